@@ -11,12 +11,18 @@ pub fn near_miss(pattern: &Value, frame: &Value) -> Option<String> {
     gather(pattern, Some(frame), &mut String::new(), &mut leaves);
     let (wrong, right): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leaf| !leaf.fits);
     match wrong.as_slice() {
-        [one] if !right.is_empty() => Some(match one.found {
-            None => format!("`{}` is missing, expected {}", one.path, one.wanted),
-            Some(found) => format!("`{}` is {}, expected {}", one.path, brief(found), one.wanted),
-        }),
+        [one] if !right.is_empty() => Some(one.says()),
         _ => None,
     }
+}
+
+/// What a frame has otherwise than a pattern first of all, however much more there is: its path and the words for it.
+pub fn first_difference(pattern: &Value, frame: &Value) -> Option<(String, String)> {
+    let mut leaves = Vec::new();
+    gather(pattern, Some(frame), &mut String::new(), &mut leaves);
+    let wrong = leaves.into_iter().find(|leaf| !leaf.fits)?;
+    let says = wrong.says();
+    Some((wrong.path, says))
 }
 
 struct Leaf<'v> {
@@ -24,6 +30,16 @@ struct Leaf<'v> {
     wanted: &'v Value,
     found: Option<&'v Value>,
     fits: bool,
+}
+
+impl Leaf<'_> {
+    fn says(&self) -> String {
+        let place = if self.path.is_empty() { "it".to_owned() } else { format!("`{}`", self.path) };
+        match self.found {
+            None => format!("{place} is missing, expected {}", brief(self.wanted)),
+            Some(found) => format!("{place} is {}, expected {}", brief(found), brief(self.wanted)),
+        }
+    }
 }
 
 fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, leaves: &mut Vec<Leaf<'v>>) {
@@ -78,6 +94,9 @@ mod tests {
         let nested =
             near_miss(&json!({"type": "u", "e": {"kind": "d"}}), &json!({"type": "u", "e": {"kind": 1}}));
         assert_eq!(nested.as_deref(), Some("`e.kind` is 1, expected \"d\""));
+        let both = first_difference(&json!({"a": 1, "b": {"c": 2}}), &json!({"a": 1, "b": {"c": 3}}));
+        assert_eq!(both, Some(("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned())));
+        assert_eq!(first_difference(&wanted, &wanted), None);
         // Nothing else tells that it is the frame that was meant.
         assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);
     }

@@ -213,9 +213,10 @@ pub enum Form {
     WithoutEnding(&'static str, &'static str, &'static str),
     /// Record, member: one text is the ending of the other, where the boolean member beside it is true in both.
     CutElsewhere(&'static [(&'static str, &'static str, &'static str)]),
-    /// Record, and where in it a boolean says that a text was cut: texts and facts of both may differ below
-    /// the record where it is true in both.
-    CutFacts(&'static [(&'static str, &'static str)]),
+    /// Record, where in it a boolean says that a text was cut, and facts of the whole text: where it is true in both,
+    /// texts may be other pieces of the whole one, and facts of both may differ below the record but for those of the
+    /// whole.
+    CutFacts(&'static [(&'static str, &'static str, &'static [&'static str])]),
     /// Record, member: a string in place of an array of blocks with the same text, which stands in that member
     /// of the blocks.
     StringForBlocks(&'static [(&'static str, &'static str, &'static str)]),

@@ -36,7 +36,7 @@ def so_far(frame, state):
 
 
 operator("events-flat", "events come without their envelope", RUN, "envelope|event", flat)
-operator("envelope-renamed", "events stand in `data`", RUN, "event", lambda it, state: {"type": "event", "data": it["event"]} if it.get("type") == "event" else it)
+operator("envelope-renamed", "events stand in `data`", RUN, "envelope|event", lambda it, state: {"type": "event", "data": it["event"]} if it.get("type") == "event" else it)
 operator("no-agent-start", "`agent_start` never comes", RUN, "agent_start", drop("agent_start"))
 operator("no-turn-end", "`turn_end` never comes", RUN, "turn_end", drop("turn_end"))
 operator("no-message-end", "`message_end` never comes", RUN, END, drop(END))
@@ -65,5 +65,5 @@ operator("abort-does-nothing", "an abort does nothing", BUSY, "abort|agent_end|p
 operator("abort-unanswered", "an abort is not answered", BUSY, "abort", drop("command abort"))
 operator("busy-compact-taken", "`compact` succeeds during a turn", BUSY, "success|compact", succeeds("compact"))
 operator("name-not-set", "what is set is not kept", "21_setters", "session_name|phase|level|model|data", heard=deaf("set_session_name", {"data": {}}))
-operator("message-count-wrong", "the state counts one message too many", "01_state_and_ids", "message_count", put(STATE, "data.message_count", lambda it: it + 1))
-operator("session-id-missing", "the state has no `session_id`", "01_state_and_ids", "session_id", edit(STATE, lambda it: it["data"].pop("session_id", None)))
+operator("message-count-wrong", "the state counts one message too many", COMMANDS, "message_count", put(STATE, "data.message_count", lambda it: it + 1))
+operator("session-id-missing", "the state has no `session_id`", COMMANDS, "session_id", edit(STATE, lambda it: it["data"].pop("session_id", None)))

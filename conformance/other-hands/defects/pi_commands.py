@@ -61,13 +61,13 @@ pi("model-not-set", "a model is answered with and not set", "set-model", "model"
 
 pi("bash-code-as-text", "the exit code of `bash` is a text", "bash-basic", "exitCode", put("command bash", "data.exitCode", str))
 pi("bash-code-zero", "`bash` always ends with 0", "bash-basic", "exitCode", put("command bash", "data.exitCode", 0))
-pi("bash-code-of-failures", "failures of `bash` end with 0", "bash-errors", "exitCode", put("command bash", "data.exitCode", 0))
-pi("bash-code-one", "every failure of `bash` ends with 1", "bash-errors", "exitCode", put("command bash", "data.exitCode", lambda it: 1 if it else it))
+pi("bash-code-of-failures", "failures of `bash` end with 0", "bash-then-prompt bash-basic", "exitCode", put("command bash", "data.exitCode", lambda it: 0 if it else it))
+pi("bash-code-one", "every failure of `bash` ends with 1", "bash-basic", "exitCode", put("command bash", "data.exitCode", lambda it: 1 if it else it))
 pi("bash-output-lost", "`bash` has no output", "bash-basic", "output", put("command bash", "data.output", ""))
 pi("bash-not-truncated", "`bash` does not say whether its output was cut", "bash-basic", "truncated", without("command bash", "data.truncated"))
 pi("bash-never-cancelled", "a command that was stopped was not cancelled", "bash-abort", "cancelled", put("command bash", "data.cancelled", False))
 pi("bash-not-stopped", "`abort_bash` is answered and does nothing", "bash-abort", "abort_bash|bash|cancelled|exitCode", heard=deaf("abort_bash"))
-pi("output-made-up", "an output that was cut is another text", "bash-errors bash-basic tool-bash-big-output", "output|text|result", put("tool_execution_end", "result.content.0.text", "…"))
+pi("output-made-up", "an output that was cut is another text", "tool-bash-big-output", "output|text|result", put("tool_execution_end", "result.content.0.text", "…"))
 pi("cut-without-facts", "a result that was cut does not say that it was", "tool-bash-big-output", "truncation|details", put("tool_execution_end", "result.details", {}))
 pi("cut-with-wrong-facts", "a result that was cut says a wrong number of lines", "tool-bash-big-output", "totalLines|truncation", put("tool_execution_end", "result.details.truncation.totalLines", 7))
 

@@ -140,6 +140,7 @@ impl Run {
             level: self.level,
             limit: Duration::from_secs_f64(self.timeout),
             patience: self.patience,
+            slowness: 1.0,
             command: (!self.command.is_empty()).then(|| self.command.clone()),
             stop: stop.clone(),
         }
@@ -161,7 +162,7 @@ impl Run {
                 if let Some(remark) = remark {
                     eprintln!("note: {remark}");
                 }
-                options.patience *= slowness;
+                options.slowness = slowness;
             }
         }
         let mut teller = Teller::new(cases.len(), self.level);

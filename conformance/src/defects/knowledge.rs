@@ -253,7 +253,7 @@ fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &
         Form::OneHigher(of, name, flag) => here(of, name) && flagged(flag),
         Form::WithoutEnding(of, name, _) => here(of, name),
         Form::CutElsewhere(rows) => rows.iter().any(|(of, name, flag)| here(of, name) && flagged(flag)),
-        Form::CutFacts(rows) => rows.iter().any(|(of, path)| *of == record && flagged(path)),
+        Form::CutFacts(rows) => rows.iter().any(|(of, path, _)| *of == record && flagged(path)),
         Form::OtherEntries(rows) => rows.iter().any(|row| row.member == member),
         _ => false,
     };

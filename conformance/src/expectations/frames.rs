@@ -4,6 +4,7 @@ use agentese::types::{Direction, FramesExpectation, TextExpectation};
 use serde_json::Value;
 
 use super::lines::{Line, Lines, shown};
+use crate::near::{first_difference, near_miss};
 use crate::path;
 use crate::pattern::{Pattern, PatternError};
 use crate::verdict::{Mismatch, Outcome};
@@ -18,14 +19,29 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
     let (pattern, line) = (wanted.frames.get(fitting), found.get(fitting));
     let what = match (pattern, line) {
         (None, None) => return Ok(Outcome::Held),
-        (Some(_), Some(_)) => format!("frame {} of {} is another one", fitting + 1, patterns.len()),
-        (Some(_), None) => format!("{} of {} frames came", found.len(), patterns.len()),
+        (Some(pattern), Some(line)) => {
+            let place = format!("frame {} of {}", fitting + 1, patterns.len());
+            match first_difference(pattern, &line.frame) {
+                Some((_, says)) => format!("{place}: {says}"),
+                None => format!("{place} is another one"),
+            }
+        }
+        (Some(pattern), None) => {
+            if let Some((line, path, says)) = near(&wanted.of, pattern, lines) {
+                let pattern = Some((fitting, pattern));
+                return Ok(failed(&wanted.says, says, path, pattern, Some(line), lines));
+            }
+            let next = pattern_names(&wanted.of, pattern);
+            format!("{} of {} frames came; {next} did not", found.len(), patterns.len())
+        }
         (None, Some(_)) => {
             format!("{} came, not {}", counted(found.len(), "frame", "frames"), patterns.len())
         }
     };
     let path = match (pattern, line) {
-        (Some(pattern), Some(line)) => difference(pattern, &line.frame),
+        (Some(pattern), Some(line)) => {
+            first_difference(pattern, &line.frame).map(|(path, _)| path).unwrap_or_default()
+        }
         _ => String::new(),
     };
     Ok(failed(&wanted.says, what, path, pattern.map(|pattern| (fitting, pattern)), line.copied(), lines))
@@ -74,22 +90,22 @@ fn head(text: &str) -> String {
     if head.len() < text.len() { head + "…" } else { head }
 }
 
-/// The path to the first member of a pattern that does not fit.
-fn difference(pattern: &Value, frame: &Value) -> String {
-    let mut path = String::new();
-    let (mut pattern, mut frame) = (pattern, frame);
-    while let Value::Object(members) = pattern {
-        let wrong = members.iter().filter(|(name, _)| !name.starts_with('$')).find(|(name, pattern)| {
-            let fits = |value| Pattern::new(pattern).is_ok_and(|pattern| pattern.fits(value));
-            !frame.get(name.as_str()).is_some_and(fits)
-        });
-        let Some((name, inner)) = wrong else { break };
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(name);
-        let Some(value) = frame.get(name) else { break };
-        (pattern, frame) = (inner, value);
-    }
-    path
+/// The frame that was meant, where one differs from the pattern in one member: with the path and what differs.
+fn near<'l, 'a>(of: &Value, pattern: &Value, lines: &'l Lines<'a>) -> Option<(&'l Line<'a>, String, String)> {
+    let fits = Pattern::new(of).ok()?;
+    let mut others = lines.all().filter(|line| !fits.fits(&line.frame));
+    others.find_map(|line| {
+        near_miss(of, &line.frame)?;
+        // What is wanted of it beside tells it from others of its kind.
+        let is_meant = Pattern::new(pattern).is_ok_and(|pattern| pattern.fits(&line.frame));
+        let (path, says) = first_difference(of, &line.frame).filter(|_| is_meant)?;
+        Some((line, path, says))
+    })
+}
+
+/// What a frame that did not come would have been, in few characters.
+fn pattern_names(of: &Value, pattern: &Value) -> String {
+    let is_object = |value: &&Value| value.as_object().is_some_and(|members| !members.is_empty());
+    let named = [pattern, of].into_iter().find(is_object).unwrap_or(of);
+    format!("`{}`", head(&named.to_string()))
 }

@@ -40,6 +40,11 @@ impl<'a> Lines<'a> {
         Self { lines: lines.collect(), transcript }
     }
 
+    /// All lines of the agent.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Line<'a>> {
+        self.lines.iter()
+    }
+
     /// The lines that fit a pattern.
     pub(super) fn fitting(&self, of: &Pattern) -> Vec<&Line<'a>> {
         self.lines.iter().filter(|line| of.fits(&line.frame)).collect()

@@ -785,7 +785,7 @@ pub static TABLES: Tables = Tables {
                 Allowance {
                     name: "cut-elsewhere",
                     holds: Everywhere,
-                    says: "an output that was cut is cut to another length",
+                    says: "of an output that was cut another piece is left, from the same end, and no less than a quarter as long",
                     reason: "the document speaks of cut output and names no limit",
                     form: CutElsewhere(
                         &[
@@ -805,17 +805,23 @@ pub static TABLES: Tables = Tables {
                 Allowance {
                     name: "cut-facts",
                     holds: Everywhere,
-                    says: "the result of a tool that was cut is cut to another length, and says so in its own words",
+                    says: "of the result of a tool that was cut another piece is left, which says so in its own words; how much there was in all is the same",
                     reason: "the document speaks of cut output and names no limit",
                     form: CutFacts(
                         &[
                             (
                                 "ToolOutput",
                                 "details.truncation.truncated",
+                                &[
+                                    "totalLines",
+                                ],
                             ),
                             (
                                 "ToolResultMessage",
                                 "details.truncation.truncated",
+                                &[
+                                    "totalLines",
+                                ],
                             ),
                         ],
                     ),
@@ -926,7 +932,7 @@ pub static TABLES: Tables = Tables {
                 Allowance {
                     name: "stops-every-command",
                     holds: InCases,
-                    says: "a stop of shell commands stops all that run",
+                    says: "a stop of shell commands stops the other one that runs, too",
                     reason: "the command stops a running shell command; which one, where several run, is not said",
                     form: Bounded,
                 },

@@ -10,7 +10,7 @@ use super::failed;
 use crate::recording::Recording;
 use crate::verdict::{Finding, Outcome};
 
-/// A command that only reads is answered within that many milliseconds.
+/// A command that only reads is answered within that many milliseconds, however long the agent takes to start.
 const LONGEST: f64 = 5000.0;
 
 /// From that many bytes on a line of the client takes time to read.

@@ -31,11 +31,13 @@ impl Answers<'_, '_, '_> {
         let named = if was.id.is_some() { was } else { came };
         let sent = sent(self.golden, named).or_else(|| sent(self.golden, was));
         let mut found = Vec::new();
-        self.id(was, came, sent, &mut found);
-        self.name(was, came, sent, &mut found);
         let (succeeded, succeeds) = (is_success(was), is_success(came));
         if succeeded != succeeds {
             self.success(was, came, sent, &mut found);
+        }
+        self.id(was, came, sent, &mut found);
+        self.name(was, came, sent, &mut found);
+        if succeeded != succeeds {
             return found;
         }
         if succeeded {
@@ -52,6 +54,13 @@ impl Answers<'_, '_, '_> {
             match (name.as_str(), observed.get(name)) {
                 ("id" | "command" | "success", _) => {}
                 ("error", Some(text)) if !succeeded => self.failure(was, came, value, text, &mut found),
+                // Nothing is said of the data of such a command: whatever there is, is in addition.
+                ("data", Some(Value::Object(data))) if result.is_none() && is_empty(value) => {
+                    found.extend(data.keys().map(|name| {
+                        let says = format!("`{name}` is there, which the recording does not have");
+                        Difference::new(Weight::Info, format!("data.{name}"), says)
+                    }));
+                }
                 ("data", Some(data)) => {
                     found.extend(Walk::below(self.state, "data").typed(result, value, data))
                 }
@@ -59,8 +68,8 @@ impl Answers<'_, '_, '_> {
                 (_, None) => {
                     let is_declared = name == "error" || result.is_some();
                     let weight = if is_declared { Weight::Must } else { Weight::Case };
-                    let is_empty = value.as_object().is_some_and(Map::is_empty);
-                    if !(is_empty && result.is_none() && name == "data") {
+                    let may_lack = !self.state.rules.spec.edges.empty_data;
+                    if !(may_lack && is_empty(value) && result.is_none() && name == "data") {
                         let says = format!("`{name}` is missing; it is {} in the recording", brief(value));
                         found.push(Difference::new(weight, name, says));
                     }
@@ -68,8 +77,7 @@ impl Answers<'_, '_, '_> {
             }
         }
         for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
-            let is_empty =
-                self.state.rules.spec.edges.empty_data && value.as_object().is_some_and(Map::is_empty);
+            let is_empty = self.state.rules.spec.edges.empty_data && is_empty(value);
             let is_known = matches!(name.as_str(), "id" | "command" | "success");
             if !(is_known || name == "data" && is_empty) {
                 let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
@@ -272,4 +280,8 @@ pub(super) fn words(
     }
     let weight = if state.same_agent { Weight::Case } else { Weight::Info };
     Some(Difference::new(weight, path, differs))
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::align::Aligned;
 use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
@@ -102,6 +103,80 @@ pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
     let paths = matching.marks.iter().chain(fine);
     let marks = paths.filter_map(|mark| path::get(&item.value, mark)).filter(|value| !value.is_object());
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
+}
+
+/// An event as people call it: its type, and in brackets what else tells it from others.
+pub(super) fn title(rules: &Rules, item: &Item) -> String {
+    let marks = rules.tables.matching.marks.iter();
+    let texts: Vec<&str> = marks.filter_map(|mark| path::get(&item.value, mark)?.as_str()).collect();
+    match texts.as_slice() {
+        [] => format!("`{}`", item.name),
+        texts => format!("`{}` ({})", item.name, texts.join(", ")),
+    }
+}
+
+/// Pairs events that are missing with others that came instead and differ in one of the marks: the frame that was meant,
+/// with a wrong member. Each with the path of that mark.
+pub(super) fn near(
+    rules: &Rules,
+    was: &[Item],
+    came: &[Item],
+    aligned: &mut Aligned,
+) -> Vec<(usize, usize, &'static str)> {
+    let marks = rules.tables.matching.marks;
+    let of = |item: &'_ Item, mark: &str| {
+        path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
+    };
+    let only = |was: &Item, came: &Item| {
+        let differ = |mark: &&&str| of(was, mark) != of(came, mark);
+        let first = *marks.iter().find(differ).filter(|_| was.name == came.name)?;
+        let parent = first.rsplit_once('.').map(|(parent, _)| parent);
+        // What they stand in may be missing as a whole.
+        let gone = parent.filter(|parent| path::get(&came.value, parent).is_none());
+        let follows = |mark: &&str| gone.is_some_and(|parent| mark.starts_with(&format!("{parent}.")));
+        if marks.iter().filter(differ).any(|mark| *mark != first && !follows(mark)) {
+            return None;
+        }
+        // Where the agent says another thing altogether, nothing tells that it is the same frame.
+        let others = marks.iter().any(|mark| *mark != first && of(was, mark).is_some());
+        (others || alike(was, came, first)).then_some(gone.unwrap_or(first))
+    };
+    let mut found = Vec::new();
+    aligned.missing.retain(|g| {
+        let pair =
+            aligned.extra.iter().enumerate().find_map(|(at, o)| Some((at, only(&was[*g], &came[*o])?)));
+        let Some((at, mark)) = pair else { return true };
+        found.push((*g, aligned.extra.remove(at), mark));
+        false
+    });
+    found
+}
+
+/// Whether two events say the same but for one member, as far as texts and numbers of the same place go.
+fn alike(was: &Item, came: &Item, mark: &str) -> bool {
+    let without = |item: &Item| path::without(&item.value, &[mark]);
+    let (mut alike, mut other) = (0, 0);
+    count(&without(was), &without(came), &mut alike, &mut other);
+    alike >= other
+}
+
+/// How many values of the same place are equal, and how many are not.
+fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
+    match (was, came) {
+        (Value::Object(was), Value::Object(came)) => {
+            for (name, value) in was {
+                match came.get(name) {
+                    Some(found) => count(value, found, alike, other),
+                    None => *other += 1,
+                }
+            }
+        }
+        (Value::Array(was), Value::Array(came)) if was.len() == came.len() => {
+            was.iter().zip(came).for_each(|(was, came)| count(was, came, alike, other));
+        }
+        _ if was == came => *alike += 1,
+        _ => *other += 1,
+    }
 }
 
 /// The strands of events that are in no order to each other: their places, each strand in order.

@@ -101,6 +101,7 @@ impl Excuses {
                 };
                 here(record, member)
                     && both_true(place, flag)
+                    && observed.len() >= golden.len() / SHORTEST
                     && !observed.is_empty()
                     && (golden.ends_with(observed.as_str()) || observed.ends_with(golden.as_str()))
             }),
@@ -112,6 +113,9 @@ impl Excuses {
         }
     }
 }
+
+/// The part of the recorded piece that another piece of a text that was cut has at least.
+const SHORTEST: usize = 4;
 
 fn is(value: &Value, json: &str) -> bool {
     serde_json::from_str::<Value>(json).is_ok_and(|wanted| wanted == *value)

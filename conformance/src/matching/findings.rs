@@ -190,10 +190,16 @@ impl<'a> Findings<'a> {
             return None;
         }
         let at = self.place(seen);
+        // A path may say of which answer it is, by its id.
+        let answer = self.golden.answers.iter().find(|answer| Some(answer.record) == seen.golden);
+        let id = answer.and_then(|answer| answer.id.as_deref()).map(|id| id.trim_matches('"'));
+        let of = id.map(|id| format!("{id} {}", difference.path));
         let found = self.bounds.iter().find(|bounds| {
             at >= bounds.from
                 && bounds.checks.as_ref().is_none_or(|checks| checks.iter().any(|name| name == check))
-                && bounds.path.as_ref().is_none_or(|path| path.is_match(&difference.path))
+                && bounds.path.as_ref().is_none_or(|path| {
+                    path.is_match(&difference.path) || of.as_ref().is_some_and(|of| path.is_match(of))
+                })
         });
         found.map(|bounds| bounds.name)
     }

@@ -8,12 +8,13 @@ use serde_json::Value;
 
 use super::align::Aligned;
 use super::difference::{Difference, Weight};
-use super::events::Item;
+use super::events::{self, Item};
 use super::findings::{Seen, checks};
 use super::pairing::{self, Paired};
 use super::reading::{Frame, Sent};
 use super::stream::Streams;
 use super::tables::Form;
+use super::walk::Walk;
 use super::{snapshots, tools};
 
 impl Streams<'_> {
@@ -48,9 +49,29 @@ impl Streams<'_> {
         }
     }
 
+    /// Events that came with a wrong member in place of the one that tells them from others.
+    pub(super) fn near_events(&mut self, was: &[Item], came: &[Item], near: &[(usize, usize, &'static str)]) {
+        /// More than that is another event altogether, and what tells the two apart is said alone.
+        const MOST: usize = 4;
+        for (g, o, mark) in near {
+            let (was, came) = (&was[*g], &came[*o]);
+            let def = self.rules.event(&was.name);
+            let mut differences = Walk::new(&mut self.state).record(def, &was.value, &came.value);
+            if differences.len() > MOST {
+                differences.retain(|difference| difference.path == *mark);
+            }
+            if differences.is_empty() {
+                let says = "it is another one than in the recording, or missing";
+                differences.push(Difference::new(Weight::Case, *mark, says));
+            }
+            let seen = Seen { golden: Some(was.record), observed: Some(came.record) };
+            self.findings.frame(checks::EVENTS, seen, differences);
+        }
+    }
+
     pub(super) fn events_left(&mut self, was: &[Item], came: &[Item], aligned: &Aligned) {
         for at in &aligned.missing {
-            let says = format!("`{}` never came", was[*at].name);
+            let says = format!("{} never came", events::title(self.rules, &was[*at]));
             let difference = Difference::new(Weight::Case, "", says);
             self.findings.frame(
                 checks::EVENTS,
@@ -65,7 +86,8 @@ impl Streams<'_> {
             let of = if is_known { "the recording does not have here" } else { "no document has" };
             // What the document shows of a session is not all that comes in it.
             let is_shown = was.iter().any(|shown| shown.name == item.name);
-            let is_free = self.golden.is_written() && is_known && !is_shown;
+            let is_open = !is_known && !is_shown && self.rules.spec.events_open;
+            let is_free = is_open || self.golden.is_written() && is_known && !is_shown;
             let weight = if is_free { Weight::Info } else { Weight::Case };
             let difference = Difference::new(weight, "", format!("`{}` came, which {of}", item.name));
             let about = self.golden.about(self.observed, item.record);

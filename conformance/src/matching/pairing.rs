@@ -91,8 +91,28 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
         }
     }
     in_order(&golden.answers, &observed.answers, &nameless, &came_nameless, &mut paired);
+    near(golden, observed, &mut paired);
     paired.pairs.sort_unstable();
     paired
+}
+
+/// Pairs what is missing with what came for the same command with a wrong id, or a wrong success.
+fn near(golden: &Reading<'_>, observed: &Reading<'_>, paired: &mut Paired) {
+    for same_success in [true, false] {
+        let (extra, pairs) = (&mut paired.extra, &mut paired.pairs);
+        paired.missing.retain(|at| {
+            let was = &golden.answers[*at];
+            let is_meant = |came: &Frame| {
+                let is_named = came.name == was.name || came.name.is_empty();
+                is_named && (!same_success || is_success(was) == is_success(came))
+            };
+            let Some(place) = extra.iter().position(|at| is_meant(&observed.answers[*at])) else {
+                return true;
+            };
+            pairs.push((*at, extra.remove(place)));
+            false
+        });
+    }
 }
 
 type Groups = (Vec<(String, Vec<usize>)>, Vec<usize>);

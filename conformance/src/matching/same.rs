@@ -56,11 +56,17 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     let difference = Difference::new(Weight::Case, "", says);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
-        Some((allowance, ())) if ending(golden) == ending(observed) => {
+        // Another folder is a folder all the same: it has a whole path.
+        Some((allowance, ())) if ending(golden) == ending(observed) && is_whole(observed) => {
             Some(difference.allowed(allowance.name))
         }
         _ => Some(difference),
     }
+}
+
+/// Whether a path says where a file is, whatever the working directory.
+fn is_whole(path: &str) -> bool {
+    path.len() > 1 && std::path::Path::new(path).is_absolute()
 }
 
 fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Difference> {

@@ -65,10 +65,12 @@ impl<'r> Streams<'r> {
         let (was, came) = self.allowed_events(was, came);
         let paired = pairing::pair(self.rules, self.golden, self.observed);
         self.findings.refused = pairing::refused_run(self.rules, self.golden, self.observed, &paired);
-        let aligned = self.align_events(&was, &came, self.findings.refused.is_some());
+        let mut aligned = self.align_events(&was, &came, self.findings.refused.is_some());
+        let near = events::near(self.rules, &was, &came, &mut aligned);
         let dialogs = self.align_dialogs();
         self.walk(&was, &came, &paired, &aligned, &dialogs);
         self.answers_left(&paired);
+        self.near_events(&was, &came, &near);
         self.events_left(&was, &came, &aligned);
         self.dialogs_left(&dialogs);
         self.tool_updates();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::difference::{Difference, Weight};
+use super::difference::{Difference, Weight, brief};
 use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
@@ -107,11 +107,9 @@ pub(super) fn compare(
             continue;
         };
         for frame in came.frames.iter().filter(|frame| !was.frames.contains(frame)) {
-            let says = format!(
-                "it is {} beside what is shown, which is not as recorded",
-                super::difference::brief(frame)
-            );
-            differences.push((was.first, came.first, Difference::new(Weight::Case, "", says)));
+            let Some(recorded) = was.frames.first() else { continue };
+            let found = beside(rules, shows.event, recorded, frame);
+            differences.extend(found.into_iter().map(|difference| (was.first, came.first, difference)));
         }
         if was.is_inside && !came.is_inside {
             let says = format!("it does not stand between `{}` and `{}`", tools.begins, tools.ends);
@@ -141,6 +139,31 @@ pub(super) fn compare(
         }
     }
     differences
+}
+
+/// What differs beside what is shown, member by member.
+fn beside(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<Difference> {
+    let (Some(golden), Some(observed)) = (golden.as_object(), observed.as_object()) else {
+        return Vec::new();
+    };
+    let fields = rules.event(event).map_or(&[][..], Rules::fields);
+    let is_declared = |name: &str| name == "type" || fields.iter().any(|field| field.name == name);
+    let mut found = Vec::new();
+    for (name, value) in golden {
+        let says = match observed.get(name) {
+            Some(other) if other == value => continue,
+            Some(other) => format!("it is {} instead of {}", brief(other), brief(value)),
+            None => format!("`{name}` is missing; it is {} in the recording", brief(value)),
+        };
+        found.push(Difference::new(Weight::Case, name, says));
+    }
+    for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
+        // Records are open: whoever reads them passes over what is new.
+        let weight = if is_declared(name) { Weight::Case } else { Weight::Info };
+        let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
+        found.push(Difference::new(weight, name, says));
+    }
+    found
 }
 
 fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap<String, Shown<'a>> {

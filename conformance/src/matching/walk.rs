@@ -33,6 +33,15 @@ pub(super) struct State<'a> {
 struct Free {
     allowance: Option<&'static str>,
     values: bool,
+    /// Members whose values are not free: facts of the whole of what was cut. Texts are pieces of it then.
+    whole: Option<&'static [&'static str]>,
+}
+
+impl Free {
+    /// Whether the value of a member is free.
+    fn is_free(&self, member: &str) -> bool {
+        self.values && self.whole.is_none_or(|members| !members.contains(&member))
+    }
 }
 
 /// A comparison of two frames.
@@ -167,7 +176,7 @@ impl<'s, 'a> Walk<'s, 'a> {
 
     fn of_entry(&self, member: &str) -> Option<Free> {
         let (allowance, members) = self.entry?;
-        members.contains(&member).then_some(Free { allowance: Some(allowance), values: true })
+        members.contains(&member).then_some(Free { allowance: Some(allowance), values: true, whole: None })
     }
 
     fn slips(&self, field: Option<&Field>, name: &str) -> bool {
@@ -192,7 +201,8 @@ impl<'s, 'a> Walk<'s, 'a> {
             .iter()
             .filter(|row| row.members.contains(&member))
             .find(holds)?;
-        Some(Free { allowance: row.allowance, values: row.allowance.is_some() && member != "content" })
+        let values = row.allowance.is_some() && member != "content";
+        Some(Free { allowance: row.allowance, values, whole: None })
     }
 
     /// Whether both say that they were cut.
@@ -202,19 +212,20 @@ impl<'s, 'a> Walk<'s, 'a> {
             Form::CutFacts(rows) => Some(*rows),
             _ => None,
         })?;
-        let (_, path) = rows.iter().find(|(of, _)| *of == record)?;
+        let (_, path, whole) = rows.iter().find(|(of, ..)| *of == record)?;
         let is_cut = |object: &Map<String, Value>| {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
             object.get(first).and_then(|value| super::path::get(value, rest)) == Some(&Value::Bool(true))
         };
-        (is_cut(golden) && is_cut(observed)).then_some(Free { allowance: Some(allowance.name), values: true })
+        let free = Free { allowance: Some(allowance.name), values: true, whole: Some(whole) };
+        (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
     fn missing(&mut self, def: Option<&TypeDef>, field: Option<&Field>, golden: &Value, place: Place<'_>) {
         let constant = is_constant(def, place.member);
         let weight =
             if constant || field.is_some_and(|field| field.required) { Weight::Must } else { Weight::Case };
-        if let Some(free) = self.free.filter(|free| free.values && weight != Weight::Must) {
+        if let Some(free) = self.free.filter(|free| free.is_free(place.member) && weight != Weight::Must) {
             return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
         }
         let says = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
@@ -316,7 +327,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let of_a_kind = std::mem::discriminant(golden) == std::mem::discriminant(observed)
             || golden.is_null()
             || observed.is_null();
-        if let Some(free) = self.free.filter(|free| free.values && fits && of_a_kind) {
+        if let Some(free) = self.free.filter(|free| free.is_free(place.member) && fits && of_a_kind) {
             let says = format!("it is {} instead of {}", brief(observed), brief(golden));
             return self.push(Weight::Case, says, free.allowance);
         }
@@ -341,6 +352,10 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn free_words(&mut self, free: Free, golden: &str, observed: &str) {
         if golden != observed && self.state.texts.differ(golden, observed).is_none() {
             return;
+        }
+        if free.whole.is_some() && !is_other_piece(golden, observed) {
+            let says = format!("it is no piece of what was cut: {}", super::text::unequal(golden, observed));
+            return self.push(Weight::Case, says, None);
         }
         if let Err(says) = self.state.texts.bindings.words(golden, observed) {
             return self.push(Weight::Case, says, None);
@@ -430,6 +445,20 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
         true
     }
+}
+
+/// Whether two texts can be pieces of one that was cut: half the lines of the shorter one stand in the other. Of a few
+/// lines nothing can be said: what tells of the cut is among them.
+fn is_other_piece(golden: &str, observed: &str) -> bool {
+    const FEW: usize = 4;
+    let lines = |text: &'_ str| text.lines().filter(|line| !line.is_empty()).count();
+    if lines(golden) <= FEW {
+        return true;
+    }
+    let (short, long) = if lines(golden) < lines(observed) { (golden, observed) } else { (observed, golden) };
+    let known: HashSet<&str> = long.lines().filter(|line| !line.is_empty()).collect();
+    let shared = short.lines().filter(|line| known.contains(line)).count();
+    shared > 0 && shared * 2 >= lines(short)
 }
 
 fn is_constant(def: Option<&TypeDef>, member: &str) -> bool {

@@ -50,6 +50,8 @@ pub struct PlayOptions {
     pub command: Option<Vec<String>>,
     /// Waits are that many times as long as the case says.
     pub patience: f64,
+    /// How many times as long as usual the agent takes to start. Waits are longer to the same degree.
+    pub slowness: f64,
     /// Keeps the directory of the run, and says where it is.
     pub keep: bool,
     /// Where the log of the model goes as well.
@@ -69,6 +71,7 @@ impl Default for PlayOptions {
         Self {
             command: None,
             patience: 1.0,
+            slowness: 1.0,
             keep: false,
             model_log: None,
             limit: None,
@@ -88,7 +91,7 @@ pub struct Played {
     pub broke_off: Option<String>,
     /// Whether it broke off before the client had said everything: what it did not say, nobody can answer.
     pub unsent: bool,
-    /// How many times as long as usual everything may take.
+    /// How many times as long as usual everything may take, whatever the agent takes to start.
     pub patience: f64,
     /// The directory of the run, where it was kept.
     pub directory: Option<PathBuf>,
@@ -112,7 +115,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         variables,
         environment,
         work: directory.work().to_owned(),
-        patience: options.patience,
+        patience: options.patience * options.slowness,
         cursor: 0,
         at: 0,
     };
@@ -125,7 +128,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         recorder.control("player_error", Some(reason.clone()));
     }
     let unsent = broke_off.is_some() && steps::say_something(&steps[stage.at..]);
-    stage.agent.finish(grace.mul_f64(options.patience)).await;
+    stage.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
     let requests = model.as_ref().map(ScriptedModel::requests).unwrap_or_default();

@@ -48,8 +48,33 @@ impl Redactions {
     }
 
     fn plain(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (from, to)| replaced(text, from, to))
+        let mut text = text.to_owned();
+        // Some writers of JSON escape the slashes of paths.
+        if text.contains(r"\/") {
+            let plain = slashes(&text);
+            if self.0.iter().any(|(from, _)| from.contains('/') && plain.contains(from)) {
+                text = plain;
+            }
+        }
+        self.0.iter().fold(text, |text, (from, to)| replaced(text, from, to))
     }
+}
+
+/// A text of JSON in which slashes are not escaped.
+fn slashes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('\\', Some('/')) => {}
+            ('\\', Some(_)) => {
+                out.push(character);
+                out.extend(characters.next());
+            }
+            _ => out.push(character),
+        }
+    }
+    out
 }
 
 /// Replaces a text, but not where it ends in the middle of a number: `:40` stands in `:4010` too.
@@ -88,5 +113,7 @@ mod tests {
             redactions.text("/run/work/a /run/b h:40 h:401 h:40"),
             "/work-dir/a /run-dir/b h:4010 h:401 h:4010"
         );
+        assert_eq!(redactions.text(r#""\/run\/work\/a \\/ \"""#), r#""/work-dir/a \\/ \"""#);
+        assert_eq!(redactions.text(r"a\/b"), r"a\/b");
     }
 }

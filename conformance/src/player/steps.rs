@@ -230,9 +230,12 @@ impl Stage {
             let left = deadline.saturating_duration_since(Instant::now());
             let (at, frame) =
                 await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
-                    let waited =
-                        format!("nothing like {} within {} ms: {reason}", wait.wait, limit.as_millis());
-                    match self.near(&self.variables.value(&wait.wait), position) {
+                    let after =
+                        self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
+                    let (pattern, limit) = (&wait.wait, limit.as_millis());
+                    let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
+                    let pattern = self.variables.value(&wait.wait);
+                    match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
                         Some(near) => format!("{near}: {waited}"),
                         None => waited,
                     }
@@ -248,13 +251,7 @@ impl Stage {
     /// What the frame that comes nearest to a pattern has otherwise.
     fn near(&self, pattern: &Value, from: usize) -> Option<String> {
         // What answers another line is no answer to this one.
-        let sent = self.recorder.records().into_iter().filter_map(|record| match record {
-            TranscriptRecord::Line(line) if line.dir == Direction::C2s => {
-                serde_json::from_str::<Value>(line.line.as_deref()?).ok()?.get("id").cloned()
-            }
-            _ => None,
-        });
-        let sent: Vec<Value> = sent.collect();
+        let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
         let near = std::cell::RefCell::new(None);
         self.recorder.find(from, |frame| {
             let is_other = frame.get("id").is_some_and(|id| sent.contains(id));
@@ -267,6 +264,32 @@ impl Stage {
         near.into_inner()
     }
 
+    /// That a command was not answered, where a pattern is about its answer.
+    fn unanswered(&self, pattern: &Value) -> Option<String> {
+        let id = pattern.get("id")?;
+        let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;
+        let name = command(&sent)?;
+        let answered = self.recorder.find(0, |frame| frame.get("id") == Some(id)).is_some();
+        (!answered).then(|| format!("`{name}` was not answered"))
+    }
+
+    /// What the client asked for last.
+    fn last_command(&self) -> Option<String> {
+        self.sent().iter().rev().find_map(|frame| Some(command(frame)?.to_owned()))
+    }
+
+    /// The frames that the client sent.
+    fn sent(&self) -> Vec<Value> {
+        let records = self.recorder.records();
+        let frames = records.iter().filter_map(|record| match record {
+            TranscriptRecord::Line(line) if line.dir == Direction::C2s => {
+                serde_json::from_str(line.line.as_deref()?).ok()
+            }
+            _ => None,
+        });
+        frames.collect()
+    }
+
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
         for (name, path) in wanted.into_iter().flatten() {
             match path::at(frame, path) {
@@ -277,6 +300,11 @@ impl Stage {
         }
         Ok(())
     }
+}
+
+/// The command of a frame that a client sent.
+fn command(frame: &Value) -> Option<&str> {
+    frame.get("method").or_else(|| frame.get("type"))?.as_str()
 }
 
 /// The first frame from a position on that fits.

@@ -56,8 +56,12 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
             }
         }
     }
-    // A wait in vain says first what is missing; the rest of such a case often follows from it.
-    let first = |cause: &Cause<'_>| usize::from(cause.check.check != "scenario");
+    // A line that cannot be read, and a wait in vain: the rest of such a case often follows from it.
+    let first = |cause: &Cause<'_>| match cause.check.check.as_str() {
+        "framing" | "lines" | "noise" => 0,
+        "scenario" => 1,
+        _ => 2,
+    };
     causes.sort_by_key(|cause| (weight(cause.check.level), first(cause), usize::MAX - cause.cases.len()));
     causes
 }

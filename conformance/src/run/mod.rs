@@ -39,6 +39,8 @@ pub struct RunOptions {
     pub limit: Duration,
     /// Waits are that many times as long as the case says.
     pub patience: f64,
+    /// How many times as long as usual the agent takes to start. Waits are longer to the same degree.
+    pub slowness: f64,
     /// Program and arguments, in place of the profile's.
     pub command: Option<Vec<String>>,
     /// Ends the run: what is being played breaks off, what was not is not.
@@ -52,6 +54,7 @@ impl Default for RunOptions {
             level: CheckLevel::Should,
             limit: Duration::from_secs(180),
             patience: 1.0,
+            slowness: 1.0,
             command: None,
             stop: CancellationToken::new(),
         }
@@ -198,7 +201,8 @@ async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions, InVain)
     let begin = Instant::now();
     let play_options = PlayOptions {
         command: options.command.clone(),
-        patience: options.patience * shorter,
+        patience: options.patience,
+        slowness: options.slowness * shorter,
         limit: Some(options.limit),
         stop: options.stop.clone(),
         ..PlayOptions::default()

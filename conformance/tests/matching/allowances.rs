@@ -96,6 +96,9 @@ fn an_allowance_of_a_case_holds_within_its_bounds() {
     check(bounds(Some("abort_bash"), None, None), &first, false);
     check(bounds(Some("never_sent"), None, None), &last, false);
     check(bounds(None, Some(&["answers"]), Some(r"^data\.output$")), &last, true);
+    // A path may say which answer it is about.
+    check(bounds(None, None, Some(r"^a data\.output$")), &last, true);
+    check(bounds(None, None, Some(r"^b data\.output$")), &last, false);
     check(bounds(None, Some(&["events"]), None), &last, false);
     check(bounds(None, None, Some(r"^data\.exitCode$")), &last, false);
     // An answer that is missing is never allowed.

@@ -4,6 +4,7 @@ mod allowances;
 mod choices;
 mod document;
 mod goldens;
+mod near;
 mod neutral;
 mod noticed;
 mod rendering;

@@ -82,7 +82,7 @@ pub fn others() -> Vec<Row> {
             verified("passed"),
             verified("failed"),
         ),
-        row("opal", "undocumented-events", notice("unknown"), Vec::new(), notice("other")),
+        row("opal", "undocumented-events", notice("unknown"), Vec::new(), notice("agent_start")),
         row(
             "opal",
             "other-models",

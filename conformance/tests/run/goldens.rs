@@ -121,7 +121,7 @@ fn a_session_that_went_wrong_does_not_pass() {
     };
     type Change<'a> = Box<dyn Fn(&mut Vec<TranscriptRecord>) + 'a>;
     let table: [(&str, Change<'_>); 5] = [
-        ("frames", Box::new(|records| records.insert(2, line(r#"{"type":"no_such_event"}"#)))),
+        ("frames", Box::new(|records| records.insert(2, line(r#"{"type":"turn_end","message":7}"#)))),
         ("framing", Box::new(|records| records.insert(2, line("loose talk")))),
         ("lines", Box::new(|records| records.insert(2, control("not_utf8", 0)))),
         (

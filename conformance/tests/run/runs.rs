@@ -33,7 +33,7 @@ fn a_failure_shows_what_was_expected_and_what_came() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1));
     for line in [
-        "FAIL  expect answers (must) at success: it is answered: frame 1 of 1 is another one\n",
+        "FAIL  expect answers (must) at success: it is answered: frame 1 of 1: `success` is true, expected false\n",
         "      in 1 case: bad\n",
         "               -> {\"id\":\"a\",\"type\":\"abort\"}\n",
         "      expected <- {\"success\":»false«}\n",

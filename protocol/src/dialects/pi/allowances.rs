@@ -202,7 +202,7 @@ pub const OWN: &[Allowance] = &[
     Allowance {
         name: "cut-elsewhere",
         holds: Holds::Everywhere,
-        says: "an output that was cut is cut to another length",
+        says: "of an output that was cut another piece is left, from the same end, and no less than a quarter as long",
         reason: "the document speaks of cut output and names no limit",
         form: Form::CutElsewhere(&[
             ("BashResult", "output", "truncated"),
@@ -212,11 +212,11 @@ pub const OWN: &[Allowance] = &[
     Allowance {
         name: "cut-facts",
         holds: Holds::Everywhere,
-        says: "the result of a tool that was cut is cut to another length, and says so in its own words",
+        says: "of the result of a tool that was cut another piece is left, which says so in its own words; how much there was in all is the same",
         reason: "the document speaks of cut output and names no limit",
         form: Form::CutFacts(&[
-            ("ToolOutput", "details.truncation.truncated"),
-            ("ToolResultMessage", "details.truncation.truncated"),
+            ("ToolOutput", "details.truncation.truncated", &["totalLines"]),
+            ("ToolResultMessage", "details.truncation.truncated", &["totalLines"]),
         ]),
     },
     Allowance {
@@ -278,7 +278,7 @@ pub const OWN: &[Allowance] = &[
     Allowance {
         name: "stops-every-command",
         holds: Holds::InCases,
-        says: "a stop of shell commands stops all that run",
+        says: "a stop of shell commands stops the other one that runs, too",
         reason: "the command stops a running shell command; which one, where several run, is not said",
         form: Form::Bounded,
     },

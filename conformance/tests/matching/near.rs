@@ -1,0 +1,124 @@
+//! What came with a wrong member is compared with the frame that was meant, and what is let through is no more than that.
+
+use serde_json::{Value, json};
+
+use crate::rows::{Lines, asked, assistant, bash, event, update};
+use crate::support::{compared, said};
+
+fn part(more: Value) -> Lines {
+    let mut kind = json!({"type": "text_start", "contentIndex": 0});
+    kind.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    vec![update(kind)]
+}
+
+fn of_role(role: Option<&str>) -> Lines {
+    let mut lines = assistant(json!({"input": 1, "output": 2}));
+    let message = lines[0].1["message"].as_object_mut().unwrap();
+    match role {
+        Some(role) => message.insert("role".to_owned(), json!(role)),
+        None => message.remove("role"),
+    };
+    lines
+}
+
+fn state(id: Option<Value>) -> Lines {
+    let mut answer = json!({"type": "response", "command": "abort", "success": true});
+    if let Some(id) = id {
+        answer["id"] = id;
+    }
+    asked(json!({"type": "abort"}), answer)
+}
+
+#[test]
+fn the_member_that_is_wrong_is_named() {
+    let table = [
+        (
+            part(json!({})),
+            part(json!({"contentIndex": 1})),
+            "should events assistantMessageEvent.contentIndex",
+        ),
+        (
+            part(json!({})),
+            part(json!({"contentIndex": "0"})),
+            "must events assistantMessageEvent.contentIndex",
+        ),
+        (part(json!({})), part(json!({"type": "textStart"})), "events assistantMessageEvent.type"),
+        (part(json!({})), event(json!({"type": "message_update"})), "events assistantMessageEvent"),
+        (of_role(Some("assistant")), of_role(Some("agent")), "events message.role"),
+        (of_role(Some("assistant")), of_role(None), "must events message.role"),
+        (state(None), state(Some(Value::Null)), "must answers id"),
+        (state(None), state(Some(json!("made-up"))), "must answers id"),
+    ];
+    for (golden, observed, wanted) in table {
+        let found = said(&compared("pi", &golden, &observed));
+        assert!(found.iter().any(|said| said.ends_with(wanted)), "{wanted}: {found:?}");
+    }
+}
+
+#[test]
+fn another_event_is_no_near_miss() {
+    let golden = part(json!({}));
+    let other = part(json!({"type": "toolcall_start", "contentIndex": 3}));
+    let found = said(&compared("pi", &golden, &other));
+    assert_eq!(found, ["should events", "should events"]);
+}
+
+/// Sets of events are open, and so are records: readers pass over what is new.
+#[test]
+fn what_nobody_declared_is_passed_over() {
+    let run = |more: bool| {
+        let mut update = json!({"type": "tool_execution_update", "toolCallId": "t", "toolName": "bash", "args": {},
+            "partialResult": {"content": [{"type": "text", "text": "a"}], "details": {}}});
+        let mut lines = vec![(
+            '<',
+            json!({"type": "tool_execution_start", "toolCallId": "t", "toolName": "bash", "args": {}}),
+        )];
+        if more {
+            update["elapsed"] = json!(3);
+            lines.push(('<', json!({"type": "com.example.progress", "percent": 50})));
+        }
+        lines.push(('<', update));
+        lines.push((
+            '<',
+            json!({"type": "tool_execution_end", "toolCallId": "t", "toolName": "bash", "isError": false,
+            "result": {"content": [{"type": "text", "text": "ab"}], "details": {}}}),
+        ));
+        lines
+    };
+    assert_eq!(said(&compared("pi", &run(false), &run(true))), Vec::<String>::new());
+    // A declared member is no news.
+    let mut renamed = run(false);
+    renamed[1].1["toolName"] = json!("sh");
+    assert_eq!(said(&compared("pi", &run(false), &renamed)), ["should tool-updates toolName"]);
+}
+
+fn cut(lines: std::ops::Range<u32>, total: u32) -> Lines {
+    let text: String = lines.clone().map(|line| format!("{line}\n")).collect();
+    let facts = json!({"truncated": true, "totalLines": total, "outputLines": lines.len()});
+    event(json!({"type": "tool_execution_end", "toolCallId": "t", "toolName": "bash", "isError": false,
+        "result": {"content": [{"type": "text", "text": text}], "details": {"truncation": facts}}}))
+}
+
+/// What is left of a text that was cut is a piece of it, and how much there was is not free.
+#[test]
+fn another_cut_is_a_cut_of_the_same() {
+    let golden = cut(100..200, 200);
+    assert_eq!(said(&compared("pi", &golden, &cut(150..200, 200))), Vec::<String>::new());
+    let other = |observed: Lines| said(&compared("pi", &golden, &observed));
+    assert_eq!(other(cut(150..200, 201)), ["should events result.details.truncation.totalLines"]);
+    assert_eq!(other(cut(500..600, 200)), ["should events result.content[0].text"]);
+    let long = "one line\n".repeat(20);
+    let of = |output: &str| bash(json!({"truncated": true, "output": output}));
+    let short = |output: &str| said(&compared("pi", &of(&long), &of(output)));
+    assert_eq!(short(&"one line\n".repeat(10)), Vec::<String>::new());
+    assert_eq!(short("line\n"), ["should answers data.output"]);
+}
+
+/// A session may be kept elsewhere, but where that is has to be said.
+#[test]
+fn another_folder_is_a_whole_path() {
+    let of = |file: &str| crate::rows::data("get_state", json!({"sessionFile": file}));
+    for (file, holds) in [("/c/d.jsonl", true), ("d.jsonl", false), ("", false)] {
+        assert_eq!(said(&compared("pi", &of("/a/b.jsonl"), &of(file))).is_empty(), holds, "{file}");
+    }
+}
