@@ -73,7 +73,7 @@ async function load(file) {
 }
 
 /** The names that the host has of each of pi's packages. */
-async function carried() {
+async function supported() {
   const folder = mkdtempSync(join(tmpdir(), "agentese-pi-modules-"));
   try {
     const outfile = join(folder, "modules.cjs");
@@ -88,7 +88,7 @@ async function carried() {
   }
 }
 
-/** What sources use that the host does not carry. */
+/** What sources use that the host does not support. */
 function missing(sources, modules) {
   const found = new Set();
   for (const file of sources) {
@@ -113,7 +113,7 @@ function cell(text) {
 /** The table, in Markdown. */
 async function table(root) {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const modules = await carried();
+  const modules = await supported();
   const rows = [];
   for (const { name, file, sources } of examples(join(root, "examples/extensions"))) {
     const error = await load(file);
@@ -131,7 +131,7 @@ async function table(root) {
     return `| ${[name, loads ? "yes" : "no", notes.join("; ")].map(cell).join(" | ")} |`;
   });
   return [
-    `Of the ${rows.length} examples of version ${version}, ${loaded} load; ${whole} of them use nothing that is not carried.`,
+    `Of the ${rows.length} examples of version ${version}, ${loaded} load; ${whole} of them use nothing that is not supported.`,
     "",
     "| example | loads | what it misses |",
     "|---|---|---|",

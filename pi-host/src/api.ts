@@ -5,7 +5,7 @@ import { type ExecOptions, type ExecResult, exec } from "./exec.js";
 import type { CommandDefinition, Extension, FlagDefinition, Handler, ToolDefinition } from "./extension.js";
 import type { Link } from "./link.js";
 import type { Mirror } from "./mirror.js";
-import { notCarried } from "./not_carried.js";
+import { unsupported } from "./unsupported.js";
 import type { DeliverAs, DoSendMessage, DoSendUserMessage, Model, ThinkingLevel } from "./protocol.js";
 import { textOf } from "./text.js";
 
@@ -31,8 +31,8 @@ export function createApi(extension: Extension, shared: Shared): Record<string, 
     events: shared.events,
     exec: (command: string, args: string[] = [], options: ExecOptions = {}): Promise<ExecResult> =>
       exec(command, args, options.cwd ?? shared.mirror.agent.cwd, options),
-    registerProvider: () => notCarried("pi.registerProvider()"),
-    unregisterProvider: () => notCarried("pi.unregisterProvider()"),
+    registerProvider: () => unsupported("pi.registerProvider()"),
+    unregisterProvider: () => unsupported("pi.unregisterProvider()"),
   };
 }
 

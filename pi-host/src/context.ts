@@ -3,7 +3,7 @@
 import type { Link } from "./link.js";
 import type { Mirror } from "./mirror.js";
 import { ModelView } from "./models.js";
-import { notCarried } from "./not_carried.js";
+import { unsupported } from "./unsupported.js";
 import type { ContextUsage, Model } from "./protocol.js";
 import { SessionView } from "./session.js";
 import { textOf } from "./text.js";
@@ -89,7 +89,7 @@ export class Contexts {
     const more = {
       waitForIdle: async () => void (await link.ask({ type: "wait_for_idle" }).answer),
       newSession: async (options?: { parentSession?: string; setup?: unknown }) => {
-        if (options?.setup !== undefined) notCarried("ctx.newSession({ setup })", "the agent alone writes sessions");
+        if (options?.setup !== undefined) unsupported("ctx.newSession({ setup })", "the agent alone writes sessions");
         const parent = options?.parentSession;
         const question = { type: "new_session", ...(parent === undefined ? {} : { parentSession: parent }) } as const;
         return cancellation(await link.ask(question).answer);
@@ -98,8 +98,8 @@ export class Contexts {
         cancellation(await link.ask({ type: "fork", entryId: textOf(entryId) }).answer),
       switchSession: async (path: string) =>
         cancellation(await link.ask({ type: "switch_session", path: textOf(path) }).answer),
-      navigateTree: () => notCarried("ctx.navigateTree()"),
-      reload: () => notCarried("ctx.reload()"),
+      navigateTree: () => unsupported("ctx.navigateTree()"),
+      reload: () => unsupported("ctx.reload()"),
     };
     // A copy would read the getters now.
     return Object.defineProperties(this.plain(handling), Object.getOwnPropertyDescriptors(more)) as CommandContext;

@@ -121,7 +121,7 @@ async function beforeAgentStart(
     if (answer?.systemPrompt !== undefined) result.systemPrompt = answer.systemPrompt;
     if (answer?.message === undefined) continue;
     if (result.message === undefined) result.message = answer.message;
-    else round.failed(new Error("agentese-pi-host does not carry a second message of an extension before a run"));
+    else round.failed(new Error("agentese-pi-host does not support a second message of an extension before a run"));
   }
   return Object.keys(result).length === 0 ? undefined : result;
 }

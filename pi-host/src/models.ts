@@ -1,7 +1,7 @@
 /** The models, as extensions of pi look at them. */
 
 import type { Mirror } from "./mirror.js";
-import { notCarried } from "./not_carried.js";
+import { unsupported } from "./unsupported.js";
 import type { Model } from "./protocol.js";
 
 const KEYS = "keys do not leave the agent";
@@ -28,19 +28,19 @@ export class ModelView {
   }
 
   getApiKey(): never {
-    return notCarried("ctx.modelRegistry.getApiKey()", KEYS);
+    return unsupported("ctx.modelRegistry.getApiKey()", KEYS);
   }
 
   getApiKeyForProvider(): never {
-    return notCarried("ctx.modelRegistry.getApiKeyForProvider()", KEYS);
+    return unsupported("ctx.modelRegistry.getApiKeyForProvider()", KEYS);
   }
 
   isUsingOAuth(): never {
-    return notCarried("ctx.modelRegistry.isUsingOAuth()", KEYS);
+    return unsupported("ctx.modelRegistry.isUsingOAuth()", KEYS);
   }
 
   refresh(): never {
-    return notCarried("ctx.modelRegistry.refresh()");
+    return unsupported("ctx.modelRegistry.refresh()");
   }
 
   getError(): undefined {
@@ -48,14 +48,14 @@ export class ModelView {
   }
 
   registerProvider(): never {
-    return notCarried("ctx.modelRegistry.registerProvider()");
+    return unsupported("ctx.modelRegistry.registerProvider()");
   }
 
   unregisterProvider(): never {
-    return notCarried("ctx.modelRegistry.unregisterProvider()");
+    return unsupported("ctx.modelRegistry.unregisterProvider()");
   }
 
   get authStorage(): never {
-    return notCarried("ctx.modelRegistry.authStorage", KEYS);
+    return unsupported("ctx.modelRegistry.authStorage", KEYS);
   }
 }

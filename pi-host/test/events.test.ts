@@ -103,12 +103,12 @@ test("a run gets a message and another system prompt", async (t) => {
   });
 });
 
-test("a second message of one extension is not carried, and that is told", async (t) => {
+test("a second message of one extension is not supported, which an error says", async (t) => {
   const handler = `pi.on("before_agent_start", () => ({ message: { customType: "n", content: "c", display: true } }));`;
   const agent = await extended(t, handler + handler);
   const event: HookEvent = { type: "before_agent_start", prompt: "p", systemPrompt: "s" };
   const id = agent.question({ type: "event", extension: agent.path("a.ts"), event });
-  assert.match((await agent.next("failed")).error, /does not carry a second message/);
+  assert.match((await agent.next("failed")).error, /does not support a second message/);
   assert.deepEqual((await agent.response(id)).result, { message: { customType: "n", content: "c", display: true } });
 });
 

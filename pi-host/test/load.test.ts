@@ -95,7 +95,7 @@ test("TypeScript of every kind is understood, and files beside the extension are
   );
 });
 
-test("what is not carried loads, and says its name when it is used", async (t) => {
+test("what is not supported loads, and fails with its name when it is used", async (t) => {
   const agent = new Agent(t, {
     "a.ts": extension(
       `const uses: Record<string, () => unknown> = {
@@ -128,7 +128,7 @@ test("what is not carried loads, and says its name when it is used", async (t) =
   };
   for (const [use, name] of Object.entries(expected)) {
     const { error } = await agent.response(agent.command("a.ts", "use", use));
-    assert.equal(error, `agentese-pi-host does not carry ${name}`);
+    assert.equal(error, `agentese-pi-host does not support ${name}`);
   }
 });
 

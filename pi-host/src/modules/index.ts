@@ -6,7 +6,7 @@ import * as typeboxErrors from "@sinclair/typebox/errors";
 import * as typeboxValue from "@sinclair/typebox/value";
 
 import type { Mirror } from "../mirror.js";
-import { moduleWith } from "../not_carried.js";
+import { moduleWith } from "../unsupported.js";
 import { piAi } from "./pi_ai.js";
 import { piCodingAgent } from "./pi_coding_agent.js";
 import { piTui } from "./pi_tui.js";

@@ -5,7 +5,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import type { Mirror } from "../mirror.js";
 import type { Model } from "../protocol.js";
 
-/** The carried members. */
+/** The supported members. */
 export function piAi(mirror: Mirror): Record<string, unknown> {
   return {
     Type,

@@ -20,7 +20,7 @@ export const PI_VERSION = "0.55.4";
 /** The tools that pi has itself. */
 const BUILT_IN = ["Bash", "Read", "Edit", "Write", "Grep", "Find", "Ls"];
 
-/** The carried members. */
+/** The supported members. */
 export function piCodingAgent(mirror: Mirror): Record<string, unknown> {
   return {
     VERSION: PI_VERSION,

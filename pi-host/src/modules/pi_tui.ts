@@ -9,7 +9,7 @@ import sliceAnsi from "slice-ansi";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 
-/** The carried members. */
+/** The supported members. */
 export function piTui(): Record<string, unknown> {
   return { Key: key, visibleWidth, truncateToWidth, wrapTextWithAnsi };
 }

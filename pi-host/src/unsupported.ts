@@ -1,31 +1,31 @@
-/** What this host does not carry says so, by name, when it is used. */
+/** APIs of pi that this host does not support: using one fails with an error that names it. */
 
-/** Something of pi's interface that this host does not carry was used. */
-export class NotCarriedError extends Error {
-  override readonly name = "NotCarriedError";
+/** An API of pi was used that this host does not support. */
+export class UnsupportedError extends Error {
+  override readonly name = "UnsupportedError";
 
   constructor(
     /** What was used, as an extension would write it. */
     readonly what: string,
     why?: string,
   ) {
-    super(`agentese-pi-host does not carry ${what}${why === undefined ? "" : `: ${why}`}`);
+    super(`agentese-pi-host does not support ${what}${why === undefined ? "" : `: ${why}`}`);
   }
 }
 
-/** Fails with a {@link NotCarriedError}. */
-export function notCarried(what: string, why?: string): never {
-  throw new NotCarriedError(what, why);
+/** Fails with a {@link UnsupportedError}. */
+export function unsupported(what: string, why?: string): never {
+  throw new UnsupportedError(what, why);
 }
 
 /**
- * Stands in for a function or class that is not carried. Extensions can import it and derive classes
+ * Stands in for a function or class that is not supported. Extensions can import it and derive classes
  * from it, for what a terminal alone would run must not keep the rest from loading; calling or
- * constructing it fails with a {@link NotCarriedError}.
+ * constructing it fails with a {@link UnsupportedError}.
  */
 export function standIn(what: string): unknown {
   const fail = function (): never {
-    throw new NotCarriedError(what);
+    throw new UnsupportedError(what);
   };
   return new Proxy(fail, {
     get(target, key, receiver) {
