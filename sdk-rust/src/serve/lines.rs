@@ -182,7 +182,15 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
     if !command.has_params && !D::SPEC.framing_is_flat() {
         return D::Command::decode(command.wire, "{}", envelope());
     }
-    let Ok(Value::Object(all)) = serde_json::from_str(params) else { return Some(Err(error)) };
+    let Ok(Value::Object(mut all)) = serde_json::from_str(params) else { return Some(Err(error)) };
+    if !D::SPEC.framing_is_flat() {
+        // In JSON-RPC null is as good as left out.
+        all.retain(|_, value: &mut Value| !value.is_null());
+        let given = D::Command::decode(command.wire, &Value::Object(all.clone()).to_string(), envelope());
+        if let Some(Ok(given)) = given {
+            return Some(Ok(given));
+        }
+    }
     let without = |left_out: &[&str]| {
         let mut kept = all.clone();
         kept.retain(|name, _| !left_out.contains(&name.as_str()));

@@ -64,7 +64,7 @@ async fn nobody_waits_for_a_question_or_a_tool_of_another_session() {
 #[tokio::test]
 async fn the_others_go_on_to_their_ends_behind_an_abort() {
     let waits = json!({"blocks": [
-        {"tool": {"id": "w", "name": "shell", "args": {"command": "until [ -e go ]; do sleep 0.05; done", "timeout": 60}}},
+        {"tool": {"id": "w", "name": "shell", "args": {"command": "until [ -e go ]; do sleep 0.05; done", "timeout": 60000}}},
     ]});
     let script = json!({"responses": vec![waits; SESSIONS], "default": {"text": "done"}});
     let (mut rpc, place) = Rpc::scripted(script);

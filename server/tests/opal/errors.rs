@@ -127,6 +127,15 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
     for params in [json!([1]), json!({"session_id": "../x"}), json!({"mcp_servers": [{"name": "x"}]})] {
         assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
     }
+    // Null is as good as left out.
+    let nothing =
+        json!({"model": null, "tools": null, "features": null, "mcp_servers": null, "session_id": null});
+    let session = rpc.start(nothing).await;
+    rpc.result("opal/config/set", json!({"session_id": session, "features": null, "tools": null})).await;
+    assert_eq!(
+        rpc.error("settings/save", json!({"settings": null})).await["message"],
+        "Missing required param: settings"
+    );
     // What the agent does not look at may be anything.
     rpc.start(json!({"system_prompt": 5, "session": "yes", "unknown_key": 1, "working_dir": "/no/such/dir"}))
         .await;

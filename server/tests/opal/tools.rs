@@ -153,6 +153,8 @@ async fn a_skill_is_loaded_once() {
     assert_eq!(started["available_skills"], json!(["greeter"]));
     assert!(started["context_files"][0].as_str().unwrap().ends_with("/OPAL.md"), "{started}");
     let session = started["session_id"].as_str().unwrap().to_owned();
+    let found = rpc.until("context_discovered").await;
+    assert_eq!((&found["files"], &found["session_id"]), (&started["context_files"], &json!(session)));
     let told = rpc.run(&session, "go").await;
     let loaded: Vec<_> = told.iter().filter(|event| event["type"] == "skill_loaded").collect();
     assert_eq!(loaded.len(), 1);

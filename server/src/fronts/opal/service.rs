@@ -3,8 +3,8 @@
 use agentese::opal::{
     AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AuthPollParams, AuthSetKeyParams,
     AuthStatusResult, Authenticated, DeviceCode, Failure, ModelSet, ModelSetParams, ModelsListParams, Opal,
-    OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams, OpalDone, OpalModels,
-    OpalSessionInfo, OpalSettings, OpalTasks, OpalVersion, PromptQueued, SessionBranchParams,
+    OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams, OpalContextDiscovered, OpalDone,
+    OpalModels, OpalSessionInfo, OpalSettings, OpalTasks, OpalVersion, PromptQueued, SessionBranchParams,
     SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams, SessionList,
     SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet, ThinkingSetParams,
 };
@@ -29,9 +29,15 @@ impl agentese::opal::Service for Front {
     async fn session_start(
         &self,
         params: SessionStartParams,
-        _: Call<Opal, SessionStarted>,
+        call: Call<Opal, SessionStarted>,
     ) -> Result<SessionStarted, Refusal> {
-        self.start(params).await
+        let started = self.start(params).await?;
+        call.answer(started.clone());
+        // Behind the answer, which names the session.
+        if let Some(files) = started.context_files.clone().filter(|files| !files.is_empty()) {
+            self.client.send(OpalContextDiscovered::new(started.session_id.as_str(), files));
+        }
+        Ok(started)
     }
 
     async fn agent_prompt(

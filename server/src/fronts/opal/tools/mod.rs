@@ -2,7 +2,8 @@
 //!
 //! | file | tool |
 //! |---|---|
-//! | `named` | `read_file`, `write_file`, `edit_file`, `shell`: another name for a tool |
+//! | `named` | `read_file`, `write_file`, `edit_file`: another name for a tool |
+//! | `shell` | runs commands |
 //! | `sub_agent` | sets another agent to work |
 //! | `tasks`, `task_list`, `task_state` | a list of things to do |
 //! | `use_skill` | loads the instructions of a skill |
@@ -12,6 +13,7 @@
 mod ask_user;
 mod debug_state;
 mod named;
+mod shell;
 mod sub_agent;
 mod task_list;
 mod task_state;
@@ -28,7 +30,7 @@ use super::features::Features;
 use super::sink::Sink;
 use crate::providers::Catalog;
 use crate::resources::Resources;
-use crate::tools::{Bash, Edit, Grep, Read, Tool, ToolSet, Write};
+use crate::tools::{Edit, Grep, Read, Tool, ToolSet, Write};
 use crate::world::{Clock, Ids};
 use named::Named;
 pub(super) use task_list::{TaskList, remove as remove_tasks};
@@ -81,7 +83,7 @@ fn plain() -> ToolSet {
         Arc::new(Named::new("write_file", Arc::new(Write))),
         Arc::new(Named::new("edit_file", Arc::new(Edit))),
         Arc::new(Grep),
-        Arc::new(Named::new("shell", Arc::new(Bash))),
+        Arc::new(shell::Shell),
     ];
     all.into_iter().for_each(|tool| tools.add(tool));
     tools
