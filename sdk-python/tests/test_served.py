@@ -1,10 +1,12 @@
 """Every row of a dialect against the reference agent: the table of conformance/vectors/served.json."""
 
+import asyncio
 import contextlib
 import json
 import queue
 import re
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +46,33 @@ class Play:
         words = [str(self.agent), "--mode", "rpc", "--dialect", self.dialect, "--provider", "scripted", "--script", str(self.script)]
         return [*words, *(["-e", str(ROOT / self.play["extension"])] if "extension" in self.play else [])]
 
-    def handlers(self) -> Any:
+    def handlers(self, base: type) -> Any:
+        """Handlers that answer as the table says; `base` is that of the client."""
+        module = DIALECTS[self.dialect]
+        if not self.play["answers"]:
+            return None
+
         def answer(name: str, value: str) -> Any:
             def handler(_: Any, dialog: Any) -> str:
                 self.dialogs.add(name)
                 return value
 
-            return handler
+            async def later(_: Any, dialog: Any) -> str:
+                return handler(_, dialog)
 
-        module = DIALECTS[self.dialect]
-        if not self.play["answers"]:
-            return None
-        return type("Handlers", (module.Dialogs,), {name: answer(name, value) for name, value in self.play["answers"].items()})()
+            return later if base is module.AsyncDialogs else handler
+
+        return type("Handlers", (base,), {name: answer(name, value) for name, value in self.play["answers"].items()})()
+
+    def options(self) -> dict[str, Any]:
+        gone = ["AGENTESE_HOME", "OPAL_HOME", "OPAL_COPILOT_DOMAIN", "ANTHROPIC_API_KEY"]
+        return {"cwd": self.work, "env": {"HOME": str(self.home)}, "env_remove": gone}
 
     def run(self) -> None:
+        module = DIALECTS[self.dialect]
+        handlers = self.handlers(getattr(module, "Dialogs", object))
         heard: queue.Queue[str] = queue.Queue()
-        env = {"HOME": str(self.home)}
-        gone = ["AGENTESE_HOME", "OPAL_HOME", "OPAL_COPILOT_DOMAIN", "ANTHROPIC_API_KEY"]
-        options: dict[str, Any] = {"cwd": self.work, "env": env, "env_remove": gone, "dialogs": self.handlers()}
-        with DIALECTS[self.dialect].Client.spawn(self.command(), **options) as client:
+        with module.Client.spawn(self.command(), dialogs=handlers, **self.options()) as client:
             events = client.events()
 
             def listen() -> None:
@@ -74,31 +84,55 @@ class Play:
             listener = threading.Thread(target=listen)
             listener.start()
             for step in self.play["steps"]:
-                self.step(client, step, heard)
+                if "until" in step:
+                    while not self.hear(heard.get(timeout=LIMIT), step):
+                        pass
+                elif not self.touch(step):
+                    with self.called(step) as (method, params, given):
+                        given(getattr(client, method)(**params))
         listener.join(LIMIT)
         assert not listener.is_alive()
 
-    def step(self, client: Any, step: dict[str, Any], heard: "queue.Queue[str]") -> None:
-        if "until" in step:
-            while (kind := heard.get(timeout=LIMIT)) != step["until"]:
-                self.events.add(kind)
-            self.events.add(kind)
-            return
+    async def run_async(self) -> None:
+        module = DIALECTS[self.dialect]
+        handlers = self.handlers(getattr(module, "AsyncDialogs", object))
+        async with module.AsyncClient.spawn(self.command(), dialogs=handlers, **self.options()) as client:
+            events = client.events()
+            for step in self.play["steps"]:
+                if "until" in step:
+                    while not self.hear((await asyncio.wait_for(anext(events), LIMIT)).type, step):
+                        pass
+                elif not self.touch(step):
+                    with self.called(step) as (method, params, given):
+                        given(await getattr(client, method)(**params))
+
+    def hear(self, kind: str, step: dict[str, Any]) -> bool:
+        """Whether that is the event that the step waits for."""
+        self.events.add(kind)
+        return bool(kind == step["until"])
+
+    def touch(self, step: dict[str, Any]) -> bool:
+        """Makes the file that the step names; whether it names one."""
         if "touch" in step:
             (self.work / step["touch"]).touch()
-            return
+        return "touch" in step
+
+    @contextlib.contextmanager
+    def called(self, step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Callable[[Any], None]]]:
+        """Gives method, parameters, and what takes the result; checks what becomes of the call."""
         name = step.get("call") or step["start"]
         self.commands.add(name)
         params = self.filled(step.get("params", {}))
         if "fails" in step:
             with pytest.raises(RefusedError) as refused:
-                getattr(client, name)(**params)
+                yield name, params, lambda result: None
             assert refused.value.kind == step["fails"], f"{name}: {refused.value}"
             return
-        result = getattr(client, name)(**params)
+        results: list[Any] = []
+        yield name, params, results.append
         for path, value in step.get("gives", {}).items():
-            assert member(result, path) == self.filled(value), f"{name}: {path}"
-        self.words |= {word: member(result, path) for word, path in step.get("keep", {}).items()}
+            assert member(results[0], path) == self.filled(value), f"{name}: {path}"
+        self.words |= {word: member(results[0], path) for word, path in step.get("keep", {}).items()}
 
     def filled(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -114,15 +148,19 @@ def member(value: Any, path: str) -> Any:
     return value
 
 
+@pytest.mark.parametrize("kind", ["threads", "asyncio"])
 @pytest.mark.parametrize("dialect", list(TABLE))
-def test_every_row_of_a_dialect(dialect, agent, tmp_path):
+def test_every_row_of_a_dialect(dialect, kind, agent, tmp_path):
     rows = MODEL[dialect]
     plays = []
     for number, play in enumerate(TABLE[dialect]):
         place = tmp_path / str(number)
         place.mkdir()
         plays.append(Play(dialect, play, Path(agent[0]), place))
-        plays[-1].run()
+        if kind == "asyncio":
+            asyncio.run(plays[-1].run_async())
+        else:
+            plays[-1].run()
 
     def seen(kind: str) -> set[str]:
         return set().union(*(getattr(play, kind) for play in plays))

@@ -240,7 +240,12 @@ test("operator and opal have envelopes of their own", async () => {
     ["nonsense", -32700],
     ["[]", -32600],
     ['{"jsonrpc":"2.0","id":2}', -32600],
+    ['{"id":2,"method":"opal/ping"}', -32600],
     ['{"jsonrpc":"2.0","id":2,"method":"no/such"}', -32601],
+    // Nobody looks at parameters of a method that has none, and null is as good as left out: it is only not served here.
+    ['{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":"x"}', -32603],
+    ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"model":null,"tools":null}}', -32603],
+    ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"tools":"x"}}', -32602],
     ['{"jsonrpc":"2.0","id":2,"method":"agent/state","params":{}}', -32602],
     ['{"jsonrpc":"2.0","id":2,"method":"agent/state","params":[]}', -32602],
     ['{"jsonrpc":"2.0","id":2,"method":"opal/ping"}', -32603],

@@ -51,6 +51,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
     if (!flat && error.message.startsWith("expected an object, found")) return back(invalidRequest(error.message));
     return back(unreadable(serving, error.message));
   }
+  if (!flat && frame["jsonrpc"] !== "2.0") return back(invalidRequest("its `jsonrpc` is not \"2.0\""));
   const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);
   const name = frame[flat ? "type" : "method"];
   const answers = flat
@@ -67,7 +68,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
     return id === undefined && !flat ? IGNORED : back(unknown(serving, id, name));
   }
   if (id === undefined && !flat) return IGNORED;
-  const params = flat ? withoutEnvelope(frame) : (frame["params"] ?? {});
+  const params = flat ? withoutEnvelope(frame) : given(command, frame["params"] ?? {});
   const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", message: "expected an object", outsideSet: false };
   if (misfit !== undefined) {
     const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${misfitText(misfit)}`, { code: INVALID_PARAMS });
@@ -78,6 +79,13 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
 
 function misfitOf(command: ServedCommand, params: JsonObject): Misfit | undefined {
   return command.params === undefined ? undefined : check(shapes, command.params, params);
+}
+
+/** The parameters in JSON-RPC: nobody looks at those of a command that has none, and null is as good as left out. */
+function given(command: ServedCommand, params: JsonValue): JsonValue {
+  if (command.params === undefined) return {};
+  if (!isObject(params) || misfitOf(command, params) === undefined) return params;
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
 function withoutEnvelope(frame: JsonObject): JsonObject {
