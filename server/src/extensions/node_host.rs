@@ -97,9 +97,10 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
     }
 }
 
-/// The first number of `v20.1.0`.
-fn major(version: &str) -> Option<u32> {
-    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+/// The first number of the line `v20.1.0`. What starts Node may say something besides.
+fn major(said: &str) -> Option<u32> {
+    let version = |line: &str| line.trim().strip_prefix('v')?.split('.').next()?.parse().ok();
+    said.lines().find_map(version)
 }
 
 #[cfg(test)]
@@ -122,9 +123,14 @@ mod tests {
 
     #[test]
     fn a_version_is_read() {
-        for (text, version) in
-            [("v20.20.2\n", Some(20)), ("v8.1", Some(8)), ("20", None), ("", None), ("vx", None)]
-        {
+        for (text, version) in [
+            ("v20.20.2\n", Some(20)),
+            ("v8.1", Some(8)),
+            ("20", None),
+            ("", None),
+            ("vx", None),
+            ("very new\nv20.1.0\n", Some(20)),
+        ] {
             assert_eq!(major(text), version, "{text}");
         }
     }

@@ -16,7 +16,7 @@ const HIDDEN: &str = "***";
 pub(super) struct Secrets(Arc<[SecretString]>);
 
 impl Secrets {
-    /// Those of a definition. Of a value with several lines each line is one: what is shown are lines.
+    /// Those of a definition.
     pub fn of(definition: &Definition) -> Self {
         let mut values: Vec<&str> = definition.filled.0.iter().map(String::as_str).collect();
         match &definition.launch {
@@ -35,6 +35,11 @@ impl Secrets {
             }
             Launch::Never(_) => {}
         }
+        Self::from_values(values)
+    }
+
+    /// Those values. Of one with several lines each line is one: what is shown are lines.
+    pub fn from_values(values: Vec<&str>) -> Self {
         let mut values: Vec<&str> = values.into_iter().flat_map(str::lines).map(str::trim).collect();
         values.retain(|value| value.len() >= SHORTEST);
         // A longer one may have a shorter one in it.

@@ -67,10 +67,7 @@ impl Stdio {
             Incoming::Frame(frame) => match serde_json::from_str(frame.as_str()) {
                 Ok(message) => Some(message),
                 Err(_) => {
-                    // Hidden before it is cut: half a secret would not be known as one.
-                    let line: String = frame.as_str().chars().take(LOOKED_AT).collect();
-                    let line = self.junk.secrets.hide(&line);
-                    let line: String = line.chars().take(SHOWN).collect();
+                    let line = beginning(frame.as_str(), &self.junk.secrets);
                     self.junk.complain(&format!("a line on its stdout is not a message: {line}"));
                     None
                 }
@@ -86,6 +83,12 @@ impl Stdio {
             }
         }
     }
+}
+
+/// The beginning of a line without secrets. They are hidden before it is cut: half of one would not be known.
+fn beginning(line: &str, secrets: &Secrets) -> String {
+    let line: String = line.chars().take(LOOKED_AT).collect();
+    secrets.hide(&line).chars().take(SHOWN).collect()
 }
 
 /// What a program writes to its error channel.
@@ -146,6 +149,21 @@ impl Transport<RoleClient> for Stdio {
         match input.take() {
             Some(mut input) => input.shutdown().await,
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fm_f118_a_secret_at_the_end_of_what_is_shown_is_hidden() {
+        let secrets = Secrets::from_values(vec!["canary-in-a-line"]);
+        for before in SHOWN - 20..=SHOWN {
+            let line = format!("{}canary-in-a-line and more", "x".repeat(before));
+            let shown = beginning(&line, &secrets);
+            assert!(!shown.contains('c') && shown.chars().count() <= SHOWN, "{shown}");
         }
     }
 }
