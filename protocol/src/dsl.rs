@@ -17,7 +17,7 @@
 /// ```
 ///
 /// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both says which revisions have something. It stands before the body of a row, and
-/// behind a member, a string, a failure and what an event says about the run; `result: […];` in a command says which of
+/// behind a member, a string, a failure, what an event says about the run, and `snapshot`; `result: […];` in a command says which of
 /// them answer with data. A member may be declared again for other revisions, where only its presence differs.
 macro_rules! protocol {
     ($(
@@ -284,7 +284,7 @@ macro_rules! row {
     };
     (event $name:ident [$doc:expr] [$span:expr] [$payload:ident { $($fields:tt)* }] []
         $(run: $run:ident $( ($member:ident) )? $( [ $($rspan:tt)* ] )?;)?
-        $(snapshot: $snapshot:literal;)?
+        $(snapshot: $snapshot:literal $( [ $($sspan:tt)* ] )?;)?
         $(undocumented: $undocumented:literal;)?
         example $example:tt;
     ) => {
@@ -300,6 +300,7 @@ macro_rules! row {
                 $crate::model::RunEffect::None),
             run_span: $crate::dsl::span!($( $( $($rspan)* )? )?),
             snapshot: $crate::dsl::or_default!([$($snapshot)?] false),
+            snapshot_span: $crate::dsl::span!($( $( $($sspan)* )? )?),
             undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
             span: $span,
             example: stringify!($example),

@@ -320,6 +320,8 @@ pub struct Event {
     pub run_span: Span,
     /// True where a newer one of the same kind carries all that an older one did.
     pub snapshot: bool,
+    /// The revisions in which that is so.
+    pub snapshot_span: Span,
     /// True where no document names it: it is decoded when it comes and never sent by ours.
     pub undocumented: bool,
     /// The revisions that have it.

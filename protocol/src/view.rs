@@ -134,16 +134,27 @@ impl View {
         leak(has.map(|error| ErrorText { span: Span::ALWAYS, ..*error }).collect())
     }
 
-    /// An event as the view has it. In the view of a client it says of runs what the oldest revision that has it says.
+    /// An event as the view has it. In the view of a client it says of runs, and is, what
+    /// the oldest revision that has it says.
     pub fn event(&self, row: &'static Event) -> &'static Event {
         let payload = self.type_def(row.payload);
-        let plain = row.span == Span::ALWAYS && row.run_span == Span::ALWAYS;
+        let spans = [row.span, row.run_span, row.snapshot_span];
+        let plain = spans.iter().all(|span| *span == Span::ALWAYS);
         if plain && std::ptr::eq(payload, row.payload) {
             return row;
         }
         let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
         let run = if self.has(row.run_span) { row.run } else { RunEffect::None };
-        Box::leak(Box::new(Event { doc, payload, run, run_span: Span::ALWAYS, span: Span::ALWAYS, ..*row }))
+        Box::leak(Box::new(Event {
+            doc,
+            payload,
+            run,
+            run_span: Span::ALWAYS,
+            snapshot: row.snapshot && self.has(row.snapshot_span),
+            snapshot_span: Span::ALWAYS,
+            span: Span::ALWAYS,
+            ..*row
+        }))
     }
 
     /// A dialog as the view has it.

@@ -55,10 +55,11 @@ impl Connection {
         wanted: Wanted,
         open: impl FnOnce(Option<Arc<Frames>>) -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
-        let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         table.get().prepare(py, spec);
         let wants = options.wants;
         let mut options = options.into_core()?;
+        options.revision = revision;
         let ticket = |number| ticket(py, mailbox.as_ref(), number);
         let questions = Questions::new(ticket(wanted.dialogs)?);
         let frames_ticket = ticket(wanted.frames)?;
@@ -154,6 +155,12 @@ impl Connection {
     #[getter]
     fn process_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(self.inner.get(py)?.client.process_id())
+    }
+
+    /// The revision that the agent speaks, where it is known: `NAME@REVISION`.
+    #[getter]
+    fn revision(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.inner.get(py)?.client.revision().map(|spec| spec.id()))
     }
 
     /// How many events nobody listened to.

@@ -136,6 +136,16 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
+        Error::NotInRevision { command, revision, known } => raise(
+            py,
+            "NotInRevisionError",
+            |details| {
+                details.set_item("command", command)?;
+                details.set_item("revision", revision)?;
+                details.set_item("known", known)
+            },
+            &text,
+        ),
         Error::Decode { frame, .. } => decode(py, &text, frame.as_str()),
         Error::Detached { dropped } => {
             raise(py, "DetachedError", |details| details.set_item("dropped", *dropped), &text)

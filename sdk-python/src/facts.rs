@@ -13,7 +13,7 @@ type Facts = (bool, Option<(&'static str, &'static str)>, Option<&'static str>);
 /// What the tables of a dialect say of its envelope.
 #[pyfunction]
 pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
-    let spec = dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+    let (spec, _) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
     let barrier = spec.run_end.barrier.map(|barrier| (barrier.command, barrier.busy));
     let answer = spec.dialog_frames.map(|frames| frames.answer);
     Ok((matches!(spec.framing, Framing::JsonRpc { .. }), barrier, answer))

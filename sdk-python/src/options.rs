@@ -69,6 +69,9 @@ impl Tap for ConnectionTap {
             Diagnostic::DialogMalformed { method, reason } => {
                 ("dialog_malformed", format!("`{method}`: {reason}"))
             }
+            Diagnostic::OtherRevision { told, seen } => {
+                ("other_revision", format!("the agent speaks {seen}, not {told}"))
+            }
             other => ("other", format!("{other:?}")),
         };
         if let Some(frames) = self.frames.as_ref().filter(|_| self.wants.diagnostics) {
@@ -113,6 +116,7 @@ impl ConnectionOptions {
             timeout: self.timeout.map(seconds).transpose()?,
             tap: None,
             dialogs: None,
+            revision: None,
         })
     }
 }

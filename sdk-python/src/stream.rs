@@ -51,7 +51,7 @@ impl EventTable {
 
     /// The event that a line of an agent carries, with or without the envelope of its dialect.
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
-        let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
+        let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         let frame = FrameText::from(line);
         let line = frame.as_str();
         let wrong = |reason: &str| errors::decode(py, reason, line);

@@ -19,6 +19,7 @@ from agentese import (
     DecodeError,
     DetachedError,
     ForkedError,
+    NotInRevisionError,
     RefusedError,
     SpawnError,
     StalledError,
@@ -38,6 +39,7 @@ FAILURES = [
     DecodeError("odd", raw="{}"), TimedOutError("late", command="get_state", after=0.5),
     StalledError("stuck", command="get_state", after=0.5), TerminatedError("over", termination=TERMINATION),
     SpawnError("no such program", program="/nowhere", kind="not_found", errno=2),
+    NotInRevisionError("no", command="get_tree", revision="pi@0.55", known="pi@1.5"),
     RefusedError("no", command="prompt", message="no", code=-32602, data={"a": [1]}, attributed=True),
 ]
 

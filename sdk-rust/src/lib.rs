@@ -30,7 +30,8 @@ pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunRes
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub(crate) use crate::core::{connection, failure};
 pub use crate::core::{
-    correlate, frame, framing, queue, redact, route, run_tracker, scan, schema, script, spec, transport, wire,
+    correlate, frame, framing, queue, redact, revision, route, run_tracker, scan, schema, script, spec,
+    transport, wire,
 };
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "omp")]

@@ -4,8 +4,9 @@
 
 import { Connection, type Settings } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
-import { type StalledError, UsageError } from "./error.js";
+import { type NotInRevisionError, type StalledError, UsageError } from "./error.js";
 import type { JsonValue } from "./generated/types.js";
+import { namesOf, revisionOf } from "./revision.js";
 import { Events, type Run, type RunParts } from "./run.js";
 import { type AnyTypes, type DataOf, type ParamsOf, type Spec, row } from "./spec.js";
 import type { Overflow } from "./queue.js";
@@ -33,7 +34,10 @@ export interface RunOptions extends CallOptions {
 
 /** How a client behaves. */
 export interface ClientOptions<T extends AnyTypes> extends Settings {
-  /** The revision of the dialect, as in `pi@0.55` or `0.55`. */
+  /**
+   * The revision of the dialect that the agent speaks, as in `pi@0.55`, `0.55` or `latest`. Without it the client finds
+   * that out from what the agent sends.
+   */
   readonly revision?: string | undefined;
   /** Handlers of the agent's questions. A question without a handler is dismissed, and the tap is told. */
   readonly dialogs?: T["handlers"] | undefined;
@@ -68,13 +72,24 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   #listened: Events<T> | undefined;
 
   constructor(spec: Spec<T>, transport: Transport, options: ClientOptions<T> = {}) {
-    const { revision } = options;
-    if (revision !== undefined && revision !== spec.revision && revision !== `${spec.name}@${spec.revision}`) {
-      throw new UsageError(`unknown revision ${revision} of ${spec.name}; known: ${spec.revision}`);
+    const { revision: asked } = options;
+    const revision = asked === undefined ? undefined : revisionOf(spec, asked);
+    if (asked !== undefined && revision === undefined) {
+      throw new UsageError(`unknown revision ${asked} of ${spec.name}; known: ${namesOf(spec).join(", ")}`);
     }
     this.spec = spec;
-    this.#connection = new Connection(spec, options, transport);
+    this.#connection = new Connection(spec, { ...options, revision }, transport);
     dropped.register(this, this.#connection);
+  }
+
+  /**
+   * The revision that the agent speaks, as in `pi@1.5`: the one that was named, or the one that the agent's frames show;
+   * `undefined` until they show it, and where the dialect has one revision. A call of a command that this revision does
+   * not have fails at once with a {@link NotInRevisionError}.
+   */
+  get revision(): string | undefined {
+    const { known } = this.#connection;
+    return known.revision && known.id(known.revision);
   }
 
   /** The id of the agent's process, where `spawn` started it. */

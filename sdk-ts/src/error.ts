@@ -8,6 +8,7 @@ export type ErrorKind =
   | "terminated"
   | "timed_out"
   | "stalled"
+  | "not_in_revision"
   | "decode"
   | "framing"
   | "usage"
@@ -106,6 +107,25 @@ export class StalledError extends AgentError {
         ? `\`${command}\` was not sent: the agent does not read its input`
         : `no answer to \`${command}\` within ${after} ms: the queue of a subscriber is full, and it does not read`,
     );
+  }
+}
+
+/**
+ * The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent answered
+ * that it does not know the command.
+ */
+export class NotInRevisionError extends AgentError {
+  override readonly kind = "not_in_revision";
+
+  constructor(
+    /** The command's wire name. */
+    readonly command: string,
+    /** The agent's revision, as `pi@0.55`. */
+    readonly revision: string,
+    /** The revisions that have the command, as `pi@1.5`. */
+    readonly known: string,
+  ) {
+    super(`\`${command}\` is not in ${revision}, which the agent speaks; it is in ${known}`);
   }
 }
 

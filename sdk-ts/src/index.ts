@@ -12,6 +12,7 @@ export {
   DecodeError,
   DetachedError,
   type ErrorKind,
+  NotInRevisionError,
   type Refused,
   RefusedError,
   StalledError,

@@ -68,7 +68,31 @@ export interface AnyTypes {
   clientFrame: object;
 }
 
-/** The tables of one revision of one dialect. */
+/**
+ * A frame that tells revisions apart: an event of that type, or a successful answer to that command; where `member` is
+ * named, one that has that member, or, with `isAbsent`, one that has it not.
+ */
+export interface Sign {
+  readonly event?: string;
+  readonly answer?: string;
+  readonly member?: string;
+  readonly isAbsent?: boolean;
+}
+
+/** What one revision has otherwise than the tables of all. */
+export interface RevisionSpec {
+  readonly name: string;
+  /** Commands that it does not have. */
+  readonly lacks: readonly string[];
+  /** Its events that say something else about a run, or are no snapshots. */
+  readonly events: Readonly<Record<string, EventSpec>>;
+  /** Frames that only this revision and younger ones send. */
+  readonly shows: readonly Sign[];
+  /** Frames that only older revisions send. */
+  readonly excludes: readonly Sign[];
+}
+
+/** The tables of a dialect: what any of its revisions has. */
 export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly name: string;
   readonly revision: string;
@@ -87,6 +111,8 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   /** The failures that the dialect's document names, and how answers to lines that cannot be read begin. */
   readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
+  /** Its revisions, the oldest first, where there are several. */
+  readonly revisions?: readonly RevisionSpec[];
   readonly commands: Readonly<Record<string, CommandSpec>>;
   readonly events: Readonly<Record<string, EventSpec>>;
   readonly dialogs: Readonly<Record<string, DialogSpec>>;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Framing, HandlerFailure};
-use agentese_protocol::model::{Answer, Command, Dialog, RunEffect, RunRole, Timeout};
+use agentese_protocol::dialect::{Framing, HandlerFailure, Sign};
+use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
 
 use super::rows::reply;
 use super::types::type_name;
@@ -250,34 +250,86 @@ fn tables(out: &mut String, index: &Index) {
         )
     });
     let _ = writeln!(out, "  runEnd: {{ {barrier}gap: {}, answerEnds: {} }},", end.gap_ms, end.answer_ends);
+    revisions(out, index);
     out.push_str("  commands: {\n");
     for command in &index.commands {
         let _ = writeln!(out, "    {}: {},", key(command.wire), command_spec(command));
     }
     out.push_str("  },\n  events: {\n");
     for event in &index.events {
-        let mut members = Vec::new();
-        let (run, member) = match event.run {
-            RunEffect::None => (None, None),
-            RunEffect::Begins => (Some("begins"), None),
-            RunEffect::MayEnd => (Some("may_end"), None),
-            RunEffect::Holds => (Some("holds"), None),
-            RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
-            RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
-            RunEffect::Ends => (Some("ends"), None),
-        };
-        members.extend(run.map(|run| format!("run: {}", quote(run))));
-        members.extend(member.map(|member| format!("member: {}", quote(member))));
-        if event.snapshot {
-            members.push("snapshot: true".to_owned());
-        }
-        let _ = writeln!(out, "    {}: {},", key(event.name), object(&members));
+        let _ = writeln!(out, "    {}: {},", key(event.name), event_spec(event));
     }
     out.push_str("  },\n  dialogs: {\n");
     for dialog in &index.dialogs {
         let _ = writeln!(out, "    {}: {},", key(dialog.wire), dialog_spec(index, dialog));
     }
     out.push_str("  },\n};\n\n");
+}
+
+/// What each revision has otherwise than the tables of all, where there are several.
+fn revisions(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    if dialect.revisions.len() == 1 {
+        return;
+    }
+    out.push_str("  revisions: [\n");
+    for revision in dialect.revisions {
+        let exact = Index::exact(dialect, revision);
+        let has = |wire: &str| exact.commands.iter().any(|command| command.wire == wire);
+        let lacks = index.commands.iter().filter(|command| !has(command.wire));
+        let lacks: Vec<String> = lacks.map(|command| quote(command.wire)).collect();
+        let all =
+            |name: &str| index.events.iter().find(|event| event.name == name).map(|event| event_spec(event));
+        let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(event)));
+        let events: Vec<String> =
+            events.map(|event| format!("{}: {}", key(event.name), event_spec(event))).collect();
+        let signs = |signs: &[Sign]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            out,
+            "    {{\n      name: {},\n      lacks: [{}],\n      events: {},\n      shows: [{}],\n      excludes: [{}],\n    }},",
+            quote(revision.name),
+            lacks.join(", "),
+            object(&events),
+            signs(revision.shows),
+            signs(revision.excludes)
+        );
+    }
+    out.push_str("  ],\n");
+}
+
+fn sign(sign: &Sign) -> String {
+    let (kind, name, member, is_absent) = match *sign {
+        Sign::Event(name) => ("event", name, None, false),
+        Sign::EventMember(name, member) => ("event", name, Some(member), false),
+        Sign::EventWithout(name, member) => ("event", name, Some(member), true),
+        Sign::AnswerMember(name, member) => ("answer", name, Some(member), false),
+        Sign::AnswerWithout(name, member) => ("answer", name, Some(member), true),
+    };
+    let mut members = vec![format!("{kind}: {}", quote(name))];
+    members.extend(member.map(|member| format!("member: {}", quote(member))));
+    if is_absent {
+        members.push("isAbsent: true".to_owned());
+    }
+    object(&members)
+}
+
+fn event_spec(event: &Event) -> String {
+    let mut members = Vec::new();
+    let (run, member) = match event.run {
+        RunEffect::None => (None, None),
+        RunEffect::Begins => (Some("begins"), None),
+        RunEffect::MayEnd => (Some("may_end"), None),
+        RunEffect::Holds => (Some("holds"), None),
+        RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
+        RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
+        RunEffect::Ends => (Some("ends"), None),
+    };
+    members.extend(run.map(|run| format!("run: {}", quote(run))));
+    members.extend(member.map(|member| format!("member: {}", quote(member))));
+    if event.snapshot {
+        members.push("snapshot: true".to_owned());
+    }
+    object(&members)
 }
 
 /// An object literal in one line.

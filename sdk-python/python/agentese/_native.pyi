@@ -197,6 +197,9 @@ class Connection:
     def process_id(self) -> int | None:
         """The id of the agent's process, where it was started here."""
     @property
+    def revision(self) -> str | None:
+        """The revision that the agent speaks, where it is known: `NAME@REVISION`."""
+    @property
     def dropped_events(self) -> int:
         """How many events nobody listened to."""
     @property

@@ -109,6 +109,12 @@ class SyncClient(Generic[E, D]):
         return self._connection.termination
 
     @property
+    def revision(self) -> str | None:
+        """The revision that the agent speaks, such as `pi@1.5`: the one that was named, or the one that the agent's frames
+        show; `None` until they show it, and where the dialect has one revision."""
+        return self._connection.revision
+
+    @property
     def dropped_events(self) -> int:
         """How many events were dropped because nothing listened to them."""
         return self._connection.dropped_events

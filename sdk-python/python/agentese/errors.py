@@ -96,6 +96,22 @@ class RefusedError(AgenteseError):
         """True where the answer carried no id, so that it was matched to the oldest call that it can belong to."""
 
 
+class NotInRevisionError(AgenteseError):
+    """The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent answered
+    that it does not know the command."""
+
+    _fields = ("command", "revision", "known",)
+
+    def __init__(self, text: str, *, command: str = "", revision: str = "", known: str = "") -> None:
+        super().__init__(text)
+        self.command = command
+        """The command's wire name."""
+        self.revision = revision
+        """The agent's revision, such as `pi@0.55`."""
+        self.known = known
+        """The revisions that have the command, such as `pi@1.5`."""
+
+
 class TerminatedError(AgenteseError, ConnectionError):
     """The connection is over: the process ended, the stream ended, or this side closed it."""
 

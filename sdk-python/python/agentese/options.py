@@ -16,7 +16,8 @@ class ClientOptions(TypedDict, total=False):
     """Options of every client."""
 
     revision: str
-    """The dialect's revision, as `0.55` or `pi@0.55`."""
+    """The revision that the agent speaks: `0.55`, `pi@0.55` or `latest`. Without it the client finds that out from what
+    the agent sends."""
     timeout: Timeout
     """How long each call waits for its answer, in seconds, in place of the command's own time limit; `None`: no limit."""
     overflow: Literal["block", "coalesce", "detach"]

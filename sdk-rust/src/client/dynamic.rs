@@ -20,7 +20,7 @@ use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
 use crate::run_tracker::{EndedBy, Outcome};
 use crate::scan;
-use crate::spec::{Answer, EventSpec, Spec};
+use crate::spec::{Answer, EventSpec, Spec, revision_names, revision_of};
 use crate::tap::Tap;
 use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
@@ -28,24 +28,41 @@ use crate::transport::{ChildOptions, ProcessGroup, Transport};
 pub use super::limit::Limit;
 pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
-/// The tables of the dialect `NAME`, or of its revision `NAME@REVISION`.
+/// The tables of the first revision of the dialect `NAME`, of its revision `NAME@REVISION`, or of the newest one,
+/// `NAME@latest`.
 ///
 /// # Errors
 /// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list what is known.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
-    let (dialect, revision) =
+    let (revisions, revision) = revisions(name)?;
+    Ok(revision.unwrap_or(revisions[0]))
+}
+
+/// The tables of the clients of the dialect `NAME`, which speak with all its revisions; with the revision that
+/// `NAME@REVISION` names, for [`Options::revision`].
+///
+/// # Errors
+/// As [`spec`].
+pub fn client(name: &str) -> Result<(&'static Spec, Option<&'static Spec>), Error> {
+    let (revisions, revision) = revisions(name)?;
+    let client = CLIENTS.iter().copied().find(|client| client.name == revisions[0].name);
+    Ok((client.unwrap_or(revisions[0]), revision))
+}
+
+/// The revisions of a dialect, and the one that is named.
+fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Spec>), Error> {
+    let (dialect, asked) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
-    let Some(spec) = SPECS.iter().copied().find(|spec| spec.name == dialect) else {
+    let Some(revisions) = REVISIONS.iter().copied().find(|revisions| revisions[0].name == dialect) else {
         return Err(Error::UnknownDialect { asked: dialect.to_owned(), known: known() });
     };
-    match revision {
-        Some(revision) if revision != spec.revision => Err(Error::UnknownRevision {
-            dialect: spec.name,
-            asked: revision.to_owned(),
-            known: spec.revision,
-        }),
-        _ => Ok(spec),
-    }
+    let unknown = |asked: &str| Error::UnknownRevision {
+        dialect: revisions[0].name,
+        asked: asked.to_owned(),
+        known: revision_names(revisions),
+    };
+    let revision = asked.map(|asked| revision_of(revisions, asked).ok_or_else(|| unknown(asked)));
+    Ok((revisions, revision.transpose()?))
 }
 
 /// The names of the dialects whose features are on, as errors list them.
@@ -91,6 +108,8 @@ pub struct Options {
     pub tap: Option<Arc<dyn Tap>>,
     /// Answers the agent's dialogs.
     pub dialogs: Option<Arc<dyn Dialogs>>,
+    /// The revision that the agent speaks; where it is none, the client finds it out.
+    pub revision: Option<&'static Spec>,
 }
 
 impl Default for Options {
@@ -102,6 +121,7 @@ impl Default for Options {
             timeout: None,
             tap: None,
             dialogs: None,
+            revision: None,
         }
     }
 }
@@ -153,6 +173,7 @@ impl Client {
             timeout: options.timeout,
             tap: options.tap,
             dialogs,
+            revision: options.revision,
         };
         Self::start_connection(spec, settings, transport)
     }
@@ -164,6 +185,12 @@ impl Client {
     /// The dialect's tables.
     pub fn spec(&self) -> &'static Spec {
         self.spec
+    }
+
+    /// The tables of the revision that the agent speaks: the one that was named, or the one that its frames show. None
+    /// until they show it, and where the client's tables are those of one revision.
+    pub fn revision(&self) -> Option<&'static Spec> {
+        self.connection.shared.revision()
     }
 
     /// The id of the agent's process, where this client started it.

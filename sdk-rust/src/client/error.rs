@@ -52,6 +52,17 @@ pub enum Error {
         /// How many bytes wait to be read.
         waiting: usize,
     },
+    /// The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent
+    /// answered that it does not know the command.
+    #[error("`{command}` is not in {revision}, which the agent speaks; it is in {known}")]
+    NotInRevision {
+        /// The command's wire name.
+        command: String,
+        /// The agent's revision, as `pi@0.55`.
+        revision: String,
+        /// The revisions that have the command, as `pi@1.5`.
+        known: String,
+    },
     /// A frame does not fit its declaration. The frame is kept.
     #[error("{what} does not fit its declaration: {reason}")]
     Decode {
@@ -91,8 +102,8 @@ pub enum Error {
         dialect: &'static str,
         /// The revision that was given.
         asked: String,
-        /// The known revision.
-        known: &'static str,
+        /// The known revisions.
+        known: String,
     },
     /// The client was not started from a program, so it cannot be started again.
     #[error("this client was not started from a program")]
@@ -129,6 +140,8 @@ pub enum ErrorKind {
     Refused,
     /// The connection is over.
     Terminated,
+    /// The agent's revision of the dialect does not have the command.
+    NotInRevision,
     /// No answer in time.
     TimedOut,
     /// No answer in time because a subscriber does not read, or nothing sent because the agent does not.
@@ -148,6 +161,7 @@ impl Error {
             Error::Spawn(_) => ErrorKind::Spawn,
             Error::Refused(_) => ErrorKind::Refused,
             Error::Terminated(_) => ErrorKind::Terminated,
+            Error::NotInRevision { .. } => ErrorKind::NotInRevision,
             Error::TimedOut { .. } => ErrorKind::TimedOut,
             Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::connection::Settings;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
-use crate::spec::{Dialect, Spec};
+use crate::spec::{Dialect, Spec, revision_names, revision_of};
 use crate::transport::{ChildOptions, Transport};
 use crate::wire::Record;
 use dialog::{DialogSink, TypedSink};
@@ -109,6 +109,7 @@ impl<D: Dialect> Default for Builder<D> {
                 timeout: None,
                 tap: None,
                 dialogs: None,
+                revision: None,
             },
             dialect: PhantomData,
         }
@@ -116,16 +117,17 @@ impl<D: Dialect> Default for Builder<D> {
 }
 
 impl<D: Dialect> Builder<D> {
-    /// Chooses a revision of the dialect: `REVISION` or `NAME@REVISION`.
+    /// Says which revision of the dialect the agent speaks: `REVISION`, `NAME@REVISION` or `latest`. Without it the
+    /// client finds that out from what the agent sends.
     ///
     /// # Errors
     /// Where there is no such revision; the error names those that there are.
-    pub fn revision(self, revision: &str) -> Result<Self, Error> {
-        let spec = D::CLIENT;
-        if revision == spec.revision || revision == spec.id() {
-            return Ok(self);
-        }
-        Err(Error::UnknownRevision { dialect: spec.name, asked: revision.to_owned(), known: spec.revision })
+    pub fn revision(mut self, revision: &str) -> Result<Self, Error> {
+        self.settings.revision = Some(revision_of(D::REVISIONS, revision).ok_or_else(|| {
+            let (dialect, known) = (D::SPEC.name, revision_names(D::REVISIONS));
+            Error::UnknownRevision { dialect, asked: revision.to_owned(), known }
+        })?);
+        Ok(self)
     }
 
     /// What happens when a subscriber does not read: the reader waits (the default), message
@@ -216,9 +218,17 @@ impl<D: Dialect> RpcClient<D> {
         Self::builder().connect(transport)
     }
 
-    /// The dialect's tables.
+    /// The dialect's tables: what any of its revisions has.
     pub fn spec(&self) -> &'static Spec {
         D::CLIENT
+    }
+
+    /// The tables of the revision that the agent speaks: the one that [`Builder::revision`] named, or the one that the
+    /// agent's frames show. None until they show it, and where the dialect has one revision.
+    ///
+    /// A call of a command that this revision does not have fails at once with [`Error::NotInRevision`].
+    pub fn revision(&self) -> Option<&'static Spec> {
+        self.inner.revision()
     }
 
     /// The same client with another time limit for every call: also for those that have none by default, as `prompt`.

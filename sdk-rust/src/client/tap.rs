@@ -48,6 +48,13 @@ pub enum Diagnostic {
         /// Which member is wrong, and why.
         reason: String,
     },
+    /// A frame that the revision which the caller named does not send. That revision is spoken on.
+    OtherRevision {
+        /// The revision that was named, as `pi@0.55`.
+        told: String,
+        /// The one that the frame shows.
+        seen: String,
+    },
 }
 
 /// Sees everything that passes. Called on the connection's own tasks: it must not block.

@@ -6,6 +6,7 @@
 mod dialogs;
 mod events;
 mod reader;
+mod revisions;
 mod runs;
 mod writer;
 
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub timeout: Option<Duration>,
     pub tap: Option<Arc<dyn Tap>>,
     pub dialogs: Option<Arc<dyn AnySink>>,
+    /// The revision that the caller named.
+    pub revision: Option<&'static Spec>,
 }
 
 /// An answer, as it came.
@@ -76,6 +79,8 @@ pub(crate) struct Shared {
     pub settings: Settings,
     state: Mutex<State>,
     outbox: mpsc::UnboundedSender<writer::Outgoing>,
+    /// Which revision the agent speaks.
+    revision: revisions::Seen,
     /// Ends all tasks.
     stop: CancellationToken,
     ended: watch::Sender<Option<Termination>>,
@@ -128,6 +133,7 @@ impl Connection {
                 ended: None,
             }),
             outbox,
+            revision: revisions::Seen::new(spec, settings.revision),
             stop: CancellationToken::new(),
             ended,
             reader_blocked: AtomicBool::new(false),
@@ -286,6 +292,7 @@ impl Shared {
         waiter: Waiter,
         before: impl FnOnce(&mut State, &str),
     ) -> Result<String, Error> {
+        self.has_command(command)?;
         let mut state = self.state();
         if let Some(termination) = &state.ended {
             return Err(Error::Terminated(termination.clone()));

@@ -9,6 +9,7 @@ pub mod frame;
 pub mod framing;
 pub mod queue;
 pub mod redact;
+pub mod revision;
 pub mod route;
 pub mod run_tracker;
 pub mod scan;

@@ -304,6 +304,24 @@ impl Spec {
     }
 }
 
+/// What stands in place of a revision for the newest one.
+pub const LATEST: &str = "latest";
+
+/// The one of a dialect's revisions that is meant by `REVISION`, `NAME@REVISION` or `latest`.
+pub fn revision_of(revisions: &[&'static Spec], asked: &str) -> Option<&'static Spec> {
+    let name = revisions.first()?.name;
+    let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('@')).unwrap_or(asked);
+    match asked {
+        LATEST => revisions.last().copied(),
+        asked => revisions.iter().copied().find(|spec| spec.revision == asked),
+    }
+}
+
+/// The names of revisions, as errors list them.
+pub fn revision_names(revisions: &[&Spec]) -> String {
+    revisions.iter().map(|spec| spec.revision).collect::<Vec<_>>().join(", ")
+}
+
 /// A dialect as a type parameter.
 pub trait Dialect: Sized + Send + Sync + std::fmt::Debug + 'static {
     /// The tables of its first revision, which is spoken where none is named.

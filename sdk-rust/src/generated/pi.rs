@@ -249,7 +249,7 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true },
+        spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false },

@@ -265,7 +265,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 // Answers that nobody reads are not piled up without end, and neither are commands.
                 read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
             };
-            if self.frames.unterminated() && !D::SPEC.edges.unfinished_line_counts {
+            if self.frames.unterminated() && !self.emitter.spec().edges.unfinished_line_counts {
                 batch.pop();
             }
             for incoming in batch.drain(..) {

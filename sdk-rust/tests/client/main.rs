@@ -9,5 +9,6 @@ mod group;
 mod peer;
 mod process;
 mod queues;
+mod revisions;
 mod runs;
 mod vectors;

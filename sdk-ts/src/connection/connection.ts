@@ -5,12 +5,13 @@
  */
 
 import { Table } from "../correlate.js";
-import { StalledError, TimedOutError } from "../error.js";
+import { NotInRevisionError, type RefusedError, StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
+import { type Contradiction, Known } from "../revision.js";
 import { SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { EXIT_WITHIN, later, within } from "../timer.js";
@@ -30,6 +31,8 @@ export interface Settings {
   readonly tap?: Tap | undefined;
   readonly dialogs?: object | undefined;
   readonly validate?: Validate | undefined;
+  /** The name of the revision that the caller says the agent speaks. */
+  readonly revision?: string | undefined;
 }
 
 /** Who waits for an answer: exactly one of its functions is called, once. */
@@ -65,7 +68,9 @@ export class Connection {
   /** Whether the process has ended. What it wrote may not have been read yet. */
   hasExited = false;
   droppedEvents = 0;
-  readonly #events: ReadonlyMap<unknown, EventSpec>;
+  /** What is known of the agent's revision. */
+  readonly known: Known;
+  #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
   #lastSpec: EventSpec | undefined;
   #listeners: readonly Listener[] = [];
@@ -79,7 +84,9 @@ export class Connection {
     readonly transport: Transport,
   ) {
     this.tap = new SafeTap(settings.tap);
+    this.known = new Known(spec, settings.revision);
     this.#events = new Map(Object.entries(spec.events));
+    this.#take(undefined);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
@@ -91,6 +98,33 @@ export class Connection {
     if (type === this.#lastType) return this.#lastSpec;
     this.#lastType = type;
     return (this.#lastSpec = this.#events.get(type));
+  }
+
+  /** Looks at an event, for what it says of the agent's revision. */
+  lookAtEvent(type: unknown, body: object): void {
+    if (!this.known.isSettled) this.#take(this.known.event(type, body));
+  }
+
+  /** Looks at a successful answer, likewise. */
+  lookAtAnswer(command: string, data: JsonValue | undefined): void {
+    if (!this.known.isSettled) this.#take(this.known.answer(command, data));
+  }
+
+  /** The failure of a command: where the agent does not know one that other revisions have, that it is not in its own. */
+  failureOf(command: string, error: RefusedError): RefusedError | NotInRevisionError {
+    const lack = error.kind === "unknown_command" ? this.known.unknown(command) : undefined;
+    if (lack === undefined) return error;
+    this.#take(undefined);
+    return new NotInRevisionError(command, lack.revision, lack.known);
+  }
+
+  /** From here on events say what they say in the agent's revision. */
+  #take(contradiction: Contradiction | undefined): void {
+    const { revision } = this.known;
+    if (revision !== undefined) this.#events = new Map(Object.entries({ ...this.spec.events, ...revision.events }));
+    this.#lastType = undefined;
+    this.#lastSpec = undefined;
+    if (contradiction !== undefined) this.tap.diagnostic({ kind: "other_revision", ...contradiction });
   }
 
   /** A stream of events, as the settings want it. */
@@ -157,7 +191,8 @@ export class Connection {
 
   /**
    * Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id.
-   * Fails at once with the {@link Termination}, or a {@link StalledError} where too much waits to be written.
+   * Fails at once with the {@link Termination}, a {@link StalledError} where too much waits to be written, or a
+   * {@link NotInRevisionError} where the agent's revision does not have the command.
    */
   send(
     command: string,
@@ -167,6 +202,8 @@ export class Connection {
     failsWithId: boolean = this.spec.failsWithId?.includes(command) ?? false,
   ): string {
     if (this.ended !== undefined) throw this.ended;
+    const lack = this.known.lacks(command);
+    if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
     const line = commandLine(this.spec, command, id, params);

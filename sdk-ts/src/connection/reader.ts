@@ -110,6 +110,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     const object = parseObject(line, framer);
     connection.recent.push(line);
     const { type } = object;
+    if (!connection.known.isSettled && connection.spec.framing === "flat") connection.lookAtEvent(type, object);
     // What most lines are, told without more ado.
     const known = connection.spec.framing === "flat" ? connection.eventSpec(type) : undefined;
     if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
@@ -117,6 +118,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
+        connection.lookAtEvent(type, body);
         const declared = connection.eventSpec(type);
         const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
         if (declared === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
@@ -215,6 +217,7 @@ function answer(
   const role = row(spec.commands, settled.command)?.run;
   const run = role === "starts" ? runs.of(settled.id) : undefined;
   if (success) {
+    if (!connection.known.isSettled) connection.lookAtAnswer(settled.command, frame["data"]);
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
     if (role === "replaces" && spec.runEnd.barrier) runs.feedAll(undefined, "may_end");
     if (run !== undefined) runs.feed(run, "answered");
@@ -231,7 +234,8 @@ function answer(
     return settled.waiter.failed(new DecodeError(message, line));
   }
   const named = settled.attributed ? settled.command : (command ?? settled.command);
-  const error = new RefusedError(refused(spec, command, named, frame["error"], settled.attributed));
+  const refusal = new RefusedError(refused(spec, command, named, frame["error"], settled.attributed));
+  const error = connection.failureOf(settled.command, refusal);
   if (run !== undefined) runs.fail(run, error);
   settled.waiter.failed(error);
 }

@@ -448,6 +448,22 @@ export const spec: Spec<Types> = {
   failsWithId: ["prompt", "abort_and_prompt", "set_model", "set_session_name"],
   failures: { prefix: parsePrefixes.omp, texts: failures },
   runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 150, answerEnds: false },
+  revisions: [
+    {
+      name: "12.7",
+      lacks: [],
+      events: {},
+      shows: [],
+      excludes: [],
+    },
+    {
+      name: "13.19",
+      lacks: [],
+      events: {},
+      shows: [{ event: "ready" }],
+      excludes: [],
+    },
+  ],
   commands: {
     prompt: { answer: "acknowledged", run: "starts", timeout: 0 },
     steer: { run: "acts" },

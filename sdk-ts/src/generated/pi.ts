@@ -502,6 +502,22 @@ export const spec: Spec<Types> = {
   parseCommand: "parse",
   failures: { prefix: parsePrefixes.pi, texts: failures },
   runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 0, answerEnds: false },
+  revisions: [
+    {
+      name: "0.55",
+      lacks: ["clear_queue", "get_available_thinking_levels", "clone", "get_entries", "get_tree"],
+      events: {},
+      shows: [],
+      excludes: [],
+    },
+    {
+      name: "1.5",
+      lacks: [],
+      events: { agent_end: {}, message_update: {}, auto_retry_end: {} },
+      shows: [{ answer: "prompt", member: "disposition" }, { answer: "steer", member: "disposition" }, { answer: "follow_up", member: "disposition" }, { event: "agent_end", member: "willRetry" }, { event: "message_update", member: "usage" }, { event: "agent_settled" }, { event: "queue_update" }, { event: "session_info_changed" }, { event: "thinking_level_changed" }, { event: "bash_execution_update" }, { event: "compaction_start" }],
+      excludes: [{ answer: "prompt", member: "disposition", isAbsent: true }, { event: "agent_end", member: "willRetry", isAbsent: true }, { event: "message_update", member: "message" }, { event: "auto_compaction_start" }],
+    },
+  ],
   commands: {
     prompt: { answer: "accepted", run: "starts", timeout: 0 },
     steer: { run: "acts" },

@@ -83,7 +83,7 @@ protocol! {
         /// The message so far; absent in delta-only streams.
         message: Opt<AgentMessage> [until "pi@1.5"],
     }) {
-        snapshot: true;
+        snapshot: true [until "pi@1.5"];
         example {
             "type": "message_update",
             "usage": {"input": 100, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 101,

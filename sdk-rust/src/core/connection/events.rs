@@ -100,7 +100,8 @@ impl Shared {
     /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. The caller
     /// has to wake those that wait, with [`Shared::wake_listeners`].
     pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
-        let spec = event.kind.spec();
+        self.look_at_event(&event);
+        let spec = self.own_row(&event);
         if spec.is_none() {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }

@@ -198,6 +198,10 @@ impl Shared {
             }
             refused
         });
+        if let Ok(answer) = &result {
+            self.look_at_answer(&settled.command, answer.data.as_ref().map(FrameText::as_str));
+        }
+        let result = result.map_err(|refused| self.failure(&settled.command, refused));
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
         // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
         if role == RunRole::Replaces && result.is_ok() && self.spec.run_end.barrier.is_some() {
@@ -208,14 +212,14 @@ impl Shared {
         {
             match &result {
                 Ok(_) => self.feed_run(token, Input::Answered),
-                Err(refused) => self.finish_run(token, Err(Error::Refused(Box::new(refused.clone())))),
+                Err(error) => self.finish_run(token, Err(error.clone())),
             }
         }
         match settled.waiter {
             // It timed out, or its caller is gone: the answer is late.
             None => self.diagnose(Diagnostic::UnmatchedAnswer { id: key, command }),
             Some(Waiter::Caller(caller)) => {
-                let _ = caller.send(result.map_err(|refused| Error::Refused(Box::new(refused))));
+                let _ = caller.send(result);
             }
             Some(Waiter::Run { token }) => {
                 let busy = result.ok().and_then(|answer| {

@@ -1,0 +1,114 @@
+//! The revision that the agent speaks, and what follows of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::{EventFrame, Shared};
+use crate::error::{Error, Refused};
+use crate::revision::{Contradiction, Known};
+use crate::spec::{EventSpec, RunEffect, Spec};
+use crate::tap::Diagnostic;
+
+/// What the frames of a connection say of the revision.
+pub(super) struct Seen {
+    known: Mutex<Known>,
+    /// Whether frames can say nothing more: most of the time, and told without a lock.
+    is_settled: AtomicBool,
+    /// The revision, once it is known.
+    revision: OnceLock<&'static Spec>,
+}
+
+impl Seen {
+    pub fn new(spec: &'static Spec, told: Option<&'static Spec>) -> Self {
+        let known = Known::new(spec, told);
+        let seen = Seen {
+            is_settled: AtomicBool::default(),
+            revision: OnceLock::new(),
+            known: Mutex::new(known.clone()),
+        };
+        seen.note(&known);
+        seen
+    }
+
+    /// Notes what is known, for those who look without the lock.
+    fn note(&self, known: &Known) {
+        self.is_settled.store(known.is_settled(), Ordering::Relaxed);
+        if let Some(revision) = known.revision() {
+            self.revision.get_or_init(|| revision);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // A panic while the lock is held cannot leave it half changed.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, look: impl FnOnce(&mut Known) -> Option<Contradiction>) -> Option<Contradiction> {
+        if self.is_settled.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut known = self.known();
+        let contradiction = look(&mut known);
+        self.note(&known);
+        contradiction
+    }
+}
+
+impl Shared {
+    /// The revision that the agent speaks, where it is known.
+    pub fn revision(&self) -> Option<&'static Spec> {
+        self.revision.revision.get().copied()
+    }
+
+    /// Refuses a command that the agent's revision does not have.
+    pub(super) fn has_command(&self, command: &str) -> Result<(), Error> {
+        match self.revision.known().lacks(command) {
+            Some((revision, known)) => {
+                Err(Error::NotInRevision { command: command.to_owned(), revision, known })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Looks at an event, for what it says of the revision.
+    pub(super) fn look_at_event(&self, event: &EventFrame) {
+        let body = || event.body().as_str();
+        self.contradicted(self.revision.look(|known| known.event(&event.kind, body())));
+    }
+
+    /// Looks at a successful answer.
+    pub(super) fn look_at_answer(&self, command: &str, data: Option<&str>) {
+        self.contradicted(self.revision.look(|known| known.answer(command, data)));
+    }
+
+    fn contradicted(&self, contradiction: Option<Contradiction>) {
+        if let Some(Contradiction { told, seen }) = contradiction {
+            self.diagnose(Diagnostic::OtherRevision { told, seen });
+        }
+    }
+
+    /// The failure of a command: where the agent does not know a command that other revisions have, that it is not in
+    /// the agent's revision.
+    pub(super) fn failure(&self, command: &str, refused: Refused) -> Error {
+        let text = self.spec.edges.unknown_command_text.replace("{command}", command);
+        if refused.message == text {
+            let mut known = self.revision.known();
+            let found = known.unknown(command);
+            self.revision.note(&known);
+            if let Some((revision, known)) = found {
+                return Error::NotInRevision { command: command.to_owned(), revision, known };
+            }
+        }
+        Error::Refused(Box::new(refused))
+    }
+
+    /// The row of an event in the agent's revision, or the one of all revisions where it is not known.
+    pub(super) fn own_row(&self, event: &EventFrame) -> Option<&'static EventSpec> {
+        let row = event.kind.spec()?;
+        // What says nothing in any revision is most of what comes.
+        if matches!(row.run, RunEffect::None) && !row.snapshot {
+            return Some(row);
+        }
+        Some(self.revision().and_then(|revision| revision.event(row.name)).unwrap_or(row))
+    }
+}

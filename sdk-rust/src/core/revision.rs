@@ -1,0 +1,196 @@
+//! Which revision of its dialect an agent speaks, as far as its frames show it: a state machine without I/O.
+//!
+//! The declaration names frames that only younger or only older revisions send. Each that comes narrows down what is
+//! possible; calls never wait for it.
+
+use crate::scan::{self, Wanted, member};
+use crate::spec::{Sign, Spec};
+
+/// What is known of an agent's revision.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// All revisions of the dialect, the oldest first; empty where the tables are those of one revision.
+    revisions: &'static [&'static Spec],
+    /// The place of the revision that the caller named.
+    told: Option<usize>,
+    /// The places between which the frames leave it open.
+    oldest: usize,
+    youngest: usize,
+    /// Whether frames can say nothing more.
+    settled: bool,
+}
+
+/// A frame that the named revision does not send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The revision that was named, as `pi@0.55`.
+    pub told: String,
+    /// The one that the frame shows.
+    pub seen: String,
+}
+
+impl Known {
+    /// What is known before anything came. `told` is the revision that the caller named.
+    pub fn new(client: &'static Spec, told: Option<&'static Spec>) -> Self {
+        let revisions = client.revisions;
+        let told = told.and_then(|told| revisions.iter().position(|spec| spec.revision == told.revision));
+        let youngest = revisions.len().saturating_sub(1);
+        Known { revisions, told, oldest: 0, youngest, settled: youngest == 0 }
+    }
+
+    /// Whether frames can say nothing more, so that none has to be looked at.
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// The revision: the one that was named, or the only one that is left.
+    pub fn revision(&self) -> Option<&'static Spec> {
+        let place = self.told.or((self.oldest == self.youngest).then_some(self.oldest))?;
+        self.revisions.get(place).copied()
+    }
+
+    /// Looks at an event.
+    pub fn event(&mut self, kind: &str, body: &str) -> Option<Contradiction> {
+        self.look(|sign| match sign {
+            Sign::Event(name) => name == kind,
+            Sign::EventMember(name, member) => name == kind && has(body, member),
+            Sign::EventWithout(name, member) => name == kind && !has(body, member),
+            Sign::AnswerMember(..) | Sign::AnswerWithout(..) => false,
+        })
+    }
+
+    /// Looks at the data of a successful answer.
+    pub fn answer(&mut self, command: &str, data: Option<&str>) -> Option<Contradiction> {
+        let has = |member| data.is_some_and(|data| has(data, member));
+        self.look(|sign| match sign {
+            Sign::AnswerMember(name, member) => name == command && has(member),
+            Sign::AnswerWithout(name, member) => name == command && !has(member),
+            Sign::Event(_) | Sign::EventMember(..) | Sign::EventWithout(..) => false,
+        })
+    }
+
+    fn look(&mut self, is_seen: impl Fn(Sign) -> bool) -> Option<Contradiction> {
+        if self.settled {
+            return None;
+        }
+        for (place, spec) in self.revisions.iter().enumerate() {
+            if spec.shows.iter().any(|sign| is_seen(*sign)) {
+                self.oldest = self.oldest.max(place);
+            }
+            if spec.excludes.iter().any(|sign| is_seen(*sign)) {
+                self.youngest = self.youngest.min(place.saturating_sub(1));
+            }
+        }
+        self.narrowed()
+    }
+
+    /// The agent does not know a command. Gives the revision that it speaks then, at most, and those that have the
+    /// command; none where its revision says nothing about it.
+    pub fn unknown(&mut self, command: &str) -> Option<(String, String)> {
+        let possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
+        let without = possible.rev().find(|place| self.revisions[*place].command(command).is_none())?;
+        let having = self.having(command)?;
+        if self.told.is_none() {
+            self.youngest = self.youngest.min(without);
+            self.narrowed();
+        }
+        Some((self.revisions[without].id(), having))
+    }
+
+    /// Where no revision that the agent may have has a command, and others have it: the revision of the agent, and
+    /// those that have the command.
+    pub fn lacks(&self, command: &str) -> Option<(String, String)> {
+        let mut possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
+        let youngest = *possible.end();
+        if self.revisions.is_empty() || possible.any(|place| self.revisions[place].command(command).is_some())
+        {
+            return None;
+        }
+        Some((self.revisions[youngest].id(), self.having(command)?))
+    }
+
+    /// The revisions that have a command; none where no revision has it.
+    fn having(&self, command: &str) -> Option<String> {
+        let having = self.revisions.iter().filter(|spec| spec.command(command).is_some());
+        let ids: Vec<String> = having.map(|spec| spec.id()).collect();
+        (!ids.is_empty()).then(|| ids.join(", "))
+    }
+
+    fn narrowed(&mut self) -> Option<Contradiction> {
+        if self.oldest > self.youngest {
+            // Frames that speak against each other: what an agent has says more than what it has not.
+            self.youngest = self.oldest;
+        }
+        let contradicted = self.told.filter(|told| *told < self.oldest || *told > self.youngest);
+        self.settled = self.oldest == self.youngest || contradicted.is_some();
+        let seen = contradicted.map(|told| if told < self.oldest { self.oldest } else { self.youngest });
+        let (told, seen) = contradicted.zip(seen)?;
+        Some(Contradiction { told: self.revisions[told].id(), seen: self.revisions[seen].id() })
+    }
+}
+
+/// Whether an object has a member.
+fn has(object: &str, name: &'static str) -> bool {
+    scan::scan(object, &Wanted::new([member(name)])).is_ok_and(|found| found.get(0).is_some())
+}
+
+#[cfg(all(test, feature = "pi"))]
+mod tests {
+    use super::*;
+    use crate::pi::{CLIENT, REVISIONS};
+
+    fn new(told: Option<usize>) -> Known {
+        Known::new(&CLIENT, told.map(|place| REVISIONS[place]))
+    }
+
+    #[test]
+    fn a_frame_shows_the_revision() {
+        let cases = [
+            ("1.5", "agent_settled", r#"{"type":"agent_settled"}"#),
+            ("1.5", "agent_end", r#"{"type":"agent_end","messages":[],"willRetry":false}"#),
+            ("0.55", "agent_end", r#"{"type":"agent_end","messages":[]}"#),
+            ("0.55", "auto_compaction_start", r#"{"type":"auto_compaction_start"}"#),
+        ];
+        for (wanted, kind, body) in cases {
+            let mut known = new(None);
+            assert!(known.revision().is_none() && known.event("agent_start", "{}").is_none());
+            assert_eq!(known.event(kind, body), None);
+            assert_eq!(known.revision().unwrap().revision, wanted, "{body}");
+            assert!(known.is_settled());
+        }
+        let mut known = new(None);
+        known.answer("prompt", Some(r#"{"disposition":"started"}"#));
+        assert_eq!(known.revision().unwrap().revision, "1.5");
+        let mut known = new(None);
+        known.answer("prompt", None);
+        assert_eq!(known.revision().unwrap().revision, "0.55");
+    }
+
+    #[test]
+    fn what_the_revision_lacks_is_known_and_what_no_revision_has_is_not() {
+        let wanted = Some(("pi@0.55".to_owned(), "pi@1.5".to_owned()));
+        assert_eq!(new(Some(0)).lacks("get_tree"), wanted);
+        assert_eq!((new(Some(1)).lacks("get_tree"), new(None).lacks("get_tree")), (None, None));
+        assert_eq!((new(Some(0)).lacks("teleport"), new(Some(0)).lacks("get_state")), (None, None));
+        let mut known = new(None);
+        assert_eq!(known.unknown("teleport"), None);
+        assert_eq!(known.unknown("get_tree"), wanted);
+        assert_eq!(known.revision().unwrap().revision, "0.55");
+        assert_eq!(known.lacks("clear_queue"), wanted);
+    }
+
+    #[test]
+    fn a_frame_against_the_named_revision_is_told_once() {
+        let mut known = new(Some(0));
+        let told = known.event("agent_settled", r#"{"type":"agent_settled"}"#);
+        assert_eq!(told, Some(Contradiction { told: "pi@0.55".into(), seen: "pi@1.5".into() }));
+        assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#), None);
+        assert_eq!(known.revision().unwrap().revision, "0.55");
+    }
+
+    #[test]
+    fn tables_of_one_revision_leave_nothing_open() {
+        let known = Known::new(&crate::pi::SPEC, None);
+        assert!(known.is_settled() && known.revision().is_none() && known.lacks("get_tree").is_none());
+    }
+}

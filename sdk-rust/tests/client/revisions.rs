@@ -1,0 +1,143 @@
+//! One client for all revisions of a dialect.
+
+use agentese::pi::{Event, Pi};
+use agentese::tap::Diagnostic;
+use agentese::{Builder, EndedBy, Error, ErrorKind, omp};
+
+use crate::peer::{failure, pair, state, within};
+
+fn revision(client: &agentese::pi::Client) -> Option<&'static str> {
+    client.revision().map(|spec| spec.revision)
+}
+
+const STARTED: &str = r#"{"disposition":"started"}"#;
+
+#[tokio::test]
+async fn the_revision_shows_in_the_first_answer_that_tells_it_and_no_call_waits_for_it() {
+    for (data, wanted) in [(STARTED, "1.5"), ("", "0.55")] {
+        let (client, mut peer, _) = pair(Builder::<Pi>::default());
+        let call = tokio::spawn({
+            let client = client.clone();
+            async move { client.get_state().await }
+        });
+        peer.answer("get_state", &state(false)).await;
+        within("the state", call).await.unwrap().unwrap();
+        assert_eq!(revision(&client), None);
+        let prompt = tokio::spawn({
+            let client = client.clone();
+            async move { client.prompt("go").await }
+        });
+        peer.answer("prompt", data).await;
+        within("the acceptance", prompt).await.unwrap().unwrap();
+        assert_eq!(revision(&client), Some(wanted));
+    }
+}
+
+/// The end of a run as pi 1.5 tells it: nothing is asked, and what the end of a turn may be in 0.55 is not the end.
+#[tokio::test]
+async fn a_run_of_pi_1_5_ends_when_it_has_settled() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let prompt = tokio::spawn(async move { client.prompt("go").await });
+    peer.answer("prompt", STARTED).await;
+    let mut run = within("the acceptance", prompt).await.unwrap().unwrap();
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.say(r#"{"type":"agent_end","messages":[],"willRetry":true}"#).await;
+    peer.say(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"busy"}"#)
+        .await;
+    peer.say(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
+    peer.say(r#"{"type":"agent_end","messages":[],"willRetry":false}"#).await;
+    peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+    let mut seen = Vec::new();
+    while let Some(event) = within("an event", run.next()).await {
+        seen.push(event.unwrap());
+    }
+    assert!(matches!(seen.last(), Some(Event::AgentSettled(_))), "{seen:?}");
+    assert_eq!(seen.len(), 6);
+    assert_eq!(within("the end", run.result()).await.unwrap().ended_by, EndedBy::Event);
+}
+
+#[tokio::test]
+async fn a_command_that_the_named_revision_lacks_is_not_sent() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default().revision("0.55").unwrap());
+    let error = within("the failure", client.get_tree()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotInRevision);
+    assert_eq!(error.to_string(), "`get_tree` is not in pi@0.55, which the agent speaks; it is in pi@1.5");
+    let call = tokio::spawn(async move { client.get_state().await });
+    peer.answer("get_state", &state(false)).await;
+    within("the state", call).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_unknown_command_of_another_revision_is_the_same_failure_and_tells_the_revision() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let call = tokio::spawn({
+        let client = client.clone();
+        async move { client.clear_queue().await }
+    });
+    let id = peer.hear_command("clear_queue").await;
+    peer.say(&failure(&id, "clear_queue", "Unknown command: clear_queue")).await;
+    let error = within("the failure", call).await.unwrap().unwrap_err();
+    match &error {
+        Error::NotInRevision { command, revision, known } => {
+            assert_eq!((&**command, &**revision, &**known), ("clear_queue", "pi@0.55", "pi@1.5"));
+        }
+        other => panic!("{other}"),
+    }
+    assert_eq!(revision(&client), Some("0.55"));
+    // Known now: nothing is sent any more.
+    assert_eq!(client.get_entries().await.unwrap_err().kind(), ErrorKind::NotInRevision);
+    // A refusal of another kind, and a command that every revision has, stay what they are.
+    let call = tokio::spawn(async move { client.get_state().await });
+    let id = peer.hear_command("get_state").await;
+    peer.say(&failure(&id, "get_state", "Unknown command: get_state")).await;
+    assert_eq!(within("the failure", call).await.unwrap().unwrap_err().kind(), ErrorKind::Refused);
+}
+
+#[tokio::test]
+async fn a_frame_against_the_named_revision_is_reported_once() {
+    let (client, mut peer, seen) = pair(Builder::<Pi>::default().revision("pi@0.55").unwrap());
+    let mut events = client.events().unwrap();
+    for _ in 0..2 {
+        peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+        within("an event", events.next()).await.unwrap().unwrap();
+    }
+    let told: Vec<_> = seen.diagnostics.lock().unwrap().clone();
+    assert_eq!(told, [Diagnostic::OtherRevision { told: "pi@0.55".into(), seen: "pi@1.5".into() }]);
+    assert_eq!(revision(&client), Some("0.55"));
+}
+
+#[tokio::test]
+async fn the_newest_revision_is_named_by_latest() {
+    let (client, _peer, _) = pair(Builder::<Pi>::default().revision("latest").unwrap());
+    assert_eq!(revision(&client), Some("1.5"));
+    let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());
+    let mut events = client.events().unwrap();
+    peer.say(r#"{"type":"ready"}"#).await;
+    within("an event", events.next()).await.unwrap().unwrap();
+    assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
+}
+
+/// Since 1.5 an update carries its piece alone: none takes the place of another.
+#[tokio::test]
+async fn updates_that_carry_pieces_alone_are_not_merged() {
+    let builder = Builder::<Pi>::default().overflow(agentese::queue::Overflow::Coalesce).queue_bytes(600);
+    let (client, mut peer, _) = pair(builder);
+    let mut events = client.events().unwrap();
+    let usage = r#"{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+    for piece in ["a", "b", "c"] {
+        let event = format!(r#"{{"type":"text_delta","contentIndex":0,"delta":"{piece}"}}"#);
+        peer.say(&format!(r#"{{"type":"message_update","usage":{usage},"assistantMessageEvent":{event}}}"#))
+            .await;
+    }
+    let mut text = String::new();
+    for _ in 0..3 {
+        match within("an event", events.next()).await.unwrap().unwrap() {
+            Event::MessageUpdate(update) => {
+                let update = serde_json::to_value(&update).unwrap();
+                text.push_str(update["assistantMessageEvent"]["delta"].as_str().unwrap());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(text, "abc");
+}

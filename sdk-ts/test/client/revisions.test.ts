@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { NotInRevisionError, RefusedError, UsageError, omp, pi } from "../../src/index.js";
+import type { Diagnostic } from "../../src/tap.js";
+import { failure, settle, soon } from "../support/agent.js";
+import { connected } from "../support/connected.js";
+
+for (const [data, wanted] of [[{ disposition: "started" }, "pi@1.5"], [undefined, "pi@0.55"]] as const) {
+  test(`the first answer that tells the revision shows it: ${wanted}`, async () => {
+    const { client, agent } = connected(pi.Client);
+    const starting = client.prompt({ message: "go" });
+    assert.equal(client.revision, undefined);
+    await agent.answer(await soon(agent.expect("prompt")), data);
+    await soon(starting);
+    assert.equal(client.revision, wanted);
+  });
+}
+
+test("a run of pi 1.5 ends when it has settled, and nothing is asked", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "go" });
+  await agent.answer(await soon(agent.expect("prompt")), { disposition: "started" });
+  const run = await soon(starting);
+  await agent.say(
+    { type: "agent_start" },
+    { type: "agent_end", messages: [], willRetry: true },
+    { type: "auto_retry_end", success: true, attempt: 1 },
+    { type: "agent_end", messages: [], willRetry: false },
+    { type: "agent_settled", aborted: false },
+  );
+  const types: string[] = [];
+  for await (const event of run) types.push(event.type);
+  assert.deepEqual(types, ["agent_start", "agent_end", "auto_retry_end", "agent_end", "agent_settled"]);
+  assert.equal((await soon(run.result())).endedBy, "event");
+});
+
+test("a command that the named revision lacks is not sent", async () => {
+  const { client, agent } = connected(pi.Client, { revision: "0.55" });
+  const error = await failure(client.getTree());
+  assert.ok(error instanceof NotInRevisionError && error.kind === "not_in_revision");
+  assert.deepEqual([error.command, error.revision, error.known], ["get_tree", "pi@0.55", "pi@1.5"]);
+  const asking = client.getState();
+  await agent.answer(await soon(agent.expect("get_state")), {});
+  await soon(asking);
+});
+
+test("an unknown command of another revision is the same failure, and tells the revision", async () => {
+  const { client, agent } = connected(pi.Client);
+  const clearing = failure(client.clearQueue());
+  await agent.refuse(await soon(agent.expect("clear_queue")), "Unknown command: clear_queue");
+  assert.ok((await soon(clearing)) instanceof NotInRevisionError);
+  assert.equal(client.revision, "pi@0.55");
+  assert.ok((await failure(client.getEntries())) instanceof NotInRevisionError);
+  const asking = failure(client.getState());
+  await agent.refuse(await soon(agent.expect("get_state")), "Unknown command: get_state");
+  assert.ok((await soon(asking)) instanceof RefusedError);
+});
+
+test("a frame against the named revision is reported once", async () => {
+  const told: Diagnostic[] = [];
+  const { client, agent } = connected(pi.Client, { revision: "pi@0.55", tap: { diagnostic: (one: Diagnostic) => void told.push(one) } });
+  await agent.say({ type: "agent_settled", aborted: false }, { type: "agent_settled", aborted: false });
+  await settle();
+  assert.deepEqual(told, [{ kind: "other_revision", told: "pi@0.55", seen: "pi@1.5" }]);
+  assert.equal(client.revision, "pi@0.55");
+});
+
+test("the newest revision is named by latest, and an unknown one is refused with the known ones", async () => {
+  assert.equal(connected(pi.Client, { revision: "latest" }).client.revision, "pi@1.5");
+  assert.throws(() => connected(pi.Client, { revision: "9.9" }), (error) => error instanceof UsageError && /0\.55, 1\.5/.test(error.message));
+  const { client, agent } = connected(omp.Client);
+  await agent.say({ type: "ready" });
+  await settle();
+  assert.equal(client.revision, "omp@13.19");
+});
