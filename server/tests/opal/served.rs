@@ -3,7 +3,7 @@
 use agentese::opal::{Client, Dialogs, Opal, OpalAskUser, OpalConfirm, OpalInput};
 use serde_json::Value;
 
-use crate::support::served::{Asked, every_row};
+use crate::support::rows::{Asked, every_row};
 
 struct Answers {
     answers: Value,

@@ -2,7 +2,7 @@
 
 use agentese::operator::{Client, Operator};
 
-use crate::support::served::every_row;
+use crate::support::rows::every_row;
 
 #[tokio::test]
 async fn every_row_through_the_client() {

@@ -6,7 +6,7 @@ pub mod clock;
 pub mod dice;
 pub mod link;
 pub mod process;
-pub mod served;
+pub mod rows;
 pub mod trace;
 
 use std::future::Future;

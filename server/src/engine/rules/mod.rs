@@ -213,7 +213,7 @@ impl Hooks for Rules {
     fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
         let state = {
             let state = self.state();
-            State::new(state.rules.clone(), state.settings.clone())
+            State::new(state.rules.clone(), state.settings)
         };
         let own = Self { cwd: self.cwd.clone(), clock: self.clock.clone(), state: Mutex::new(state) };
         let own = Arc::new(own);

@@ -22,7 +22,7 @@ pub(super) fn since(engine: &Engine, since: Option<&str>) -> Result<Entries, Ref
             1 + position.ok_or_else(|| Refusal::new(format!("Entry not found: {since}")))?
         }
     };
-    let entries = entries[from..].iter().filter_map(|entry| read(entry));
+    let entries = entries[from..].iter().filter_map(read);
     Ok(Entries::new(entries.collect(), leaf))
 }
 
