@@ -9,8 +9,8 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::tables::{
-    Allowance, Choice, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty, TypeDef,
-    Wording,
+    Allowance, Choice, Chosen, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty,
+    TypeDef, Wording,
 };
 use super::text::Tokens;
 use crate::generated;
@@ -119,6 +119,12 @@ impl Rules {
     pub(super) fn choice(&self, record: &str, member: &str) -> Option<&'static Choice> {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.find(|row| row.record == record && row.member == member)
+    }
+
+    /// Whether it is the agent's choice to have that member in its state at all.
+    pub fn may_lack(&self, member: &str) -> bool {
+        let mut rows = self.tables.matching.choices.iter().copied().flatten();
+        rows.any(|row| row.state == member && row.chosen == Chosen::Presence)
     }
 
     /// The allowances of the dialect: names, what they allow and why.

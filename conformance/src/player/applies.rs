@@ -2,13 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use agentese::types::{CaseNeed, Profile, Scenario};
+use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep};
 
 use super::needs::{commands, needs};
+use crate::matching::Rules;
 
 /// Why a case is none for an agent: it needs, sends or covers what the profile says that the agent does not
 /// have. None where it is one.
 pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
+    if let Some(name) = not_chosen(case, profile) {
+        return Some(format!("it needs the agent's `{name}`, and the agent has chosen none"));
+    }
     let claims = profile.claims.as_ref()?;
     let lacks = |need: &CaseNeed| claims.without.iter().flatten().any(|lack| lack == need);
     if let Some(need) = needs(case).iter().find(|need| lacks(need)) {
@@ -34,12 +38,46 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     Some(format!("it is about the event {name}, which the agent does not send"))
 }
 
+/// What the case reads from the agent's state and the agent has chosen not to have: a session file, say.
+fn not_chosen(case: &Scenario, profile: &Profile) -> Option<String> {
+    let (choices, rules) = (profile.choices.as_ref()?, Rules::of(&case.dialect)?);
+    let read = case.steps.iter().flat_map(|step| match step {
+        ScenarioStep::Wait(wait) => wait.capture.iter().flatten().map(|(_, path)| path.as_str()).collect(),
+        _ => Vec::new(),
+    });
+    let mut members = read.filter_map(|path| path.rsplit('.').next());
+    let lacks =
+        |name: &&str| rules.may_lack(name) && choices.get(*name).is_none_or(serde_json::Value::is_null);
+    members.find(lacks).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use agentese::types::ProfileBuilder;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_an_agent_has_chosen_not_to_have_is_not_asked_of_it() {
+        let case: Scenario = serde_json::from_value(json!({
+            "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t",
+            "steps": [{"wait": {"type": "response"}, "capture": {"FILE": "data.sessionFile"}}],
+        }))
+        .unwrap();
+        let mut profile: Profile = serde_json::from_value(json!({
+            "profile": 1, "name": "p", "dialect": "pi@0.55", "agent": "a", "command": ["a"], "environment": {},
+        }))
+        .unwrap();
+        assert_eq!(not_applicable(&case, &profile), None);
+        let mut chosen = |choices: serde_json::Value| {
+            profile.choices = serde_json::from_value(choices).unwrap();
+            not_applicable(&case, &profile)
+        };
+        assert_eq!(chosen(json!({"sessionFile": "/s.jsonl"})), None);
+        let says = "it needs the agent's `sessionFile`, and the agent has chosen none";
+        assert_eq!(chosen(json!({"thinkingLevel": "off"})).as_deref(), Some(says));
+    }
 
     #[test]
     fn what_an_agent_does_not_claim_is_not_asked_of_it() {

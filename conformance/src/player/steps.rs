@@ -21,6 +21,9 @@ use crate::variables::Variables;
 /// How long a wait may take where the case says nothing.
 const WAIT: Duration = Duration::from_secs(20);
 
+/// How long nothing comes before an answer with a wrong id is taken for the one that is waited for.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// A step that was checked before anything started.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
@@ -228,24 +231,51 @@ impl Stage {
         let deadline = Instant::now() + limit;
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let (at, frame) =
-                await_frame(&self.recorder, &pattern, position, left).await.map_err(|reason| {
-                    let after =
-                        self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
-                    let (pattern, limit) = (&wait.wait, limit.as_millis());
-                    let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
-                    let pattern = self.variables.value(&wait.wait);
-                    match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
-                        Some(near) => format!("{near}: {waited}"),
-                        None => waited,
-                    }
-                })?;
+            let wanted = self.variables.value(&wait.wait);
+            let (at, frame) = self.look(&pattern, &wanted, position, left).await.map_err(|reason| {
+                let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
+                let (pattern, limit) = (&wait.wait, limit.as_millis());
+                let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
+                let pattern = self.variables.value(&wait.wait);
+                match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
+                    Some(near) => format!("{near}: {waited}"),
+                    None => waited,
+                }
+            })?;
             (position, found) = (at + 1, frame);
         }
         if !from_start && wait.peek != Some(true) {
             self.cursor = position;
         }
         self.capture(wait.capture.as_ref(), &found)
+    }
+
+    /// The first frame from a position on that fits. A wait for an answer is over, too, when one has come with an id that
+    /// nobody gave, and nothing for a while.
+    async fn look(
+        &mut self,
+        pattern: &Pattern,
+        wanted: &Value,
+        from: usize,
+        limit: Duration,
+    ) -> Result<(usize, Value), String> {
+        let begin = Instant::now();
+        let silence = self.longer(SILENCE);
+        loop {
+            let left = limit.saturating_sub(begin.elapsed());
+            let step = if wanted.get("id").is_some() { left.min(silence) } else { left };
+            let found = await_frame(&self.recorder, pattern, from, step).await;
+            let goes_on = self.recorder.progress().1 && step < left;
+            if found.is_ok() || !goes_on {
+                return found;
+            }
+            let is_silent = self.recorder.last_received().is_none_or(|last| last.elapsed() >= silence);
+            let misnamed =
+                |near: String| near.starts_with("`id` is ") && !near.starts_with("`id` is missing");
+            if is_silent && self.near(wanted, from).is_some_and(misnamed) {
+                return Err("nothing more comes".to_owned());
+            }
+        }
     }
 
     /// What the frame that comes nearest to a pattern has otherwise.

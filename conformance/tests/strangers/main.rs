@@ -1,0 +1,222 @@
+//! Agents of strangers, written as somebody does who has docs/check-your-agent.md and nothing else, in three languages. A right
+//! one has a clean report; for a mistake in it, the first line that says what fails names what is wrong.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+/// Held by tests that play cases: side by side they would take the time from each other's agents.
+static PLAYING: Mutex<()> = Mutex::new(());
+
+struct Agent {
+    /// Its program.
+    file: &'static str,
+    text: &'static str,
+    profile: &'static str,
+    /// What it is run by.
+    needs: &'static str,
+    /// How many cases have to be judged at least.
+    judged: u64,
+}
+
+const PYTHON: Agent = Agent {
+    file: "agent.py",
+    text: include_str!("agents/agent.py"),
+    profile: include_str!("agents/chat.profile.json"),
+    needs: "python3",
+    judged: 20,
+};
+
+const NODE: Agent = Agent {
+    file: "agent.mjs",
+    text: include_str!("agents/agent.mjs"),
+    profile: include_str!("agents/pebble.profile.json"),
+    needs: "node",
+    judged: 20,
+};
+
+const SHELL: Agent = Agent {
+    file: "agent.sh",
+    text: include_str!("agents/agent.sh"),
+    profile: include_str!("agents/notes.profile.json"),
+    needs: "jq",
+    judged: 10,
+};
+
+/// The report and the first line about a failure; none where the agent's language is not there.
+fn played(agent: &Agent, text: &str, only: &[&str]) -> Option<(Value, String)> {
+    let is_there = Command::new(agent.needs).arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: {} is not there for {}", agent.needs, agent.file);
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at(agent.file), text).unwrap();
+    std::fs::set_permissions(at(agent.file), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(at("profile.json"), agent.profile).unwrap();
+    let mut suite = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
+    suite.args(["run", "--jobs", "2", "--profile"]).arg(at("profile.json"));
+    suite.arg("--json").arg(at("report.json"));
+    if !only.is_empty() {
+        suite.arg("--only").args(only);
+    }
+    let output = suite.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let first = said.lines().find(|line| line.starts_with("FAIL")).unwrap_or_default().to_owned();
+    Some((report(&at("report.json"), &output.stderr), first))
+}
+
+fn report(path: &Path, stderr: &[u8]) -> Value {
+    let text =
+        std::fs::read_to_string(path).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(stderr)));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn is_clean(agent: &Agent) {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((report, first)) = played(agent, agent.text, &[]) else { return };
+    assert_eq!(report["exit_code"], 0, "{}: {first}", agent.file);
+    let count = |name: &str| report["totals"][name].as_u64().unwrap_or_default();
+    let judged = count("pass") + count("lenient");
+    assert!(judged >= agent.judged, "{}: {judged} cases are judged", agent.file);
+}
+
+/// A mistake: what is in place of what, and words of which the first line has one.
+type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+fn are_named(agent: &Agent, mistakes: &[Mistake]) {
+    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
+    for (what, from, to, words) in mistakes {
+        assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
+        let text = agent.text.replace(from, to);
+        let Some((report, first)) = played(agent, &text, &["plain-*", "prompt-text-anthropic"]) else {
+            return;
+        };
+        assert_eq!(report["exit_code"], 1, "{what}");
+        assert!(words.iter().any(|word| first.contains(word)), "{what}: {first}");
+    }
+}
+
+#[test]
+fn a_right_agent_in_python_has_a_clean_report() {
+    is_clean(&PYTHON);
+}
+
+#[test]
+fn a_right_agent_on_node_has_a_clean_report() {
+    is_clean(&NODE);
+}
+
+#[test]
+fn a_right_agent_in_shell_has_a_clean_report() {
+    is_clean(&SHELL);
+}
+
+#[test]
+fn each_mistake_is_named_in_the_first_line() {
+    are_named(
+        &PYTHON,
+        &[
+            ("ids are texts", r#"{"id": command["id"], **"#, r#"{"id": str(command["id"]), **"#, &["id"]),
+            (
+                "`success` is a text",
+                r#""success": True, "data": self.state()"#,
+                r#""success": "yes", "data": self.state()"#,
+                &["`success`"],
+            ),
+            (
+                "the state never streams",
+                "self.streaming, \"isCompacting\"",
+                "False, \"isCompacting\"",
+                &["isStreaming"],
+            ),
+            (
+                "half the messages are counted",
+                "len(self.messages),",
+                "len(self.messages) // 2,",
+                &["messageCount"],
+            ),
+            (
+                "the model gets the last message alone",
+                "for it in self.messages if",
+                "for it in self.messages[-1:] if",
+                &["request"],
+            ),
+            (
+                "a second prompt is taken",
+                r#""prompt" and self.streaming:"#,
+                r#""prompt" and False:"#,
+                &["second prompt"],
+            ),
+            ("an abort does nothing", "            self.abort()\n", "", &["abort"]),
+            (
+                "what was stopped says `stop`",
+                "stopReason=\"aborted\"",
+                "stopReason=\"stop\"",
+                &["stopReason"],
+            ),
+            (
+                "a failure of the model is not told",
+                "stopReason=\"error\"",
+                "stopReason=\"stop\"",
+                &["stopReason", "error"],
+            ),
+            (
+                "deltas stand in `text`",
+                "delta=event[\"delta\"][\"text\"])",
+                "text=event[\"delta\"][\"text\"])",
+                &["delta"],
+            ),
+            (
+                "the end has no messages",
+                r#"{"type": "agent_end", "messages": [user, answer]}"#,
+                r#"{"type": "agent_end"}"#,
+                &["messages"],
+            ),
+            (
+                "a turn does not end",
+                r#"self.send({"type": "turn_end", "message": answer, "toolResults": []})"#,
+                "pass",
+                &["turn_end"],
+            ),
+            (
+                "a log is on stdout",
+                r#"        self.send({"type": "turn_start"})"#,
+                "        print('[info] a turn begins', flush=True)\n        self.send({\"type\": \"turn_start\"})",
+                &["JSON"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn mistakes_in_other_languages_are_named_too() {
+    are_named(
+        &NODE,
+        &[
+            (
+                "runs do not end",
+                "  send({ type: \"agent_end\", messages: [user, answer] });\n",
+                "",
+                &["agent_end"],
+            ),
+            ("blocks are counted from 1", "contentIndex: 0", "contentIndex: 1", &["contentIndex"]),
+        ],
+    );
+    are_named(
+        &SHELL,
+        &[
+            ("ids are left out", "{id: $command.id}", "{}", &["id", "was not answered"]),
+            (
+                "`isStreaming` is called otherwise",
+                "isStreaming: false",
+                "is_streaming: false",
+                &["isStreaming"],
+            ),
+        ],
+    );
+}
