@@ -292,7 +292,32 @@ pub static TABLES: Tables = Tables {
                 MemberRule {
                     record: "*",
                     member: "artifactId",
-                    same: Id,
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "artifactPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "outputPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "outputPaths",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "patchPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "totalDurationMs",
+                    same: Duration,
                 },
                 MemberRule {
                     record: "*",
@@ -531,7 +556,7 @@ pub static TABLES: Tables = Tables {
                 same: Id,
             },
             Token {
-                pattern: "\\b(?:[0-9a-f]{32}|[0-9a-f]{16})\\b",
+                pattern: "(?:\\b|_)([0-9a-f]{32}|[0-9a-f]{16})\\b",
                 same: Id,
             },
             Token {
@@ -806,7 +831,7 @@ pub static TABLES: Tables = Tables {
                     form: RefusedFor(
                         "switch_session",
                         "sessionPath",
-                        "garbage|none|missing|nope|not",
+                        "garbage|junk|none|missing|nope|not",
                         &[
                             "sessionFile",
                             "sessionId",
@@ -885,6 +910,20 @@ pub static TABLES: Tables = Tables {
                     form: Undeclared,
                 },
                 Allowance {
+                    name: "no-attribution",
+                    holds: Everywhere,
+                    says: "messages do not say who has attributed them",
+                    reason: "no message of the document does",
+                    form: LeftOut(
+                        &[
+                            (
+                                "*",
+                                "attribution",
+                            ),
+                        ],
+                    ),
+                },
+                Allowance {
                     name: "not-ready",
                     holds: Everywhere,
                     says: "no frame says that the agent is ready",
@@ -932,6 +971,11 @@ pub static TABLES: Tables = Tables {
                                 "thinkingLevel",
                                 "\"off\"",
                             ),
+                            (
+                                "CycledModel",
+                                "thinkingLevel",
+                                "\"off\"",
+                            ),
                         ],
                     ),
                 },
@@ -947,6 +991,13 @@ pub static TABLES: Tables = Tables {
                     holds: InCases,
                     says: "a stop stops what runs, where the recorded agent reads it only afterwards",
                     reason: "the commands are there to stop what is going on",
+                    form: Bounded,
+                },
+                Allowance {
+                    name: "of-the-moment",
+                    holds: InCases,
+                    says: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
+                    reason: "how long anything takes is in no document",
                     form: Bounded,
                 },
                 Allowance {

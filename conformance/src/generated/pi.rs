@@ -639,7 +639,7 @@ pub static TABLES: Tables = Tables {
                     form: RefusedFor(
                         "switch_session",
                         "sessionPath",
-                        "garbage|none|missing|nope|not",
+                        "garbage|junk|none|missing|nope|not",
                         &[
                             "sessionFile",
                             "sessionId",

@@ -300,7 +300,32 @@ pub static TABLES: Tables = Tables {
                 MemberRule {
                     record: "*",
                     member: "artifactId",
-                    same: Id,
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "artifactPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "outputPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "outputPaths",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "patchPath",
+                    same: File,
+                },
+                MemberRule {
+                    record: "*",
+                    member: "totalDurationMs",
+                    same: Duration,
                 },
                 MemberRule {
                     record: "*",
@@ -368,6 +393,16 @@ pub static TABLES: Tables = Tables {
                     record: "SubagentStart",
                     member: "id",
                     same: Id,
+                },
+                MemberRule {
+                    record: "SubagentVerificationCommandEnd",
+                    member: "artifactId",
+                    same: File,
+                },
+                MemberRule {
+                    record: "VerificationCommandResult",
+                    member: "artifactPath",
+                    same: File,
                 },
                 MemberRule {
                     record: "BudgetSnapshot",
@@ -611,7 +646,7 @@ pub static TABLES: Tables = Tables {
                 same: Id,
             },
             Token {
-                pattern: "\\b(?:[0-9a-f]{32}|[0-9a-f]{16})\\b",
+                pattern: "(?:\\b|_)([0-9a-f]{32}|[0-9a-f]{16})\\b",
                 same: Id,
             },
             Token {
@@ -648,6 +683,7 @@ pub static TABLES: Tables = Tables {
         ],
         strands: &[
             "extensionPath",
+            "id",
         ],
         dialog_marks: &[
             "title",
@@ -886,7 +922,7 @@ pub static TABLES: Tables = Tables {
                     form: RefusedFor(
                         "switch_session",
                         "sessionPath",
-                        "garbage|none|missing|nope|not",
+                        "garbage|junk|none|missing|nope|not",
                         &[
                             "sessionFile",
                             "sessionId",
@@ -965,6 +1001,20 @@ pub static TABLES: Tables = Tables {
                     form: Undeclared,
                 },
                 Allowance {
+                    name: "no-attribution",
+                    holds: Everywhere,
+                    says: "messages do not say who has attributed them",
+                    reason: "no message of the document does",
+                    form: LeftOut(
+                        &[
+                            (
+                                "*",
+                                "attribution",
+                            ),
+                        ],
+                    ),
+                },
+                Allowance {
                     name: "not-ready",
                     holds: Everywhere,
                     says: "no frame says that the agent is ready",
@@ -1012,6 +1062,11 @@ pub static TABLES: Tables = Tables {
                                 "thinkingLevel",
                                 "\"off\"",
                             ),
+                            (
+                                "CycledModel",
+                                "thinkingLevel",
+                                "\"off\"",
+                            ),
                         ],
                     ),
                 },
@@ -1027,6 +1082,13 @@ pub static TABLES: Tables = Tables {
                     holds: InCases,
                     says: "a stop stops what runs, where the recorded agent reads it only afterwards",
                     reason: "the commands are there to stop what is going on",
+                    form: Bounded,
+                },
+                Allowance {
+                    name: "of-the-moment",
+                    holds: InCases,
+                    says: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
+                    reason: "how long anything takes is in no document",
                     form: Bounded,
                 },
                 Allowance {
@@ -1047,6 +1109,12 @@ pub static TABLES: Tables = Tables {
                         &[
                             (
                                 "VerificationResult",
+                                "status",
+                                "\"retried_passed\"",
+                                "\"passed\"",
+                            ),
+                            (
+                                "*",
                                 "status",
                                 "\"retried_passed\"",
                                 "\"passed\"",

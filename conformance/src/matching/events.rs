@@ -179,8 +179,16 @@ fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
     }
 }
 
-/// The strands of events that are in no order to each other: their places, each strand in order.
-pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Vec<usize>> {
+/// Events that are in order to each other, and in none to those of other strands.
+pub(super) struct Strand {
+    /// Which of the marks of strands they have.
+    pub(super) marked: Vec<bool>,
+    /// Their places, in order.
+    pub(super) places: Vec<usize>,
+}
+
+/// The strands of events, by their first events.
+pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Strand> {
     let mut strands: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let of = |path: &&str| path::get(&item.value, path).map(Value::to_string);
@@ -190,5 +198,9 @@ pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Vec<usize>> {
             None => strands.push((key, vec![at])),
         }
     }
-    strands.into_iter().map(|(_, strand)| strand).collect()
+    let strand = |(marks, places): (Vec<Option<String>>, _)| Strand {
+        marked: marks.iter().map(Option::is_some).collect(),
+        places,
+    };
+    strands.into_iter().map(strand).collect()
 }

@@ -136,15 +136,21 @@ impl<'r> Streams<'r> {
 
     /// Events, strand by strand.
     fn align_events(&self, was: &[Item], came: &[Item], finely: bool) -> Aligned {
-        let (expected, found) = (events::strands(self.rules, was), events::strands(self.rules, came));
+        let expected = events::strands(self.rules, was);
+        let mut found = events::strands(self.rules, came);
+        // Of those that have the same marks, the first is the first.
+        let pairs = expected.into_iter().map(|strand| {
+            let same = found.iter().position(|other| other.marked == strand.marked);
+            (strand.places, same.map_or_else(Vec::new, |at| found.remove(at).places))
+        });
+        let mut pairs: Vec<(Vec<usize>, Vec<usize>)> = pairs.collect();
+        pairs.extend(found.into_iter().map(|strand| (Vec::new(), strand.places)));
         let mut aligned = Aligned::default();
-        for at in 0..expected.len().max(found.len()) {
-            let (expected, found) =
-                (expected.get(at).map_or(&[][..], |s| s), found.get(at).map_or(&[][..], |s| s));
+        for (expected, found) in pairs {
             let marks = |items: &[Item], strand: &[usize]| -> Vec<String> {
                 strand.iter().map(|at| events::mark(self.rules, &items[*at], finely)).collect()
             };
-            let strand = align(&marks(was, expected), &marks(came, found));
+            let strand = align(&marks(was, &expected), &marks(came, &found));
             let both = |(was, came): (usize, usize)| (expected[was], found[came]);
             aligned.pairs.extend(strand.pairs.into_iter().map(both));
             aligned.moved.extend(strand.moved.into_iter().map(both));

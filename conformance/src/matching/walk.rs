@@ -276,6 +276,17 @@ impl<'s, 'a> Walk<'s, 'a> {
             self.found.extend(found.map(|difference| Difference { path: path.clone(), ..difference }));
             return;
         }
+        if let (Some(same), Value::Array(was), Value::Array(came)) = (same, golden, observed)
+            && was.len() == came.len()
+        {
+            for (at, (was, came)) in was.iter().zip(came).enumerate() {
+                let path = format!("{}[{at}]", self.at());
+                if let Some(found) = same::compare(self.state, same, was, came, place) {
+                    self.found.extend(found.map(|it| Difference { path: path.clone(), ..it }));
+                }
+            }
+            return;
+        }
         if observed.is_null() && !golden.is_null() && field.is_some_and(|field| !field.nullable) {
             let says =
                 format!("it is null, which the declaration does not allow, instead of {}", brief(golden));

@@ -12,6 +12,7 @@ mod rows;
 mod rows_others;
 mod rows_pi;
 mod semantics;
+mod strands;
 mod support;
 mod unfinished;
 mod written;

@@ -12,6 +12,11 @@ pub fn others() -> Vec<Row> {
     let widget = |key: &str| {
         event(json!({"type": "extension_ui_request", "id": "w", "method": "setWidget", "widgetKey": key}))
     };
+    let developer = |attribution: Value| {
+        let message = json!({"role": "developer", "content": [], "attribution": attribution});
+        event(json!({"type": "message_start", "message": message}))
+    };
+    let nobody = event(json!({"type": "message_start", "message": {"role": "developer", "content": []}}));
     let note = user(json!({"attribution": "user"}));
     let prompt = |answers: &[Value]| -> Lines {
         let mut lines = vec![('>', json!({"id": "p", "type": "prompt", "message": "Hi"}))];
@@ -60,6 +65,7 @@ pub fn others() -> Vec<Row> {
         row("omp", "not-ready", ready.clone(), start.clone(), twice),
         row("omp", "bundled-widget", widget("autoresearch"), Vec::new(), widget("other")),
         row("omp", "not-in-the-document", note.clone(), user(json!({})), user(json!({"timestamp": "x"}))),
+        row("omp", "no-attribution", developer(json!("agent")), nobody, developer(json!("user"))),
         row(
             "omp",
             "acknowledged-first",

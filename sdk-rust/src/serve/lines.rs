@@ -76,7 +76,7 @@ pub(super) fn refused(
         HandlerFailure::JsonRpcError => rpc_error(spec, id, refusal),
         HandlerFailure::ParseWithoutId { except, invalid } => {
             let named = match fault {
-                Fault::Handler => except.contains(&command),
+                Fault::Handler => refusal.of_value || except.contains(&command),
                 Fault::Parameters => invalid.contains(&command),
                 Fault::OutsideSet => true,
             };

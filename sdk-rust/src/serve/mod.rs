@@ -66,17 +66,25 @@ pub struct Refusal {
     pub code: Option<i64>,
     /// More about it, in JSON-RPC answers.
     pub data: Option<Value>,
+    /// Whether a value of the command is what is wrong. Dialects that answer other failures without the command's name and
+    /// id answer this one with them.
+    pub of_value: bool,
 }
 
 impl Refusal {
     /// With a text.
     pub fn new(message: impl Into<String>) -> Self {
-        Refusal { message: message.into(), code: None, data: None }
+        Refusal { message: message.into(), code: None, data: None, of_value: false }
+    }
+
+    /// The same for a value of the command that cannot be used: a file that is none of those it loads, say.
+    pub fn of_value(self) -> Self {
+        Refusal { of_value: true, ..self }
     }
 
     /// With a text and a JSON-RPC code.
     pub fn with_code(message: impl Into<String>, code: i64) -> Self {
-        Refusal { message: message.into(), code: Some(code), data: None }
+        Refusal { code: Some(code), ..Refusal::new(message) }
     }
 
     /// A failure that the dialect's tables name, with its text and code; `values` stand in place of `{name}` in the
@@ -105,7 +113,7 @@ impl Refusal {
             rest = after;
         }
         message.push_str(rest);
-        Refusal { message, code: failure.code, data: None }
+        Refusal { code: failure.code, ..Refusal::new(message) }
     }
 
     /// The same with more about it, in JSON-RPC answers.

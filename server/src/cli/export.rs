@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::stderr::Stderr;
 use super::{Failure, output};
+use crate::engine::Customs;
 use crate::export::{Transcript, default_name, from_file, write};
 use crate::providers::{Catalog, ExposeSecret};
 
@@ -19,7 +20,7 @@ pub(super) fn write_page(
 ) -> Result<ExitCode, Failure> {
     let failed = |error: crate::export::ExportError| Failure::Usage(error.to_string());
     let file = from_file(&cwd.join(session)).map_err(failed)?;
-    let page = page.map_or_else(|| default_name(session), Path::to_owned);
+    let page = page.map_or_else(|| default_name(Customs::PI.page_name, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let (secrets, unknown) = runtime.block_on(catalog.secrets());

@@ -1,6 +1,6 @@
 //! How an engine behaves where agents differ. A front says it once; nothing in the engine asks for a dialect.
 
-use agentese::types::{InterruptMode, ThinkingLevel};
+use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 
 /// In which way the tool calls of one answer are carried out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,6 +58,11 @@ pub struct Customs {
     pub reads_mentions: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
+    /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
+    /// told of calls, do not see it.
+    pub intent: Option<&'static str>,
+    /// What the name of an exported page begins with, where the client gives none.
+    pub page_name: &'static str,
     /// The names of the tools that are there where nobody chooses.
     pub tools: &'static [&'static str],
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
@@ -78,9 +83,22 @@ impl Customs {
         exports_empty: false,
         reads_mentions: false,
         keeps_shell: false,
+        intent: None,
+        page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
         notes_times: false,
     };
+}
+
+impl Customs {
+    /// A call as tools see it.
+    pub(super) fn as_tools_see(&self, call: &ToolCall) -> ToolCall {
+        let mut call = call.clone();
+        if let Some(intent) = self.intent {
+            call.arguments.shift_remove(intent);
+        }
+        call
+    }
 }
 
 impl Default for Customs {

@@ -53,7 +53,8 @@ impl Engine {
             if !session.is_persisted() && !options.customs.exports_empty {
                 return Err(PageError::Empty);
             }
-            let path = target.map_or_else(|| export::default_name(file), PathBuf::from);
+            let path =
+                target.map_or_else(|| export::default_name(options.customs.page_name, file), PathBuf::from);
             let tools = options.tools.iter();
             let snapshot = Snapshot {
                 header: session.header().json().to_owned(),

@@ -230,15 +230,16 @@ impl Run {
 
     async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
-        if self.shared.options.customs.notes_times {
+        let customs = &self.shared.options.customs;
+        if customs.notes_times {
             let took = self.shared.options.clock.now_ms().saturating_sub(message.timestamp).max(0);
             message.duration_ms = Some(took.into());
             message.thinking_level = Some(self.thinking);
         }
-        let side_by_side = self.shared.options.customs.calls == Calls::SideBySide;
+        let side_by_side = customs.calls == Calls::SideBySide;
         let tools = self.shared.tools();
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);
-        let answers = !failed || self.shared.options.customs.cut_answer == CutAnswer::WithResults;
+        let answers = !failed || customs.cut_answer == CutAnswer::WithResults;
         let calls: Vec<_> = message
             .content
             .iter()
@@ -247,7 +248,7 @@ impl Run {
                 AssistantBlock::ToolCall(call) => Some(Asked {
                     cut: cut.contains(&call.id),
                     shared: side_by_side && tools.get(&call.name).is_some_and(|tool| tool.shared()),
-                    call: call.clone(),
+                    call: customs.as_tools_see(call),
                 }),
                 _ => None,
             })

@@ -86,9 +86,10 @@ fn is_header(value: &Value) -> bool {
     text(value, "type") == "session" && optional_text(value, "id").is_some()
 }
 
-/// The name of a session's export where none is given: `pi-session-<name of the session file>.html`, relative.
-pub fn default_name(session_file: &Path) -> PathBuf {
-    let mut name = OsString::from("pi-session-");
+/// The name of a session's export where none is given: `<prefix>-<name of the session file>.html`, relative.
+pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
+    let mut name = OsString::from(prefix);
+    name.push("-");
     name.push(session_file.file_stem().unwrap_or_default());
     name.push(".html");
     name.into()
@@ -164,7 +165,10 @@ mod tests {
     #[test]
     fn names_follow_the_session_file() {
         let file = Path::new("/s/2026-11-21T20-34-21-270Z_5d15c2cb.jsonl");
-        assert_eq!(default_name(file), Path::new("pi-session-2026-11-21T20-34-21-270Z_5d15c2cb.html"));
+        assert_eq!(
+            default_name("pi-session", file),
+            Path::new("pi-session-2026-11-21T20-34-21-270Z_5d15c2cb.html")
+        );
     }
 
     #[test]

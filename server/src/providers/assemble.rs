@@ -190,23 +190,9 @@ impl Assembler {
 
     /// The request was aborted; what came before stays.
     pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
-        self.end_at_a_word();
         self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
         Answer { message: self.message, cut: Vec::new(), failure: None }
-    }
-
-    /// Arguments that are cut in the middle of a text end without the spaces that stand there, as in the pi family.
-    fn end_at_a_word(&mut self) {
-        let text = self.arguments.trim_end();
-        if self.open != Some(Open::ToolCall) || text.len() == self.arguments.len() {
-            return;
-        }
-        if let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() {
-            let mut arguments = Map::new();
-            Growing::default().push(text, &mut arguments);
-            call.arguments = arguments;
-        }
     }
 
     fn add(&mut self, open: Open, block: AssistantBlock) -> usize {

@@ -34,6 +34,8 @@ pub(super) struct Growing {
     high: Option<u16>,
     /// The string that is open is a value.
     in_string: bool,
+    /// Spaces at the end of that string, as far as it has come. They are part of it once something follows.
+    spaces: String,
     /// The scalar that is being read is in the object, as what it would be if it ended here.
     shown: bool,
     /// The length of the text that stays.
@@ -145,6 +147,7 @@ impl Growing {
             Mode::String => {
                 let mut more = String::new();
                 let (after, closed) = self.characters(piece, at, &mut more);
+                self.hold_spaces(&piece[at..after], closed, &mut more);
                 let json = to_string(&more).unwrap_or_default();
                 text.push_str(json.get(1..json.len().saturating_sub(1)).unwrap_or_default());
                 if let Some(string) = self.open_string(object) {
@@ -279,6 +282,20 @@ impl Growing {
             Open::Array(_) => ']',
         }));
         closers
+    }
+
+    /// Puts the spaces that were held back before what came, and holds those back with which it ends: a text that is cut
+    /// ends at a word, as in the pi family. Escapes are no spaces.
+    fn hold_spaces(&mut self, read: &str, closed: bool, more: &mut String) {
+        let held = match closed || self.mode == Mode::Over {
+            true => 0,
+            false => read.len() - read.trim_end().len(),
+        };
+        let held = more.split_off(more.len() - held);
+        if !more.is_empty() || closed {
+            more.insert_str(0, &std::mem::take(&mut self.spaces));
+        }
+        self.spaces.push_str(&held);
     }
 
     fn is_new(&self, object: &mut Map<String, Value>) -> bool {
@@ -436,6 +453,9 @@ mod tests {
         check(r#"{"command":"#, json!({}));
         check(r#"{"command": "e"#, json!({"command": "e"}));
         check(r#"{"command": "e\"#, json!({"command": "e"}));
+        check(r#"{"command": "e  "#, json!({"command": "e"}));
+        check(r#"{"command": "e  f \n "#, json!({"command": "e  f \n"}));
+        check(r#"{"command": " e  ", "b": "  "}"#, json!({"command": " e  ", "b": "  "}));
         check(r#"{"command": "e\u00e"#, json!({"command": "e"}));
         check(r#"{"command": "e\u00e4"#, json!({"command": "eä"}));
         check(r#"{"command": "e\ud83d\ude0"#, json!({"command": "e"}));

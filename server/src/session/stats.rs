@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock};
+use agentese::types::{AgentMessage, AssistantBlock, Usage};
 
-/// Counts, tokens and cost of a list of messages.
+/// Counts of a list of messages, and the tokens and the cost of their answers and of the subagents that they tell of.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
     /// Messages of the user.
@@ -35,22 +35,33 @@ impl Stats {
         for message in messages {
             match &**message {
                 AgentMessage::User(_) => stats.user_messages += 1,
-                AgentMessage::ToolResult(_) => stats.tool_results += 1,
+                AgentMessage::ToolResult(result) => {
+                    stats.tool_results += 1;
+                    // What the subagents of a call have used stands in its result.
+                    let used = result.details.as_option().and_then(|details| details.get("usage"));
+                    if let Some(used) = used.and_then(|used| agentese::wire::decode(&used.to_string()).ok()) {
+                        stats.add(&used);
+                    }
+                }
                 AgentMessage::Assistant(answer) => {
                     stats.assistant_messages += 1;
                     let calls = answer.content.iter();
                     stats.tool_calls +=
                         calls.filter(|block| matches!(block, AssistantBlock::ToolCall(_))).count() as u64;
-                    stats.input = stats.input.saturating_add(answer.usage.input);
-                    stats.output = stats.output.saturating_add(answer.usage.output);
-                    stats.cache_read = stats.cache_read.saturating_add(answer.usage.cache_read);
-                    stats.cache_write = stats.cache_write.saturating_add(answer.usage.cache_write);
-                    stats.cost += answer.usage.cost.total.as_f64().unwrap_or_default();
+                    stats.add(&answer.usage);
                 }
                 _ => {}
             }
         }
         stats
+    }
+
+    fn add(&mut self, usage: &Usage) {
+        self.input = self.input.saturating_add(usage.input);
+        self.output = self.output.saturating_add(usage.output);
+        self.cache_read = self.cache_read.saturating_add(usage.cache_read);
+        self.cache_write = self.cache_write.saturating_add(usage.cache_write);
+        self.cost += usage.cost.total.as_f64().unwrap_or_default();
     }
 
     /// Tokens of all four kinds together.

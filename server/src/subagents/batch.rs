@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::definition::Definition;
 use super::isolate::{Commit, Lease, Merged};
@@ -31,6 +31,8 @@ pub struct Batch {
     pub lease: Option<Lease>,
     /// How many work at once.
     pub room: Semaphore,
+    /// They begin one after another, in the order of the tasks.
+    pub door: Mutex<()>,
     pub progress: Arc<Progress>,
     /// Where outputs, patches and the like are kept.
     pub artifacts: PathBuf,

@@ -125,6 +125,7 @@ impl Task {
             plan,
             lease,
             room: Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)),
+            door: tokio::sync::Mutex::default(),
             progress: Arc::new(progress),
             artifacts: files.folder.clone(),
             histories: parent.session_file.is_some().then(|| files.folder.clone()),

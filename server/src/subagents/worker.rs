@@ -72,7 +72,10 @@ pub async fn work(batch: &Batch, label: Label) -> Outcome {
 async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Option<&Worktree>) -> Outcome {
     let begun = batch.agents.now_ms();
     let submit = Submit::of(batch.schema.clone());
-    let child = match start(batch, &label, parent, worktree, &submit, false).await {
+    let door = batch.door.lock().await;
+    let started = start(batch, &label, parent, worktree, &submit, false).await;
+    drop(door);
+    let child = match started {
         Ok(child) => child,
         Err(error) => {
             let reason =

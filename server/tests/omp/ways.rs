@@ -130,3 +130,38 @@ async fn a_model_that_can_think_thinks_hard_unless_told_otherwise() {
     let (mut link, _place) = scripted(json!({"responses": []}));
     assert_eq!(link.state().await["thinkingLevel"], "high");
 }
+
+#[tokio::test]
+async fn a_state_without_thinking_says_off() {
+    let (mut link, _place) = scripted(json!({"responses": []}));
+    link.data(json!({"type": "set_thinking_level", "level": "off"})).await;
+    assert_eq!(link.state().await["thinkingLevel"], "off");
+}
+
+#[tokio::test]
+async fn what_a_call_is_for_stays_in_the_answer() {
+    let call = json!({"id": "c", "name": "bash", "args": {"_i": "Looking", "command": "echo hi"}});
+    let (mut link, _place) =
+        scripted(json!({"responses": [{"blocks": [{"tool": call}]}], "default": {"text": "ok"}}));
+    link.send(json!({"type": "prompt", "message": "p"})).await;
+    let frames = link.until_event("agent_end").await;
+    let args = |event: &str| -> Vec<&Value> {
+        frames.iter().filter(|frame| frame["type"] == event).map(|frame| &frame["args"]).collect()
+    };
+    let seen = [args("tool_execution_start"), args("tool_execution_update")].concat();
+    assert!(seen.len() >= 2 && seen.iter().all(|args| **args == json!({"command": "echo hi"})), "{seen:?}");
+    let answer = &link.messages().await[1]["content"][0]["arguments"];
+    assert_eq!(*answer, json!({"_i": "Looking", "command": "echo hi"}));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_session_is_refused_with_the_id_of_the_command() {
+    let (mut link, place) = scripted(json!({"responses": []}));
+    let file = place.path().join("notes.txt");
+    std::fs::write(&file, "not a session\n").unwrap();
+    for path in [file.clone(), place.path().join("missing.jsonl")] {
+        let refused = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
+        assert_eq!((&refused["command"], &refused["success"]), (&json!("switch_session"), &json!(false)));
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "not a session\n");
+}

@@ -57,6 +57,21 @@ async fn conversations_and_outputs_are_kept_beside_the_session() {
 }
 
 #[tokio::test]
+async fn what_subagents_use_counts_in_the_statistics_of_the_session() {
+    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
+    answers.extend([submits("JOB-a"), submits("JOB-b")]);
+    for answer in &mut answers {
+        answer["usage"] = json!({"input": 100, "output": 10});
+    }
+    let (mut link, _place) = scripted(json!({}), script(answers));
+    let frames = run(&mut link, "delegate").await;
+    assert_eq!(result(&frames)["details"]["usage"]["totalTokens"], 220);
+    let stats = link.data(json!({"type": "get_session_stats"})).await;
+    let tokens = json!({"input": 400, "output": 40, "cacheRead": 0, "cacheWrite": 0, "total": 440});
+    assert_eq!((&stats["tokens"], &stats["assistantMessages"]), (&tokens, &json!(2)));
+}
+
+#[tokio::test]
 async fn fm_f93_one_that_never_hands_in_is_reminded_three_times_and_ends() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
     answers.push(json!({"when": {"user": "JOB-a"}, "text": "I am done."}));

@@ -42,7 +42,12 @@ pub const MEMBERS: &[MemberRule] = &[
     rule("*", "startTime", Moment),
     rule("*", "sessionId", Id),
     rule("*", "sessionFile", File),
-    rule("*", "artifactId", Id),
+    rule("*", "artifactId", File),
+    rule("*", "artifactPath", File),
+    rule("*", "outputPath", File),
+    rule("*", "outputPaths", File),
+    rule("*", "patchPath", File),
+    rule("*", "totalDurationMs", Duration),
     rule("*", "tokens", Estimate),
     rule("*", "error", Words),
     rule("*", "stderr", Words),
@@ -71,7 +76,7 @@ pub const WORDING: &[Wording] = &[
 pub const TOKENS: &[Token] = &[
     Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
-    Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
+    Token { pattern: r"(?:\b|_)([0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
     // The file of a request that failed is named by its moment.
     Token { pattern: r"\b\d{13}-[0-9a-z]{8,}\.json\b", same: Id },
     Token { pattern: r"chatcmpl-[\w-]+", same: Duration },
@@ -88,6 +93,13 @@ pub const OWN: &[Allowance] = &[
         says: "members that the document does not have are left out",
         reason: "the recorded agent is younger than the document",
         form: Form::Undeclared,
+    },
+    Allowance {
+        name: "no-attribution",
+        holds: Holds::Everywhere,
+        says: "messages do not say who has attributed them",
+        reason: "no message of the document does",
+        form: Form::LeftOut(&[("*", "attribution")]),
     },
     Allowance {
         name: "not-ready",
@@ -122,7 +134,10 @@ pub const OWN: &[Allowance] = &[
         holds: Holds::Everywhere,
         says: "the thinking level is `off` instead of absent",
         reason: "the state has a thinking level, and `off` is one",
-        form: Form::Added(&[("OmpSessionState", "thinkingLevel", "\"off\"")]),
+        form: Form::Added(&[
+            ("OmpSessionState", "thinkingLevel", "\"off\""),
+            ("CycledModel", "thinkingLevel", "\"off\""),
+        ]),
     },
     Allowance {
         name: "survives-malformed",
@@ -136,6 +151,13 @@ pub const OWN: &[Allowance] = &[
         holds: Holds::InCases,
         says: "a stop stops what runs, where the recorded agent reads it only afterwards",
         reason: "the commands are there to stop what is going on",
+        form: Form::Bounded,
+    },
+    Allowance {
+        name: "of-the-moment",
+        holds: Holds::InCases,
+        says: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
+        reason: "how long anything takes is in no document",
         form: Form::Bounded,
     },
     Allowance {

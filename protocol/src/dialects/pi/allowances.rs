@@ -81,7 +81,7 @@ pub const FAMILY: &[Allowance] = &[
         form: Form::RefusedFor(
             "switch_session",
             "sessionPath",
-            "garbage|none|missing|nope|not",
+            "garbage|junk|none|missing|nope|not",
             &[
                 "sessionFile",
                 "sessionId",

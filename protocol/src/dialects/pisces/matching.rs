@@ -2,7 +2,7 @@
 
 use crate::dialects::omp::matching as omp;
 use crate::dialects::pi::{allowances, matching as pi};
-use crate::matching::Sameness::{Duration, Estimate, Id, Moment, Words};
+use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness};
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -19,6 +19,8 @@ const MEMBERS: &[MemberRule] = &[
     rule("SubagentVerificationCommandEnd", "durationMs", Duration),
     rule("SubagentVerificationEnd", "durationMs", Duration),
     rule("SubagentStart", "id", Id),
+    rule("SubagentVerificationCommandEnd", "artifactId", File),
+    rule("VerificationCommandResult", "artifactPath", File),
     rule("BudgetSnapshot", "wallTimeMs", Duration),
     rule("BudgetSnapshot", "elapsedMs", Duration),
     rule("*", "endedAt", Moment),
@@ -32,7 +34,10 @@ const OWN: &[Allowance] = &[
         holds: Holds::Everywhere,
         says: "a verification that passed after a repair is `passed`",
         reason: "the statuses of the document are four, and `passed` is the one that fits",
-        form: Form::Instead(&[("VerificationResult", "status", "\"retried_passed\"", "\"passed\"")]),
+        form: Form::Instead(&[
+            ("VerificationResult", "status", "\"retried_passed\"", "\"passed\""),
+            ("*", "status", "\"retried_passed\"", "\"passed\""),
+        ]),
     },
     Allowance {
         name: "subagents-count",
@@ -53,6 +58,8 @@ const OWN: &[Allowance] = &[
 /// How transcripts of pisces are compared.
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, omp::MEMBERS, MEMBERS],
+    // Subagents work side by side.
+    strands: &["extensionPath", "id"],
     allowances: &[allowances::FAMILY, omp::OWN, OWN],
     ..omp::MATCHING
 };

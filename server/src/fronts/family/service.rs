@@ -72,7 +72,8 @@ impl<D: Family> Kept<D> for Front<D> {
         call: Call<D, Cancellation>,
     ) -> Result<Cancellation, Refusal> {
         let path = Path::new(&params.session_path);
-        let done = self.desk.switch_session(path, Caller::of(&call)).await.map_err(refuse)?;
+        let unusable = |error| refuse(error).of_value();
+        let done = self.desk.switch_session(path, Caller::of(&call)).await.map_err(unusable)?;
         Ok(Cancellation::new(!done))
     }
 

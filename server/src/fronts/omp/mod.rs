@@ -33,6 +33,8 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
+    intent: Some("_i"),
+    page_name: "omp-session",
     tools: &["read", "bash", "edit", "write", "task"],
     ..Customs::PI
 };
@@ -120,7 +122,6 @@ impl<D: Family> Kept<D> for family::Front<D> {
 }
 
 fn state(view: View) -> OmpSessionState {
-    let thinks = view.model.as_ref().is_some_and(|model| model.reasoning);
     let mut state = OmpSessionStateBuilder {
         is_streaming: view.streaming || view.waiting,
         is_compacting: view.compacting,
@@ -134,8 +135,7 @@ fn state(view: View) -> OmpSessionState {
     }
     .build();
     state.model = Maybe::or_null(view.model);
-    // Absent where the model cannot think.
-    state.thinking_level = thinks.then_some(view.thinking);
+    state.thinking_level = Some(view.thinking);
     state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state
