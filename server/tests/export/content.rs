@@ -172,7 +172,7 @@ fn a_file_becomes_a_file() {
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/export/sample.jsonl"), &input).unwrap();
     let session = from_file(&input).unwrap();
     assert_eq!((session.skipped, &session), (0, &sample()));
-    let output = directory.path().join(default_name(&input));
+    let output = directory.path().join(default_name("pi-session", &input));
     let transcript = Transcript::new(&session.header, &session.entries);
     write(&transcript, &output).unwrap();
     assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o7777, 0o600);
