@@ -12,7 +12,7 @@ from conftest import ROOT
 from support.driver import BOTH, DIALECTS
 from support.peer import playing
 
-from agentese import RefusedError, TimedOutError, pi
+from agentese import RefusedError, TimedOutError, UsageError, pi
 
 MODEL = json.loads((ROOT / "protocol/model.json").read_text())
 EVENTS = ["agent_start", "turn_start", "turn_end", "agent_end"]
@@ -78,6 +78,21 @@ class TestText:
 
                 pieces = client.run(read())
             assert pieces == ["Let me ", "look.", "Three ", "files."]
+
+    def test_the_text_of_a_run_whose_events_are_gone_is_an_error(self, kind):
+        with playing(text_run) as end, kind().connect(pi, end) as client:
+            run = client.call("prompt", "How many files?")
+            if kind.name == "threads":
+                run.result()
+                text = run.text
+            else:
+                client.run(run.result())
+
+                def text():
+                    return client.run(run.text())
+
+            with pytest.raises(UsageError, match=r"call text\(\) before result\(\)"):
+                text()
 
     def test_a_question_that_is_refused_or_takes_too_long_fails(self, kind):
         def script(peer):

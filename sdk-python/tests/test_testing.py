@@ -48,12 +48,12 @@ class TestTesting:
     def test_a_command_that_is_not_recorded_fails_with_its_name(self, kind, dialect):
         with testing.replay(dialect, []) as agent, kind().connect(dialect, agent) as client:
             name = "opal_ping" if dialect is opal else "get_messages"
-            with pytest.raises(RefusedError, match="`(opal/ping|get_messages)` is not in the transcript"):
+            with pytest.raises(RefusedError, match="the transcript has no answer to `(opal/ping|get_messages)`"):
                 client.call(name)
 
     def test_a_client_that_ends_early_fails_the_test(self, kind):
         lines = [json.dumps(record) for record in HELLO]
-        with pytest.raises(AssertionError, match="the client ended; the transcript goes on with .*hello"):
+        with pytest.raises(AssertionError, match="the client ended before the transcript; the next command is .*hello"):
             with testing.replay(pi, lines) as agent, kind().connect(pi, agent):
                 pass
 

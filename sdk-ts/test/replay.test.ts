@@ -190,7 +190,7 @@ for (const scenario of ["prompt-text-anthropic", "tool-multi", "retry-final-fail
   });
 }
 
-test("a command that the recording does not have fails, and the failure names it", async () => {
+test("a command that the transcript does not have fails, and the failure names it", async () => {
   const header = '{"transcript":1,"dialect":"pi"}';
   const [ours, agent] = memoryPair();
   const playing = replay(pi.spec, `${header}\n`, agent);
@@ -198,7 +198,7 @@ test("a command that the recording does not have fails, and the failure names it
   for (const call of [client.getSessionStats(), client.request("teleport")]) {
     const error = await soon(call.then(() => undefined, (error: unknown) => error));
     assert.ok(error instanceof RefusedError);
-    assert.equal(error.message, `the recording has no answer to \`${error.command}\``);
+    assert.equal(error.message, `the transcript has no answer to \`${error.command}\``);
   }
   await client.close();
   await soon(playing);

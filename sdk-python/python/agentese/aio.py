@@ -14,7 +14,7 @@ from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Pendin
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
-from agentese.run import ANY, RunResult, not_over, outcome
+from agentese.run import ANY, RunResult, complete, not_over, outcome
 from agentese.tap import Tap
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
@@ -136,10 +136,11 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
                 yield piece
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and gives the text of its last message, empty where it has none. Events that were
-        read before are not part of it.
+        """Reads the run to its end and returns the text of its last message, empty if it has none. Events that were
+        read before are not part of the text.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises how the run failed, `TimedOutError` if it is not over after `timeout` seconds, and `UsageError` if all
+        events have been read or dropped before, as by `result`.
         """
         text = LastText(self._text)
 
@@ -149,7 +150,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
 
         if not await self._reactor.backend.within(timeout, read()):
             raise not_over(self.command, timeout)
-        return str(text)
+        return complete(text, self._stream)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run; events that were not read are dropped.

@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from agentese._native import Decoder, Pending, Stream
-from agentese.errors import TimedOutError
+from agentese.errors import TimedOutError, UsageError
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
 
@@ -76,10 +76,11 @@ class SyncRun(Generic[E, C]):
             yield from self._text.pieces(event)
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and gives the text of its last message, empty where it has none. Events that were
-        read before are not part of it.
+        """Reads the run to its end and returns the text of its last message, empty if it has none. Events that were
+        read before are not part of the text.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises how the run failed, `TimedOutError` if it is not over after `timeout` seconds, and `UsageError` if all
+        events have been read or dropped before, as by `result`.
         """
         return _text(self._stream, self._text, self.command, timeout)
 
@@ -104,9 +105,16 @@ def _text(stream: Stream, table: TextTable, command: str, timeout: float | None)
         if batch is None:
             raise not_over(command, timeout)
         if not batch:
-            return str(text)
+            return complete(text, stream)
         for event in batch:
             text.see(event)
+
+
+def complete(text: LastText, stream: Stream) -> str:
+    """The text of a run that is over. Fails where its events were taken by something else."""
+    if not text.has_seen and outcome(stream).last is not None:
+        raise UsageError("the events of this run have been read or dropped already: call text() before result()")
+    return str(text)
 
 
 class _Left:

@@ -154,8 +154,8 @@ class Player:
                 elif name is not None:
                     self._anonymous.append((name, said.get("id")))
                 return
-            self._improvise(said)
-        raise AssertionError(f"the client ended; the transcript goes on with {expected[:200]}")
+            self._improvise(said, name)
+        raise AssertionError(f"the client ended before the transcript; the next command is {expected[:200]}")
 
     def _is_answer(self, frame: dict[str, Any]) -> bool:
         if self._json_rpc:
@@ -177,8 +177,8 @@ class Player:
             return self._write(json.dumps({"id": self._anonymous.pop(at)[1], **frame}))
         return self._write(line)
 
-    def _improvise(self, said: dict[str, Any]) -> None:
-        """Answers a command that the transcript does not have here."""
+    def _improvise(self, said: dict[str, Any], expected: object = None) -> None:
+        """Answers a command that the transcript does not have here, where it has `expected`."""
         name = said.get(self._name)
         # Answers to dialogs get no answer.
         if name is None or name == self._dialog_answer or "id" not in said:
@@ -189,12 +189,14 @@ class Player:
             if self._barrier is not None and name == self._barrier[0] and isinstance(answer.get("data"), dict):
                 # Nothing is going on between the recorded commands.
                 answer["data"] = {**answer["data"], self._barrier[1]: False}
-        elif self._json_rpc:
-            error = {"code": -32601, "message": f"`{name}` is not in the transcript"}
-            answer = {"jsonrpc": "2.0", "id": said["id"], "error": error}
         else:
-            error_text = f"`{name}` is not in the transcript"
-            answer = {"id": said["id"], "type": "response", "command": name, "success": False, "error": error_text}
+            text = f"the transcript has no answer to `{name}`"
+            if expected is not None:
+                text += f" here; its next command is `{expected}`"
+            if self._json_rpc:
+                answer = {"jsonrpc": "2.0", "id": said["id"], "error": {"code": -32601, "message": text}}
+            else:
+                answer = {"id": said["id"], "type": "response", "command": name, "success": False, "error": text}
         self._write(json.dumps(answer))
 
     def _write(self, line: str) -> None:

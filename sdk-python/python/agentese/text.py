@@ -38,9 +38,12 @@ class LastText:
     table: TextTable
     _pieces: list[str] = field(default_factory=list)
     _begins: bool = False
+    has_seen: bool = False
+    """Whether there was any event."""
 
     def see(self, event: Any) -> None:
         """The next event of the run."""
+        self.has_seen = True
         if event.type == self.table.begins:
             self._begins = True
         for piece in self.table.pieces(event):

@@ -135,7 +135,7 @@ class Player {
         else if (name !== undefined) this.#anonymous.push({ command: name, id: said?.["id"] });
         return;
       }
-      await this.improvise(line);
+      await this.improvise(line, name);
     }
   }
 
@@ -154,13 +154,13 @@ class Player {
     return this.#write(anonymous === undefined ? line : withId(frame, anonymous.id));
   }
 
-  /** Answers a command that the transcript does not have here. */
-  async improvise(line: string): Promise<void> {
+  /** Answers a command that the transcript does not have here, where it has `expected`. */
+  async improvise(line: string, expected?: string): Promise<void> {
     const said = object(line);
     const name = this.#nameOf(said);
     if (name === undefined || name === this.#spec.dialogFrames?.answer) return;
     const last = this.#last.get(name);
-    if (last === undefined) return this.#write(this.#unrecorded(name, said?.["id"]));
+    if (last === undefined) return this.#write(this.#unrecorded(name, said?.["id"], expected));
     const answer: JsonObject = structuredClone(last);
     const { barrier } = this.#spec.runEnd;
     const { data } = answer;
@@ -173,8 +173,9 @@ class Player {
   }
 
   /** The failure that answers a command of which the transcript knows nothing. */
-  #unrecorded(name: string, id: JsonValue | undefined): string {
-    const message = `the recording has no answer to \`${name}\``;
+  #unrecorded(name: string, id: JsonValue | undefined, expected: string | undefined): string {
+    const here = expected === undefined ? "" : ` here; its next command is \`${expected}\``;
+    const message = `the transcript has no answer to \`${name}\`${here}`;
     if (this.#spec.framing === "json-rpc") {
       return JSON.stringify({ jsonrpc: "2.0", id: id ?? null, error: { code: -32603, message } });
     }
