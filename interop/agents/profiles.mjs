@@ -56,7 +56,6 @@ export const PROFILES = {
     files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
     // What this version sends that the declared revision does not have.
     unknown: {
-      ready: "the first frame of 13.19, which the declared revision, 12.7, does not have",
       developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
     },
   },

@@ -134,7 +134,8 @@ fn has(object: &str, name: &'static str) -> bool {
     scan::scan(object, &Wanted::new([member(name)])).is_ok_and(|found| found.get(0).is_some())
 }
 
-#[cfg(all(test, feature = "pi"))]
+#[cfg(test)]
+#[cfg(feature = "pi")]
 mod tests {
     use super::*;
     use crate::pi::{CLIENT, REVISIONS};
