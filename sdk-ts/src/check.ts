@@ -46,9 +46,9 @@ export interface FrameTypes {
 }
 
 /**
- * Checks everything that an agent sends, as the option `validate` of a client: an answer that does not fit its
- * declaration fails with a `DecodeError`, an event is handed over as an unknown one, a dialog is answered by
- * the declared policy. The tap is told of each. It costs the parsing of every frame.
+ * The option `validate` of a client: checks every frame of the agent against the declaration. If a frame does not fit, a
+ * call fails with a `DecodeError`, an event is delivered as an unknown event, and a dialog is answered by the declared
+ * policy; the tap gets a diagnostic. Every frame is parsed completely, which takes time.
  *
  * ```ts
  * const client = new pi.Client(transport, { validate });

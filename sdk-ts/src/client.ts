@@ -46,7 +46,7 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
    * Commands without a limit of their own (`prompt`, `bash`, `compact`) keep none.
    */
   readonly timeout?: number | undefined;
-  /** Sees every frame, keys redacted, and is told of everything odd. */
+  /** Receives every frame, with keys redacted, and a diagnostic for each irregularity. */
   readonly tap?: Tap | undefined;
   /** What happens to events when a subscriber does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
@@ -55,7 +55,7 @@ export interface ClientOptions<T extends AnyTypes> extends Settings {
    * agent that does not read its input, calls fail with a {@link StalledError} at once.
    */
   readonly queueBytes?: number | undefined;
-  /** The longest line that is read, in bytes; 64 MiB by default. The tap is told of a longer one, which is skipped. */
+  /** The longest line that is read, in bytes; 64 MiB by default. A longer line is skipped, with a diagnostic for the tap. */
   readonly maxLine?: number | undefined;
   /** Checks what the agent sends against the declaration: `validate` of `agentese/check`. Nothing is checked by default. */
   readonly validate?: Validate | undefined;

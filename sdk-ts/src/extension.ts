@@ -48,7 +48,7 @@ export type ToolHandler<P> = (params: P, context: Context, update: ToolUpdate) =
 export interface DialogOptions {
   /** Time limit in milliseconds; no limit by default. */
   timeout?: number;
-  /** Withdraws the dialog, as if nobody had answered. A dialog with a signal that is aborted already is not shown. */
+  /** Withdraws the dialog; the result is that of a dismissed dialog. With a signal that is already aborted, no dialog is shown. */
   signal?: AbortSignal;
 }
 
@@ -63,7 +63,7 @@ export class EndedError extends Error {
   override readonly message = "the agent has closed the connection";
 }
 
-/** A question of the agent, while it is worked at; without an id nobody waits for the answer. */
+/** A request of the agent that is being handled; without an id the agent does not wait for the answer. */
 interface Handling {
   readonly id?: string;
   readonly controller: AbortController;
@@ -144,20 +144,20 @@ export class Context {
     return this.link.hello?.hasUI ?? false;
   }
 
-  /** Asks to choose one of the options; `undefined` where nobody answers. */
+  /** Asks the user to choose one of the options; `undefined` if the dialog is dismissed. */
   async select<T extends string>(title: string, options: readonly T[], how?: DialogOptions): Promise<T | undefined> {
     const answer = await this.#dialog("select", { title, options: [...options], timeout: limit(how) }, how);
     return answer?.value as T | undefined;
   }
-  /** Asks for yes or no; false where nobody answers. */
+  /** Asks the user for yes or no; false if the dialog is dismissed. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     return (await this.#dialog("confirm", { title, message, timeout: limit(how) }, how))?.confirmed ?? false;
   }
-  /** Asks for a line of text; `undefined` where nobody answers. */
+  /** Asks the user for a line of text; `undefined` if the dialog is dismissed. */
   async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
     return (await this.#dialog("input", { title, placeholder, timeout: limit(how) }, how))?.value;
   }
-  /** Opens an editor; `undefined` where nobody answers. */
+  /** Opens an editor; `undefined` if it is dismissed. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
     // The agent knows no limit for editors: after it, the question is taken back.
     return (await this.#dialog("editor", { title, prefill }, how, limit(how)))?.value;
@@ -195,7 +195,7 @@ export class Context {
   ): Promise<void> {
     await this.link.ask("send_message", { message: { display: true, ...message }, ...how });
   }
-  /** Says something in the user's place. What comes of it is told to the client. */
+  /** Sends a message as the user. The client receives the events of the run. */
   sendUserMessage(content: InputContent, deliverAs?: "steer" | "followUp"): void {
     this.link.tell("send_user_message", { content, deliverAs });
   }

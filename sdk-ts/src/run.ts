@@ -186,9 +186,9 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
-   * Resolves after every reader has had the last event, or has taken none for a second. Events that nobody reads
-   * stay in their queue for a loop that begins later. From now on an event for which there is no room is dropped where
-   * nobody reads, or a reader takes nothing for a second: who reads then learns of it with a {@link DetachedError}.
+   * Resolves when every reader has received the last event, or has taken no event for a second. Without a reader, the
+   * events stay in the queue for a loop that begins later. From now on, a full queue without a reader, or whose reader takes
+   * nothing for a second, drops events; a reader of that queue fails with a {@link DetachedError}.
    *
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.

@@ -201,7 +201,7 @@ class Connection:
         """The revision that the agent speaks, where it is known: `NAME@REVISION`."""
     @property
     def dropped_events(self) -> int:
-        """How many events nobody listened to."""
+        """How many events were dropped because there was no subscriber."""
     @property
     def termination(self) -> Any:
         """How the connection ended, where it has."""
@@ -225,7 +225,7 @@ class Connection:
     def send_raw(self, line: str) -> None:
         """Sends a line as it is."""
     def close(self, ticket: int | None = None) -> Pending:
-        """Shuts the agent down; what comes of it is how it ended."""
+        """Shuts the agent down and returns how it ended."""
     def terminated(self, ticket: int | None = None) -> Pending:
         """Waits for the end, whoever brings it about."""
     def next_question(self) -> Question | None:
