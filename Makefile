@@ -67,7 +67,7 @@ soak: build ## What takes long and is drawn at random; `make test` has a part of
 	AGENTESE_CYCLES=10000 $(CARGO) test --workspace --test transport_cycles -- --nocapture
 	$(BUILT)/agentese-conformance defects --dialect pi
 
-conformance-real: ## The same set against the real pi. Needs the npm registry.
+conformance-real: ## The sets of pi and omp against the real pi and the real omp. Needs the npm registry.
 	./conformance/real
 
 # What npm has installed, it writes down there: `npm ci` runs again where package-lock.json is newer.

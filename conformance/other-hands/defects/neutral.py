@@ -8,7 +8,7 @@ from changes import Book, body, is_event
 CASES = {
     "pi": "plain-history plain-abort plain-tool plain-ids abort-streaming tool-bash-anthropic",
     "omp": "prompt_text set_model prompt_tool_bash ext_dialogs",
-    "pisces": "budget_cost verify_named_profile",
+    "pisces": "budget_cost budget_input_tokens",
     "operator": "d01_prompt_answered_at_completion d03_commands d04_busy_and_abort",
     "opal": "03_prompt_text 05_tool_read 12_ask_user",
 }
