@@ -4,6 +4,7 @@
 //! Each target is a module with a function from the [`Index`](agentese_protocol::Index) of the
 //! dialects to files. [`artefacts`] lists all of them; [`output`] writes or compares them.
 
+pub mod changes;
 pub mod conformance;
 pub mod examples;
 pub mod json_schema;
@@ -27,6 +28,7 @@ pub fn artefacts() -> Vec<Artefact> {
     files.push(model_json::artefact());
     files.extend(json_schema::artefacts());
     files.extend(openrpc::artefacts());
+    files.extend(changes::artefacts());
     files.extend(reference::artefacts());
     files.extend(rust::artefacts());
     files.extend(typescript::artefacts());

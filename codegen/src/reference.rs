@@ -1,5 +1,6 @@
 //! Reference pages in Markdown, one per dialect, with recorded exchanges of the real agents.
 
+mod changes;
 mod extensions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,7 @@ pub fn artefacts() -> Vec<Artefact> {
         .map(|index| Artefact::new(format!("{FOLDER}/{}.md", page_name(index)), page(index)))
         .collect();
     pages.push(Artefact::new(format!("{FOLDER}/formats.md"), formats_page()));
+    pages.push(Artefact::new(format!("{FOLDER}/changes.md"), changes::page()));
     pages.push(Artefact::new(format!("{FOLDER}/extensions.md"), extensions::page()));
     pages
 }

@@ -380,36 +380,3 @@ fn replies(out: &mut String, index: &Index) {
          fn encode(&self) -> Result<Option<String>, serde_json::Error> {{\n        let text = match self {{\n{encode}        }};\n        text.map(Some)\n    }}\n}}\n"
     );
 }
-
-/// The module that holds the schemas as text.
-pub fn schema_file(dialects: &[Index]) -> String {
-    let mut out = banner("The JSON Schemas of the dialects, as text.");
-    out.push_str("/// The schema of the frames that one side of a dialect may send: `(dialect, revision, side, text)`.\n");
-    out.push_str("pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[\n");
-    for index in dialects {
-        let dialect = index.dialect;
-        for side in ["server", "client"] {
-            let _ = writeln!(
-                out,
-                "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
-                dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
-            );
-        }
-    }
-    out.push_str("];\n\n/// OpenRPC documents: `(dialect, revision, text)`.\npub const OPENRPC: &[(&str, &str, &str)] = &[\n");
-    for index in dialects.iter().filter(|index| matches!(index.dialect.framing, Framing::JsonRpc { .. })) {
-        let dialect = index.dialect;
-        let _ = writeln!(
-            out,
-            "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, include_str!(\"../../schema/{}@{}/openrpc.json\")),",
-            dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
-        );
-    }
-    out.push_str("];\n\n/// The schemas of the file formats: `(name, text)`.\npub const FORMATS: &[(&str, &str)] = &[\n");
-    for root in super::FORMATS {
-        let name = crate::json_schema::format_name(root);
-        let _ = writeln!(out, "    ({name:?}, include_str!(\"../../schema/formats/{name}.json\")),");
-    }
-    out.push_str("];\n");
-    out
-}

@@ -5,6 +5,7 @@ mod dialect;
 mod dialogs;
 mod failures;
 mod lineage;
+mod schema;
 mod secrets;
 mod serving;
 mod types;
@@ -63,7 +64,7 @@ pub fn artefacts() -> Vec<Artefact> {
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
-    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), dialect::schema_file(&Index::all())));
+    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), schema::file(&Index::all())));
     files
 }
 

@@ -1,6 +1,6 @@
 //! The JSON Schemas of the dialects and of the file formats, as text.
 
-use crate::generated::schema::{FORMATS, OPENRPC, SCHEMAS};
+use crate::generated::schema::{CHANGES, FORMATS, OPENRPC, SCHEMAS};
 
 /// Which side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +31,17 @@ pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
 /// The OpenRPC document of a dialect that speaks JSON-RPC; none for the others.
 pub fn openrpc(dialect: &str) -> Option<&'static str> {
     OPENRPC.iter().find(|row| matches(dialect, row.0, row.1)).map(|row| row.2)
+}
+
+/// What changes from one revision of a dialect to a later one, as JSON; revisions are named as in `pi@1.5`. None where
+/// there is no such pair.
+pub fn changes(from: &str, to: &str) -> Option<&'static str> {
+    CHANGES.iter().find(|row| row.0 == from && row.1 == to).map(|row| row.2)
+}
+
+/// Every pair of an older and a later revision of which the changes are known.
+pub fn known_changes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CHANGES.iter().map(|row| (row.0, row.1))
 }
 
 /// The schema of a file format, by its name as in `model-script`; none where there is no such format.

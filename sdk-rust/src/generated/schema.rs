@@ -39,6 +39,14 @@ pub const OPENRPC: &[(&str, &str, &str)] = &[
     ("opal", "0.1", include_str!("../../schema/opal@0.1/openrpc.json")),
 ];
 
+/// What changes between two revisions of a dialect, as JSON: `(older, later, text)`.
+pub const CHANGES: &[(&str, &str, &str)] = &[
+    #[cfg(feature = "pi")]
+    ("pi@0.55", "pi@1.5", include_str!("../../schema/changes/pi@0.55..pi@1.5.json")),
+    #[cfg(feature = "omp")]
+    ("omp@12.7", "omp@13.19", include_str!("../../schema/changes/omp@12.7..omp@13.19.json")),
+];
+
 /// The schemas of the file formats: `(name, text)`.
 pub const FORMATS: &[(&str, &str)] = &[
     ("transcript-record", include_str!("../../schema/formats/transcript-record.json")),

@@ -38,6 +38,8 @@ Examples:
       Let the embedded model play the answers of a file, one after the other.
   agentese schema --dialect pi --side server
       Print the JSON Schema of every frame that a server of the dialect may send.
+  agentese schema --diff pi@0.55 pi@1.5
+      Print what changes between two revisions, and what a client of the older one survives.
 
 Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. A flag that no
 extension defines is ignored, with a warning.
@@ -99,11 +101,17 @@ pub(super) struct Schema {
     #[arg(long, value_name = "NAME[@REVISION]", default_value = "pi")]
     pub dialect: String,
     /// The side whose frames the schema accepts
-    #[arg(long, value_enum, required_unless_present = "openrpc")]
+    #[arg(long, value_enum, required_unless_present_any = ["openrpc", "diff"])]
     pub side: Option<Side>,
     /// Print the OpenRPC document instead, for a dialect that speaks JSON-RPC
     #[arg(long, conflicts_with = "side")]
     pub openrpc: bool,
+    /// Print what changes from a revision to a later one, and whether an old client survives it
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["side", "openrpc", "dialect"])]
+    pub diff: Option<Vec<String>>,
+    /// Print the changes as JSON
+    #[arg(long, requires = "diff", conflicts_with_all = ["side", "openrpc"])]
+    pub json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

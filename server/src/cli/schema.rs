@@ -1,5 +1,7 @@
 //! `agentese schema`.
 
+mod changes;
+
 use std::process::ExitCode;
 
 use agentese::schema;
@@ -9,6 +11,9 @@ use super::{Failure, output};
 
 /// Prints the schema that was asked for. Fails for a dialect that does not exist.
 pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
+    if let Some([old, new]) = options.diff.as_deref() {
+        return changes::print(old, new, options.json);
+    }
     let dialect = &options.dialect;
     let (text, missing) = match options.side {
         Some(side) => {

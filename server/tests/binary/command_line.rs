@@ -179,6 +179,33 @@ fn schemas_are_printed() {
 }
 
 #[test]
+fn changes_between_revisions_are_printed() {
+    let place = Place::new();
+    let (status, stdout, stderr) = place.output(&["schema", "--diff", "pi@0.55", "pi@1.5"]);
+    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+    for line in [
+        "Added:",
+        "  command get_entries: it never sends it",
+        "Made optional:",
+        "! member SessionState.model: a member that it reads may be missing",
+        "! event compaction_start (was auto_compaction_start): it waits for an event that never comes",
+    ] {
+        assert!(stdout.lines().any(|printed| printed == line), "{line} is missing:\n{stdout}");
+    }
+    let (_, stdout, _) = place.output(&["schema", "--diff", "pi@0.55", "pi@1.5", "--json"]);
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&document["from"], &document["survives"]), (&json!("pi@0.55"), &json!(false)));
+    let changes = document["changes"].as_array().unwrap();
+    assert!(changes.iter().any(|change| change["change"] == "added" && change["name"] == "get_entries"));
+    let (_, stdout, _) = place.output(&["schema", "--diff", "omp@12.7", "omp@13.19"]);
+    assert!(stdout.contains("A client of omp@12.7 survives all of them."), "{stdout}");
+    refused(&["schema", "--diff", "pi@1.5", "pi@0.55"], "pi@0.55 pi@1.5");
+    refused(&["schema", "--diff", "pi@0.55"], "--diff");
+    refused(&["schema", "--json", "--dialect", "pi", "--side", "server"], "--json");
+    refused(&["schema", "--json"], "--diff");
+}
+
+#[test]
 fn help_and_version_go_to_stdout() {
     let place = Place::new();
     let (status, stdout, _) = place.output(&["--help"]);

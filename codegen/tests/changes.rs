@@ -1,0 +1,158 @@
+//! What a later revision changes is told, with whether an old client survives it. The later revisions are made up.
+
+use agentese_codegen::changes::{Change, Changes, How, all, between};
+use agentese_protocol::Index;
+use agentese_protocol::model::{Command, Event, Field, Presence, RunEffect, Shape, TypeDef};
+
+fn pi() -> Index {
+    Index::named("pi").unwrap()
+}
+
+/// The one change that is found where `make` has changed the revision.
+#[track_caller]
+fn only(make: impl FnOnce(&mut Index)) -> Change {
+    let mut later = pi();
+    make(&mut later);
+    let mut found = between(&pi(), &later);
+    assert_eq!(found.changes.len(), 1, "{found:?}");
+    let change = found.changes.remove(0);
+    assert_eq!(found.survives, change.survives);
+    change
+}
+
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// A copy of a record with other members.
+fn with_fields(def: &TypeDef, make: impl FnOnce(&mut Vec<Field>)) -> &'static TypeDef {
+    let Shape::Record { constants, fields } = def.shape else { panic!("{} is no record", def.name) };
+    let mut fields = fields.to_vec();
+    make(&mut fields);
+    leak(TypeDef { shape: Shape::Record { constants, fields: leak(fields) }, ..*def })
+}
+
+/// Puts a type in the place of the one with its name.
+fn put(index: &mut Index, def: &'static TypeDef) {
+    index.types.insert(def.name, def);
+}
+
+#[test]
+fn a_revision_does_not_differ_from_itself() {
+    let Changes { survives, changes, .. } = between(&pi(), &pi());
+    assert_eq!((survives, changes), (true, Vec::new()));
+}
+
+#[test]
+fn a_command_that_is_added_is_survived_and_one_that_is_removed_is_not() {
+    let added = only(|later| {
+        let first = later.commands[0];
+        later.commands.push(leak(Command { name: "frobnicate", wire: "frobnicate", ..*first }));
+    });
+    assert_eq!((added.change, added.what, added.name.as_str()), (How::Added, "command", "frobnicate"));
+    assert!(added.survives);
+    let removed = only(|later| later.commands.retain(|command| command.wire != "get_messages"));
+    assert_eq!((removed.change, removed.name.as_str()), (How::Removed, "get_messages"));
+    assert!(!removed.survives);
+}
+
+#[test]
+fn a_value_that_is_removed_counts_where_clients_send_it() {
+    let without_last = |name: &str| {
+        only(|later| {
+            let def = later.type_def(name).unwrap();
+            let Shape::Strings { open, values } = def.shape else { panic!("{name} is no set of strings") };
+            let values = &values[..values.len() - 1];
+            put(later, leak(TypeDef { shape: Shape::Strings { open, values }, ..*def }));
+        })
+    };
+    let sent = without_last("StreamingBehavior");
+    assert_eq!(
+        (sent.change, sent.what, sent.name.as_str()),
+        (How::Removed, "value", "StreamingBehavior.followUp")
+    );
+    assert!(!sent.survives, "{sent:?}");
+    let received = without_last("StopReason");
+    assert!(received.survives, "{received:?}");
+}
+
+#[test]
+fn a_member_made_optional_counts_where_agents_send_it() {
+    let optional = |def: &TypeDef, name: &str| {
+        with_fields(def, |fields| {
+            let field = fields.iter_mut().find(|field| field.name == name).unwrap();
+            assert_eq!(field.presence, Presence::Required);
+            field.presence = Presence::Optional;
+        })
+    };
+    let received = only(|later| {
+        let def = optional(later.type_def("SessionState").unwrap(), "sessionId");
+        put(later, def);
+    });
+    assert_eq!((received.change, received.name.as_str()), (How::MadeOptional, "SessionState.sessionId"));
+    assert!(!received.survives);
+    let sent = only(|later| {
+        let params = later.commands.iter().find(|command| command.wire == "prompt").unwrap().params.unwrap();
+        let def = optional(later.type_def(params).unwrap(), "message");
+        put(later, def);
+    });
+    assert_eq!(
+        (sent.change, sent.what, sent.name.as_str()),
+        (How::MadeOptional, "parameter", "prompt.message")
+    );
+    assert!(sent.survives);
+}
+
+#[test]
+fn a_parameter_that_has_to_be_sent_is_not_survived() {
+    let add = |presence: Presence| {
+        only(|later| {
+            let params =
+                later.commands.iter().find(|command| command.wire == "prompt").unwrap().params.unwrap();
+            let def = with_fields(later.type_def(params).unwrap(), |fields| {
+                fields.push(Field { name: "mood", presence, ..fields[0] });
+            });
+            put(later, def);
+        })
+    };
+    assert!(add(Presence::Optional).survives);
+    assert!(!add(Presence::Required).survives);
+}
+
+#[test]
+fn an_event_with_another_name_is_one_change() {
+    let renamed = only(|later| {
+        let row = later.events.iter_mut().find(|event| event.name == "turn_start").unwrap();
+        *row = leak(Event { name: "model_turn_start", ..**row });
+    });
+    assert_eq!((renamed.change, renamed.what), (How::Renamed, "event"));
+    assert_eq!(
+        (renamed.before.as_deref(), renamed.after.as_deref()),
+        (Some("turn_start"), Some("model_turn_start"))
+    );
+    assert!(!renamed.survives);
+}
+
+#[test]
+fn an_event_that_does_not_end_the_run_any_more_is_not_survived() {
+    let change = only(|later| {
+        let row = later.events.iter_mut().find(|event| event.name == "agent_end").unwrap();
+        *row = leak(Event { run: RunEffect::None, ..**row });
+    });
+    assert_eq!((change.change, change.what, change.survives), (How::Changed, "run", false));
+}
+
+#[test]
+fn every_pair_of_revisions_has_its_changes() {
+    let pairs: Vec<(String, String)> = all().into_iter().map(|found| (found.from, found.to)).collect();
+    assert!(pairs.contains(&("pi@0.55".to_owned(), "pi@1.5".to_owned())), "{pairs:?}");
+    let later = Index::named("pi@1.5").unwrap();
+    let found = between(&pi(), &later);
+    let is =
+        |how: How, name: &str| found.changes.iter().any(|change| change.change == how && change.name == name);
+    assert!(
+        is(How::Added, "get_entries")
+            && is(How::Renamed, "compaction_start")
+            && is(How::MadeOptional, "SessionState.model")
+    );
+}

@@ -1,0 +1,79 @@
+//! `agentese schema --diff`.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use agentese::schema;
+use serde::Deserialize;
+
+use super::super::{Failure, output};
+
+/// The generated changes between two revisions.
+#[derive(Debug, Deserialize)]
+struct Changes {
+    from: String,
+    to: String,
+    survives: bool,
+    changes: Vec<Change>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    change: String,
+    what: String,
+    name: String,
+    before: Option<String>,
+    after: Option<String>,
+    survives: bool,
+    because: String,
+}
+
+/// Prints the changes as text or as JSON. Fails where there is no such pair of revisions.
+pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failure> {
+    let Some(document) = schema::changes(old, new) else {
+        let known: Vec<_> = schema::known_changes().map(|(old, new)| format!("{old} {new}")).collect();
+        return Err(Failure::Usage(format!(
+            "no changes are known from \"{old}\" to \"{new}\"; known, the older one first: {}",
+            known.join(", ")
+        )));
+    };
+    if json {
+        return output::print(document.as_bytes());
+    }
+    let changes = serde_json::from_str(document)
+        .map_err(|error| Failure::Usage(format!("the changes cannot be read: {error}")))?;
+    output::print(text(&changes).as_bytes())
+}
+
+/// One line per change, under a heading for each kind.
+fn text(changes: &Changes) -> String {
+    let Changes { from, to, .. } = changes;
+    let broken = changes.changes.iter().filter(|change| !change.survives).count();
+    let mut out = format!("{from} to {to}; changes: {}\n", changes.changes.len());
+    let _ = match changes.survives {
+        true => writeln!(out, "A client of {from} survives all of them."),
+        false => writeln!(out, "A client of {from} does not survive {broken} of them, marked with \"!\"."),
+    };
+    let mut heading = "";
+    for change in &changes.changes {
+        if change.change != heading {
+            heading = &change.change;
+            let _ = writeln!(out, "\n{}:", title(heading));
+        }
+        let mark = if change.survives { ' ' } else { '!' };
+        let values = match (&change.before, &change.after) {
+            (Some(before), Some(_)) if change.change == "renamed" => format!(" (was {before})"),
+            (Some(before), Some(after)) => format!(" (was: {before}; is: {after})"),
+            _ => String::new(),
+        };
+        let _ = writeln!(out, "{mark} {} {}{values}: {}", change.what, change.name, change.because);
+    }
+    out
+}
+
+/// `made_optional` as `Made optional`.
+fn title(kind: &str) -> String {
+    let words = kind.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
