@@ -48,10 +48,10 @@ fn frames_are_those_and_no_others() {
     let response = json!({"type": "response"});
     let table = [
         (json!([{"id": "a"}, {"id": "b"}]), None),
-        (json!([{"id": "b"}, {"id": "a"}]), Some(("s: frame 1 of 2 is another one", "id"))),
+        (json!([{"id": "b"}, {"id": "a"}]), Some(("s: frame 1 of 2: `id` is \"a\", expected \"b\"", "id"))),
         (json!([{"id": "a"}]), Some(("s: 2 frames came, not 1", ""))),
-        (json!([{}, {}, {}]), Some(("s: 2 of 3 frames came", ""))),
-        (json!([{}, {"data": {"n": 2}}]), Some(("s: frame 2 of 2 is another one", "data.n"))),
+        (json!([{}, {}, {}]), Some(("s: 2 of 3 frames came; `{\"type\":\"response\"}` did not", ""))),
+        (json!([{}, {"data": {"n": 2}}]), Some(("s: frame 2 of 2: `data.n` is 1, expected 2", "data.n"))),
         (json!([{"data": {"$has": false}}, {"data": {"n": {"$not": 2}}}]), None),
     ];
     for (wanted, expected) in table {

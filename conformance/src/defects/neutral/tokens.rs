@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 static IDS: LazyLock<Regex> = LazyLock::new(|| {
-    // UUIDs, and the plain hexadecimal ids of entries, sessions and messages.
+    // UUIDs, and the plain hexadecimal ids of entries, sessions and messages, also at the end of a file's name.
     pattern(
-        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8})\b",
+        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?P<lead>\b|_)(?P<plain>[0-9a-f]{32}|[0-9a-f]{16})\b|\b[0-9a-f]{8}\b",
     )
 });
 
@@ -40,12 +40,11 @@ pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option
         };
         others.entry(id.to_owned()).or_insert_with(|| id.chars().map(digit).collect()).clone()
     };
-    Some(
-        texts
-            .iter()
-            .map(|text| IDS.replace_all(text, |found: &Captures<'_>| other(&found[0])).into_owned())
-            .collect(),
-    )
+    let mut replaced = |found: &Captures<'_>| match found.name("plain") {
+        Some(plain) => format!("{}{}", &found["lead"], other(plain.as_str())),
+        None => other(&found[0]),
+    };
+    Some(texts.iter().map(|text| IDS.replace_all(text, &mut replaced).into_owned()).collect())
 }
 
 /// Times of another day of the same month, or some days later.
