@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn as start } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -121,8 +121,15 @@ test("ten at once, with cancellation", async () => {
 
 test("a supervisor restarts its agent and resumes the session", async () => {
   const responses = [{ when: { user: "Continue" }, text: "finished" }, { first_ms: 600_000, text: "never" }];
-  const example = new Example("supervisor", ...agent(responses, "--session-dir", join(scratch, "sessions")));
+  const sessions = join(scratch, "sessions");
+  const example = new Example("supervisor", ...agent(responses, "--session-dir", sessions));
   const [, pid] = await example.shows(/attempt 1: process (\d+) works/);
+  // A prompt is accepted before it is in the session's file.
+  const kept = (): boolean => existsSync(sessions) && readdirSync(sessions).some((file) => statSync(join(sessions, file)).size > 0);
+  for (const deadline = Date.now() + PATIENCE; !kept(); ) {
+    assert.ok(Date.now() < deadline, "the session's file is there");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   process.kill(Number(pid), "SIGKILL");
   const output = await example.end();
   assert.match(output, /attempt 1: the agent was killed by SIGKILL/);
