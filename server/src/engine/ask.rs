@@ -22,7 +22,9 @@ impl Run {
     /// a failure and an abort end it where it is, and so does a hook; says whether one did.
     pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
         let mut stream = self.provider.stream(self.request().await);
-        let mut assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
+        let options = &self.shared.options;
+        let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
+            .keeping_details(options.customs.keeps_details);
         let (mut started, mut stopped) = (false, false);
         let answer = loop {
             self.room().await;

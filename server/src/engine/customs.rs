@@ -67,6 +67,8 @@ pub struct Customs {
     pub tools: &'static [&'static str],
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
     pub notes_times: bool,
+    /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
+    pub keeps_details: bool,
 }
 
 impl Customs {
@@ -87,6 +89,7 @@ impl Customs {
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
         notes_times: false,
+        keeps_details: false,
     };
 }
 

@@ -38,6 +38,8 @@ pub struct Assembler {
     open: Option<Open>,
     /// Calls whose arguments are no JSON object.
     broken: Vec<String>,
+    /// What only the provider knows of an answer is kept in it.
+    details: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,15 @@ impl Assembler {
             growing: Growing::default(),
             open: None,
             broken: Vec::new(),
+            details: false,
         }
+    }
+
+    /// Whether the message keeps what only the provider knows of it: its id, the word for why it stopped, which tokens
+    /// went into reasoning or stay cached for an hour, and who reckoned the cost. Else it does not.
+    pub fn keeping_details(mut self, kept: bool) -> Self {
+        self.details = kept;
+        self
     }
 
     /// The message so far.
@@ -82,6 +92,20 @@ impl Assembler {
             StreamEvent::Start | StreamEvent::Done(_) | StreamEvent::Error(_) => None,
             StreamEvent::Usage(counts) => {
                 self.message.usage = price::usage(counts, &self.prices);
+                if self.details {
+                    let usage = &mut self.message.usage;
+                    usage.cache_write1h = counts.cache_write_hour;
+                    usage.reasoning = counts.reasoning;
+                    usage.cost.total_from_provider = Some(false);
+                }
+                None
+            }
+            StreamEvent::Id(id) => {
+                self.message.response_id = Some(id).filter(|_| self.details);
+                None
+            }
+            StreamEvent::StopWord(word) => {
+                self.message.raw_stop_reason = Some(word).filter(|_| self.details);
                 None
             }
             StreamEvent::Signature(signature) => {

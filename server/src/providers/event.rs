@@ -13,6 +13,10 @@ pub struct TokenCounts {
     pub cache_read: u64,
     /// Input written to a cache.
     pub cache_write: u64,
+    /// Those of `cache_write` that the cache keeps for an hour, where the provider's API tells them apart.
+    pub cache_write_hour: Option<u64>,
+    /// Those of `output` that went into reasoning, where the provider's API tells them apart.
+    pub reasoning: Option<u64>,
 }
 
 /// Why an answer ended well.
@@ -31,6 +35,10 @@ pub enum Done {
 pub enum StreamEvent {
     /// The provider is at work.
     Start,
+    /// The provider's id of the answer.
+    Id(String),
+    /// Why the model stopped, in the provider's own word.
+    StopWord(String),
     /// The tokens so far; replaces what was reported before.
     Usage(TokenCounts),
     /// A text block opens.

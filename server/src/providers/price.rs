@@ -73,7 +73,13 @@ mod tests {
 
     #[test]
     fn fm_f68_token_counts_do_not_wrap() {
-        let most = TokenCounts { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: 7 };
+        let most = TokenCounts {
+            input: u64::MAX,
+            output: u64::MAX,
+            cache_read: u64::MAX,
+            cache_write: 7,
+            ..TokenCounts::default()
+        };
         let usage = usage(
             most,
             &ModelCostBuilder {

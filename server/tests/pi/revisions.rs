@@ -2,6 +2,7 @@
 
 use agentese::omp::Omp;
 use agentese::pi::Pi;
+use agentese::serve::ServeEnd;
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
@@ -88,6 +89,19 @@ async fn a_session_without_words_has_no_copy_and_one_with_words_has() {
     let after = link.state().await;
     assert_ne!(before["sessionId"], after["sessionId"]);
     assert_eq!(before["messageCount"], after["messageCount"]);
+}
+
+#[tokio::test]
+async fn the_newest_pi_is_silent_about_work_that_the_end_of_input_stops() {
+    let answer = json!({"blocks": [{"text": ["a", "never"]}], "hang_after": 1});
+    let (mut link, _place) = link("pi@1.5", json!({"responses": [answer]}));
+    link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
+    link.until("the first piece", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
+    link.send(json!({"id": "s", "type": "get_state"})).await;
+    let (rest, ended) = link.finish().await;
+    assert_eq!(ended, ServeEnd::EndOfInput);
+    let ids: Vec<_> = rest.iter().map(|frame| &frame["id"]).collect();
+    assert_eq!(ids, ["s"], "commands are answered, and nothing else comes: {rest:?}");
 }
 
 #[tokio::test]

@@ -117,6 +117,10 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn shut_down(&self) {
+        // Since 1.5 nothing tells of work that the end of everything stops.
+        if super::is_newer(self.spec) {
+            self.sink.close();
+        }
         // Where the end of input ends everything, nobody is there any more to see what extensions show.
         let left = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
         if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }

@@ -1,5 +1,6 @@
 //! Where the engine's events become frames.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentese::serve::Emitter;
@@ -21,6 +22,8 @@ pub(super) struct Sink<D: Family> {
     state: Mutex<State>,
     /// The revision has what pi 1.5 brought.
     newer: bool,
+    /// No event is sent any more.
+    closed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -36,12 +39,17 @@ impl<D: Family> Sink<D> {
     pub fn new(updates: Updates, newer: bool) -> Self {
         let snapshot = Snapshot::new(updates);
         let state = Mutex::new(State { snapshot, reason: CompactionReason::Threshold });
-        Self { emitter: OnceLock::new(), state, newer }
+        Self { emitter: OnceLock::new(), state, newer, closed: AtomicBool::new(false) }
     }
 
     /// From now on events go there. Only the first call counts.
     pub fn connect(&self, emitter: Emitter<D>) {
         let _ = self.emitter.set(emitter);
+    }
+
+    /// From now on events are dropped.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
     }
 }
 
@@ -56,7 +64,9 @@ impl<D: Family> EventSink for Sink<D> {
     }
 
     fn push(&self, event: Event<'_>) {
-        let Some(emitter) = self.emitter.get() else { return };
+        let Some(emitter) = self.emitter.get().filter(|_| !self.closed.load(Ordering::Acquire)) else {
+            return;
+        };
         if let Some(notice) = convert::notice(&event) {
             // Nobody answers it.
             drop(emitter.question(&notice.into()));

@@ -22,9 +22,15 @@ use crate::resources::{CommandInfo, CommandSource, Location};
 /// Speaks the dialect.
 pub type Front = family::Front<Pi>;
 
-/// Since 1.5 the calls of one answer run side by side, and steering waits for the end of the turn.
-pub(super) const NEWER: Customs =
-    Customs { calls: Calls::SideBySide, interrupt: InterruptMode::Wait, notes_times: true, ..Customs::PI };
+/// Since 1.5 the calls of one answer run side by side, steering waits for the end of the turn, and answers keep more of
+/// what is known of them.
+pub(super) const NEWER: Customs = Customs {
+    calls: Calls::SideBySide,
+    interrupt: InterruptMode::Wait,
+    notes_times: true,
+    keeps_details: true,
+    ..Customs::PI
+};
 
 /// What became of words that were queued, where the revision tells it.
 fn queued(front: &Front) -> Option<WordsTaken> {

@@ -14,6 +14,9 @@ const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 const MOST_BLOCKS: usize = 4096;
 const MOST_CALLS: usize = 1024;
 
+/// The longest id or stop reason of a provider that is kept, in bytes.
+const LONGEST_WORD: usize = 256;
+
 /// How much of something unexpected an error shows, in characters.
 const EXCERPT: usize = 200;
 
@@ -38,6 +41,8 @@ pub(in crate::providers) struct Said {
     blocks: usize,
     calls: usize,
     counts: TokenCounts,
+    /// The answer's id is told.
+    named: bool,
 }
 
 impl Said {
@@ -147,6 +152,21 @@ impl Said {
         }
     }
 
+    /// The provider's id of the answer; the first one counts.
+    pub fn id(&mut self, id: &Value) {
+        if let Some(id) = word(id).filter(|_| !self.named) {
+            self.named = true;
+            self.say(StreamEvent::Id(id));
+        }
+    }
+
+    /// Why the model stopped, in the provider's own word.
+    pub fn stop_word(&mut self, reason: &Value) {
+        if let Some(reason) = word(reason) {
+            self.say(StreamEvent::StopWord(reason));
+        }
+    }
+
     /// The tokens so far.
     pub fn usage(&mut self, counts: TokenCounts) {
         if self.counts != counts {
@@ -219,6 +239,11 @@ impl Said {
             self.events.push_back(event);
         }
     }
+}
+
+/// A word of the provider that is kept.
+fn word(value: &Value) -> Option<String> {
+    value.as_str().filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD).map(str::to_owned)
 }
 
 /// The beginning of a text on one line, for an error.

@@ -126,9 +126,19 @@ fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     std::iter::from_fn(|| said.take()).collect()
 }
 
-/// What is said of a body, a line per event.
+/// The provider's word for why the answer that a body brings has ended.
+pub(in crate::providers) fn stop_word(api: &dyn Api, body: &str) -> Option<String> {
+    read(api, body.as_bytes()).into_iter().find_map(|event| match event {
+        StreamEvent::StopWord(word) => Some(word),
+        _ => None,
+    })
+}
+
+/// What is said of a body, a line per event; without the provider's word for its end, see [`stop_word`].
 pub(in crate::providers) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     let line = |event: StreamEvent| match event {
+        StreamEvent::Id(id) => format!("id {id}"),
+        StreamEvent::StopWord(word) => format!("stops as {word}"),
         StreamEvent::Start => "start".to_owned(),
         StreamEvent::Usage(counts) => {
             format!("usage {} {} {} {}", counts.input, counts.output, counts.cache_read, counts.cache_write)
@@ -145,7 +155,8 @@ pub(in crate::providers) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
         StreamEvent::Done(reason) => format!("done {reason:?}"),
         StreamEvent::Error(failure) => format!("{:?} {}", failure.kind, failure.text),
     };
-    read(api, body.as_bytes()).into_iter().map(line).collect()
+    let told = |event: &StreamEvent| !matches!(event, StreamEvent::StopWord(_));
+    read(api, body.as_bytes()).into_iter().filter(told).map(line).collect()
 }
 
 /// A body is an answer, and each of its beginnings is an error that tells what came before it.

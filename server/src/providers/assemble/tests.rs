@@ -54,6 +54,27 @@ fn blocks_grow_one_after_the_other() {
 }
 
 #[test]
+fn what_only_the_provider_knows_is_kept_where_it_is_asked_for() {
+    let counts = TokenCounts { cache_write_hour: Some(4), reasoning: Some(2), ..TokenCounts::default() };
+    for kept in [true, false] {
+        let mut assembler = Assembler::new(&model(), 7).keeping_details(kept);
+        assembler.apply(StreamEvent::Id("msg_1".into()));
+        assembler.apply(StreamEvent::Usage(counts));
+        assembler.apply(StreamEvent::StopWord("end_turn".into()));
+        let message = serde_json::to_value(assembler.done(Done::Stop).message).unwrap();
+        let found = [
+            &message["responseId"],
+            &message["rawStopReason"],
+            &message["usage"]["cacheWrite1h"],
+            &message["usage"]["reasoning"],
+            &message["usage"]["cost"]["totalFromProvider"],
+        ];
+        let expected = json!(["msg_1", "end_turn", 4, 2, false]);
+        assert_eq!(json!(found), if kept { expected } else { json!([null, null, null, null, null]) });
+    }
+}
+
+#[test]
 fn a_call_is_cut_only_where_the_limit_cut_it() {
     for (text, reason, cut) in [
         (r#"{"command": "echo hel"#, Done::Length, true),

@@ -103,6 +103,7 @@ fn say_usage(tokens: Tokens) -> Cue {
         output: tokens.output,
         cache_read: tokens.cache_read,
         cache_write: tokens.cache_write,
+        ..TokenCounts::default()
     }))
 }
 

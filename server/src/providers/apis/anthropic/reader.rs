@@ -38,13 +38,17 @@ impl Reader for Messages {
     fn event(&mut self, data: &str, said: &mut Said) {
         let Some(event) = said.json(data) else { return };
         match event["type"].as_str() {
-            Some("message_start") => self.usage(&event["message"]["usage"], said),
+            Some("message_start") => {
+                said.id(&event["message"]["id"]);
+                self.usage(&event["message"]["usage"], said);
+            }
             Some("content_block_start") => self.start(&event, said),
             Some("content_block_delta") => self.delta(&event, said),
             Some("content_block_stop") => self.stop_block(said),
             Some("message_delta") => {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     self.stop = Some(reason.to_owned());
+                    said.stop_word(&event["delta"]["stop_reason"]);
                 }
                 self.usage(&event["usage"], said);
             }
@@ -151,6 +155,8 @@ impl Messages {
                 *place = count;
             }
         }
+        let hour = count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+        counts.cache_write_hour = hour.or(counts.cache_write_hour).or(Some(0));
         said.usage(self.counts);
     }
 
@@ -175,7 +181,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::Anthropic;
-    use crate::providers::apis::testing::{check_cuts, outline};
+    use crate::providers::apis::testing::{check_cuts, outline, stop_word};
 
     fn body(events: &[serde_json::Value]) -> String {
         let event = |event: &serde_json::Value| {
@@ -264,6 +270,13 @@ mod tests {
                 "done ToolUse",
             ]
         );
+    }
+
+    #[test]
+    fn the_id_of_the_message_and_the_word_for_its_end_are_told() {
+        let body = message(&[], "stop_sequence").replace("{\"usage\"", "{\"id\":\"msg_1\",\"usage\"");
+        assert_eq!(outline(&Anthropic, &body)[0], "id msg_1");
+        assert_eq!(stop_word(&Anthropic, &body).as_deref(), Some("stop_sequence"));
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Reader for Chunks {
             said.fail(stream_error(error));
             return;
         }
+        said.id(&chunk["id"]);
         let choice = &chunk["choices"][0];
         // Most hosts report usage at the top, some in the choice.
         for usage in [&choice["usage"], &chunk["usage"]] {
@@ -47,6 +48,7 @@ impl Reader for Chunks {
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.finish = Some(reason.to_owned());
+            said.stop_word(&choice["finish_reason"]);
         }
         let delta = &choice["delta"];
         for name in ["content", "refusal"] {
@@ -188,6 +190,8 @@ fn counts(usage: &Value) -> TokenCounts {
         output: if beside { completion.saturating_add(reasoning) } else { completion },
         cache_read: cached,
         cache_write: written,
+        cache_write_hour: None,
+        reasoning: Some(reasoning),
     }
 }
 

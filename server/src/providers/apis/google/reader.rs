@@ -48,6 +48,7 @@ impl Reader for Parts {
             });
             return;
         }
+        said.id(&chunk["responseId"]);
         let candidate = &chunk["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
             self.part(part, said);
@@ -58,6 +59,7 @@ impl Reader for Parts {
         }
         if let Some(reason) = candidate["finishReason"].as_str() {
             self.finish = Some(reason.to_owned());
+            said.stop_word(&candidate["finishReason"]);
         }
         if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
             said.fail(refused(reason));
@@ -128,6 +130,8 @@ fn counts(usage: &Value) -> TokenCounts {
         output: number("candidatesTokenCount").saturating_add(number("thoughtsTokenCount")),
         cache_read: cached,
         cache_write: 0,
+        cache_write_hour: None,
+        reasoning: Some(number("thoughtsTokenCount")),
     }
 }
 

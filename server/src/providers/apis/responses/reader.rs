@@ -129,13 +129,17 @@ impl Items {
 fn finish(response: &Value, said: &mut Said) {
     let usage = &response["usage"];
     let number = |value: &Value| count(value).unwrap_or_default();
+    said.id(&response["id"]);
     let cached = number(&usage["input_tokens_details"]["cached_tokens"]);
     said.usage(TokenCounts {
         input: number(&usage["input_tokens"]).saturating_sub(cached),
         output: number(&usage["output_tokens"]),
         cache_read: cached,
         cache_write: 0,
+        cache_write_hour: None,
+        reasoning: Some(number(&usage["output_tokens_details"]["reasoning_tokens"])),
     });
+    said.stop_word(&response["status"]);
     match response["status"].as_str() {
         Some("incomplete") if response["incomplete_details"]["reason"] == "content_filter" => {
             let text = "The answer was held back by the provider's content filter.";
