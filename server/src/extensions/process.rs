@@ -9,6 +9,7 @@ use agentese::framing::{FrameReader, FramerOptions, FramingError, Incoming};
 use agentese::types::{ExtensionFrame, HostCancel, HostFrame};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Asked, Calls, Failed};
@@ -26,6 +27,9 @@ const LONGEST_OF_ALL: usize = 64 << 20;
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the end of a process is waited for whose stdout has ended.
 const AFTER_EOF: Duration = Duration::from_secs(1);
+
+/// How long what it is told waits for a question that overtakes it.
+const HELD: Duration = Duration::from_secs(1);
 
 /// Hears what a process says.
 pub(super) trait Listener: Send + Sync {
@@ -60,6 +64,10 @@ pub(super) struct Process {
     pub outbox: Outbox,
     /// What it is told soon.
     soon: Mutex<Vec<Item>>,
+    /// That waits for a question which overtakes it.
+    held: AtomicBool,
+    /// It waits no more.
+    released: Notify,
     pub calls: Calls,
     /// Its questions.
     pub withdrawn: Withdrawn,
@@ -91,6 +99,8 @@ impl Process {
             words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
             outbox: Outbox::default(),
             soon: Mutex::default(),
+            held: AtomicBool::new(false),
+            released: Notify::new(),
             calls: Calls::default(),
             withdrawn: Withdrawn::default(),
             end: CancellationToken::new(),
@@ -156,8 +166,26 @@ impl Process {
         drop(soon);
         let me = self.clone();
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(async move { me.tell_now() })),
+            Ok(runtime) => drop(runtime.spawn(async move {
+                let released = me.released.notified();
+                if me.held.load(Ordering::Acquire) {
+                    let _ = tokio::time::timeout(HELD, released).await;
+                }
+                me.tell_now();
+            })),
             Err(_) => me.tell_now(),
+        }
+    }
+
+    /// A question comes that overtakes what it is told from now on, though the engine may let go of its thread before.
+    pub fn hold(&self) {
+        self.held.store(true, Ordering::Release);
+    }
+
+    /// That question is asked, or does not come.
+    pub fn release(&self) {
+        if self.held.swap(false, Ordering::AcqRel) {
+            self.released.notify_waiters();
         }
     }
 
@@ -195,6 +223,9 @@ impl Process {
         let waiting = Waiting { process: self, number };
         let frame = frame(number.to_string());
         let length = if asked.overtakes { self.overtake(frame) } else { self.send(frame) };
+        if asked.overtakes {
+            self.release();
+        }
         asked.length.store(length, Ordering::Release);
         let result = tokio::select! {
             biased;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentese::types::{
-    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, HookEvent,
-    MessageEnd, MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta, ThinkingEnd,
-    ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
+    AgentEnd, AgentMessage, AgentStart, AssistantBlock, AssistantMessage, AssistantMessageEvent, ContextHook,
+    HookEvent, MessageEnd, MessageStart, MessageUpdate, TextDelta, TextEnd, TextStart, ThinkingDelta,
+    ThinkingEnd, ThinkingStart, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolExecutionEnd,
     ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate, ToolExecutionUpdateBuilder, ToolOutput,
     TurnEndHook, TurnStartHook,
 };
@@ -41,6 +41,17 @@ impl Told {
         let turn = self.turn.load(Ordering::Relaxed);
         if matches!(event, Event::TurnEnded { .. }) {
             self.turn.store(turn + 1, Ordering::Relaxed);
+        }
+        // Before each answer extensions are asked about the context; as in pi, that overtakes what they are told since the
+        // turn began.
+        let asked = || self.host.subscribers(type_of::<ContextHook>());
+        match event {
+            Event::RunStarted | Event::TurnStarted => asked().iter().for_each(|member| member.process.hold()),
+            // The turn may have ended before the model was asked.
+            Event::TurnEnded { .. } | Event::RunEnded { .. } => {
+                asked().iter().for_each(|member| member.process.release());
+            }
+            _ => {}
         }
         let members = self.host.subscribers(name);
         if members.is_empty() {
