@@ -94,7 +94,10 @@ fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() 
         ("die", Some("The tool child is gone: its extension has ended"), 1),
     ] {
         let place = Place::new();
-        let script = child(&place, json!({"responses": [], "default": {"text": "child says so"}}));
+        // One that is to be killed is not done before.
+        let pause = if how == "crash" { 600_000 } else { 0 };
+        let said = json!({"first_ms": pause, "text": "child says so"});
+        let script = child(&place, json!({"responses": [], "default": said}));
         let mut agent = Agent::start(parent(&place, calls("child", json!({"how": how, "script": script}))));
         agent.prompt("go");
         let frames = agent.until_event("agent_end");
