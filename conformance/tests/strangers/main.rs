@@ -11,6 +11,9 @@ use serde_json::Value;
 /// Held by tests that play cases: side by side they would take the time from each other's agents.
 static PLAYING: Mutex<()> = Mutex::new(());
 
+/// How many mistakes are played side by side.
+const AT_ONCE: usize = 5;
+
 struct Agent {
     /// Its program.
     file: &'static str,
@@ -90,7 +93,7 @@ type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str
 
 fn are_named(agent: &Agent, mistakes: &[Mistake]) {
     let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
-    for (what, from, to, words) in mistakes {
+    let check = |(what, from, to, words): &Mistake| {
         assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
         let text = agent.text.replace(from, to);
         let Some((report, first)) = played(agent, &text, &["plain-*", "prompt-text-anthropic"]) else {
@@ -98,6 +101,10 @@ fn are_named(agent: &Agent, mistakes: &[Mistake]) {
         };
         assert_eq!(report["exit_code"], 1, "{what}");
         assert!(words.iter().any(|word| first.contains(word)), "{what}: {first}");
+    };
+    // They wait more than they compute: for what a mistake keeps from coming.
+    for some in mistakes.chunks(AT_ONCE) {
+        std::thread::scope(|scope| some.iter().for_each(|mistake| drop(scope.spawn(|| check(mistake)))));
     }
 }
 
