@@ -10,7 +10,7 @@ help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
 demo: ## Asks the reference agent about this repository through the typed client. No key, no network.
-	$(CARGO) build --quiet -p agentese-server --bin agentese
+	$(CARGO) build --quiet -p agentese-cli
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
 # `make test` runs its parts side by side: most of them wait more than they compute. .ci/part keeps what a part says together.

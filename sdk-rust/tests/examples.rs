@@ -1,4 +1,4 @@
-//! The small programs of `examples/`, against the reference agent: `cargo build -p agentese-server --bin agentese`.
+//! The small programs of `examples/`, against the reference agent: `cargo build -p agentese-cli`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -27,7 +27,7 @@ fn built() -> PathBuf {
 /// The command line of the reference agent whose model says these answers.
 fn agent(folder: &Path, responses: Value, more: &[&str]) -> Vec<String> {
     let program = built().join("agentese");
-    assert!(program.exists(), "{} is missing: cargo build -p agentese-server", program.display());
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     let script = folder.join("script.json");
     std::fs::write(&script, json!({ "responses": responses }).to_string()).unwrap();
     let words = [program.to_str().unwrap(), "--mode", "rpc", "--provider", "scripted", "--script"];

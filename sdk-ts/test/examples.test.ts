@@ -29,7 +29,7 @@ const compiled = (name: string): string => join(PACKAGE, "build", "examples", `$
 
 /** The command line of the reference agent, with what its model says. */
 function agent(responses: object[] | undefined, ...more: string[]): string[] {
-  assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-server --bin agentese`);
+  assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-cli`);
   const script = join(scratch, `script-${crypto.randomUUID()}.json`);
   if (responses !== undefined) writeFileSync(script, JSON.stringify({ responses }));
   const model = ["--provider", "scripted", ...(responses === undefined ? [] : ["--script", script])];

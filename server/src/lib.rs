@@ -19,7 +19,6 @@
 //!
 //! | layer | what it knows |
 //! |---|---|
-//! | [`cli`] | the command line and the process |
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the desk and back |
 //! | [`desk`] | one conversation: what is done with a command whatever its dialect |
@@ -33,7 +32,6 @@
 //! | `roles` | messages that only some dialects have |
 //! | [`world`] | time and chance |
 
-pub mod cli;
 pub mod config;
 pub mod desk;
 pub mod engine;
@@ -43,7 +41,7 @@ pub mod fronts;
 pub mod mcp;
 pub mod prompt;
 pub mod providers;
-mod replace;
+pub mod replace;
 pub mod resources;
 mod roles;
 pub mod server;

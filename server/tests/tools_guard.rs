@@ -400,9 +400,10 @@ fn fm_f87_a_killed_writer_leaves_old_or_new() {
 
 /// The agentese binary acts as a guard as well as this test does.
 fn the_binary_is_a_guard() {
-    let binary = env!("CARGO_BIN_EXE_agentese");
+    let binary = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(binary.exists(), "{} is missing: cargo build -p agentese-cli", binary.display());
     let place = Place::new();
-    let context = place.context_of(LocalSpawner::new(Some(binary.into())));
+    let context = place.context_of(LocalSpawner::new(Some(binary)));
     block_on(async {
         assert_eq!(succeeds(&context, "bash", json!({"command": "echo hi"})).await, "hi\n");
         assert_eq!(ending(&context, "kill -9 $$").await, Ending::Exited(Exit::Signal(9)));

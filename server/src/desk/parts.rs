@@ -9,7 +9,7 @@ use crate::mcp;
 use crate::session::Session;
 
 /// What the frames of a growing answer carry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Updates {
     /// The whole answer so far.
     #[default]

@@ -54,7 +54,7 @@ pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Says where copies are that programs left which were stopped while they wrote.
-pub(crate) fn tell_of_copies(directory: &Path, of: Option<&Path>) {
+pub fn tell_of_copies(directory: &Path, of: Option<&Path>) {
     for path in copies(directory, of) {
         tracing::warn!(
             "a file was being written when its writer was stopped; what was in it before is in {}",

@@ -19,7 +19,7 @@ mod in_place;
 mod tests;
 
 pub(crate) use beside::{is_left_behind, sweep};
-pub(crate) use in_place::tell_of_copies;
+pub use in_place::tell_of_copies;
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write};

@@ -23,7 +23,7 @@ fn child(place: &Place, script: Value) -> String {
 
 fn parent(place: &Place, script: Value) -> Command {
     let mut command = command(place, &["children"], script);
-    command.env("AGENT", env!("CARGO_BIN_EXE_agentese"));
+    command.env("AGENT", crate::support::agentese());
     command
 }
 

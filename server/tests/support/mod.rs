@@ -10,10 +10,18 @@ pub mod rows;
 pub mod trace;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agentese::types::ModelScript;
 use serde_json::Value;
+
+/// The program `agentese`, which is built with the workspace.
+pub fn agentese() -> PathBuf {
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
+    program
+}
 
 /// Nothing here takes seconds; what takes this long hangs.
 pub const LONG: Duration = Duration::from_secs(60);

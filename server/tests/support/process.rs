@@ -44,7 +44,7 @@ impl Place {
 
     /// The binary with those arguments, and nothing of this process's environment that matters.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentese"));
+        let mut command = Command::new(super::agentese());
         command
             .args(arguments)
             .current_dir(self.work())

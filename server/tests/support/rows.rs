@@ -9,7 +9,7 @@ use agentese::spec::Dialect;
 use agentese::{Builder, ChildOptions, Events, Limit, RpcClient};
 use serde_json::{Map, Value};
 
-use super::soon;
+use super::{agentese, soon};
 
 /// What was used and heard of a dialect.
 #[derive(Debug, Default)]
@@ -69,11 +69,11 @@ fn child(play: &Value, dialect: &str, place: &Path) -> ChildOptions {
     std::fs::create_dir(&home).unwrap();
     let script = place.join("script.json");
     std::fs::write(&script, play["model"].to_string()).unwrap();
-    let binary = Path::new(env!("CARGO_BIN_EXE_agentese"));
+    let binary = agentese();
     let child = match play["agent"].as_str().unwrap() {
         "agentese" => {
             let words = ["--mode", "rpc", "--dialect", dialect, "--provider", "scripted", "--script"];
-            ChildOptions::new(binary).args(words).arg(script)
+            ChildOptions::new(&binary).args(words).arg(script)
         }
         example => {
             ChildOptions::new(binary.with_file_name("examples").join(example)).arg(dialect).arg(script)

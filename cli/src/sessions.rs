@@ -8,8 +8,8 @@ use super::arguments::Sessions;
 use super::rpc::{NO_STORE, store};
 use super::table::{shortened, table};
 use super::{Failure, output};
-use crate::config::{Home, agent_dir};
-use crate::session::{Record, Scope};
+use agentese_server::config::{Home, agent_dir};
+use agentese_server::session::{Record, Scope};
 
 /// How much of a session's first message is shown to people, in characters.
 const FIRST: usize = 60;

@@ -16,7 +16,7 @@ mod reach;
 mod resources;
 #[path = "binary/settings.rs"]
 mod settings;
-#[path = "support/skip.rs"]
+#[path = "../../server/tests/support/skip.rs"]
 mod skip;
 #[path = "binary/stderr.rs"]
 mod stderr;
@@ -24,7 +24,7 @@ mod stderr;
 mod stdout;
 #[path = "binary/storage.rs"]
 mod storage;
-#[path = "support/mod.rs"]
+#[path = "../../server/tests/support/mod.rs"]
 mod support;
 #[path = "binary/trust.rs"]
 mod trust;

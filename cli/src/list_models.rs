@@ -63,8 +63,8 @@ fn tokens(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::Provider;
-    use crate::providers::scripted::Scripted;
+    use agentese_server::providers::Provider;
+    use agentese_server::providers::scripted::Scripted;
 
     #[test]
     fn models_are_found_by_words_and_shown_in_columns() {

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::arguments::Run;
 use super::environment::variable;
-use crate::config::{Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve};
-use crate::extensions::{self, project_folder};
-use crate::mcp;
-use crate::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
-use crate::resources::{self, Resources, Sources};
-use crate::subagents::Policy;
+use agentese_server::config::{
+    Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
+};
+use agentese_server::extensions::{self, project_folder};
+use agentese_server::mcp;
+use agentese_server::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
+use agentese_server::resources::{self, Resources, Sources};
+use agentese_server::subagents::Policy;
 
 /// How many warnings about skills and templates are shown.
 const SHOWN: usize = 20;

@@ -8,13 +8,13 @@ use super::Failure;
 use super::api_key::ApiKey;
 use super::arguments::Run;
 use super::surroundings::{Surroundings, names};
-use crate::config::{Environment, Settings, Trust, expand_home};
-use crate::desk::Updates;
-use crate::extensions;
-use crate::fronts::Frontend;
-use crate::mcp;
-use crate::prompt::SystemPrompt;
-use crate::resources::Resources;
+use agentese_server::config::{Environment, Settings, Trust, expand_home};
+use agentese_server::desk::Updates;
+use agentese_server::extensions;
+use agentese_server::fronts::Frontend;
+use agentese_server::mcp;
+use agentese_server::prompt::SystemPrompt;
+use agentese_server::resources::Resources;
 
 /// What a run of the agent is to be: everything is read and checked, and nothing is built.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Plan {
             resources: found.resources,
             tools: tools(run.tools, run.no_tools),
             dialect,
-            updates: run.updates,
+            updates: run.updates.into(),
             max_line: run.max_line,
             extensions: found.extensions,
             servers: found.servers,
@@ -272,7 +272,7 @@ mod tests {
         fn plan(&self, line: &str) -> Result<Plan, Failure> {
             let words = line.split_whitespace();
             let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
-            let run = super::super::parse::parse(arguments).unwrap().arguments.run;
+            let run = crate::parse::parse(arguments).unwrap().arguments.run;
             let home = self.path("home").into_os_string();
             Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
         }

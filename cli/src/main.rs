@@ -1,4 +1,4 @@
-//! The command line.
+//! The program `agentese`: the command line of the reference agent.
 //!
 //! | file | concept |
 //! |---|---|
@@ -39,7 +39,7 @@ use parse::Parsed;
 use plan::{Plan, Task};
 use stderr::{PATIENCE, Stderr};
 
-use crate::extensions::complaints;
+use agentese_server::extensions::complaints;
 
 /// A failure that ends the program, as stderr tells it.
 #[derive(Debug, thiserror::Error)]
@@ -53,12 +53,17 @@ enum Failure {
     Script { path: String, reason: String },
     /// The text is pi's, and stands alone there.
     #[error(transparent)]
-    NoSuchModel(#[from] crate::providers::SelectError),
+    NoSuchModel(#[from] agentese_server::providers::SelectError),
     #[error("system prompt: {0}")]
-    Prompt(#[from] crate::prompt::BaseError),
+    Prompt(#[from] agentese_server::prompt::BaseError),
     #[error(transparent)]
-    Resource(#[from] crate::resources::MissingPath),
+    Resource(#[from] agentese_server::resources::MissingPath),
 }
+
+/// Messages are made on one turn of the loop and freed on another, thousands at a time where a session is opened;
+/// the system's allocator gives their pages back and takes them again each time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long the client of a server that did not start may go on writing.
 const LINGER: Duration = Duration::from_millis(250);
@@ -80,9 +85,13 @@ fn linger() {
     }
 }
 
-/// Runs the program with the process's arguments. Gives 0 after an orderly end, 1 after a failure
-/// (which stderr tells), also where the command line cannot be read.
-pub fn main() -> ExitCode {
+/// Ends with 0 after an orderly end, with 1 after a failure (which stderr tells), also where the command line cannot be
+/// read.
+fn main() -> ExitCode {
+    // Commands run under this same binary as their guard; nothing may come before that.
+    if let Some(code) = agentese_server::tools::guard::main_if_guard() {
+        return code;
+    }
     // A write beyond the largest size that files may have fails then like any other; unheeded, the signal is the end
     // without a word. Programs that are started find it as it was.
     let heeded = Arc::new(AtomicBool::new(false));

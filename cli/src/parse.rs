@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::arguments::Arguments;
-use crate::extensions::GivenFlag;
+use agentese_server::extensions::GivenFlag;
 
 /// A command line that was understood, and what was left out of it.
 #[derive(Debug)]
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_mistyped_option_is_suggested() {
-        let complaints = |line: &str| crate::extensions::complaints(&read(line).flags, false).join("\n");
+        let complaints =
+            |line: &str| agentese_server::extensions::complaints(&read(line).flags, false).join("\n");
         assert_eq!(
             complaints("--mode rpc --no-sesion"),
             "unknown option --no-sesion is ignored; did you mean --no-session?"

@@ -9,11 +9,11 @@ use super::plan::Plan;
 use super::rpc::{discover, shell};
 use super::stderr::Stderr;
 use super::surroundings::{Surroundings, names};
-use crate::config::{Change, Trust, write_settings};
-use crate::desk::{Allowed, Question, Undecided};
-use crate::engine::Granted;
-use crate::extensions::Found;
-use crate::subagents::Policies;
+use agentese_server::config::{Change, Trust, write_settings};
+use agentese_server::desk::{Allowed, Question, Undecided};
+use agentese_server::engine::Granted;
+use agentese_server::extensions::Found;
+use agentese_server::subagents::Policies;
 
 /// What is to be asked and done about a working directory; nothing where it brings nothing, or all is decided.
 /// `loaded` are the extensions that are there in any case.

@@ -60,11 +60,11 @@ fn fm_f124_a_terminal_obeys_nothing_of_it() {
 #[test]
 fn more_is_logged_where_that_is_asked_for() {
     let place = Place::new();
-    let line = "DEBUG agentese_server::cli::rpc: start";
+    let line = "DEBUG agentese::rpc: start";
     let logged = |level: &str| {
         let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
         command.env("AGENTESE_LOG", level);
         Agent::start(command).finish().2.contains(line)
     };
-    assert!(logged("debug") && logged("agentese_server=debug") && !logged("") && !logged("error"));
+    assert!(logged("debug") && logged("agentese=debug") && !logged("") && !logged("error"));
 }

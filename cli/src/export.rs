@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use super::stderr::Stderr;
 use super::{Failure, output};
-use crate::engine::Customs;
-use crate::export::{Transcript, default_name, from_file, write};
-use crate::providers::{Catalog, ExposeSecret};
+use agentese_server::engine::Customs;
+use agentese_server::export::{Transcript, default_name, from_file, write};
+use agentese_server::providers::{Catalog, ExposeSecret};
 
 /// Writes a session file as one HTML page, without the keys of the catalogue, and prints the page's path. Fails where
 /// it is not a session file, and where the page cannot be written.
@@ -18,7 +18,7 @@ pub(super) fn write_page(
     catalog: &Catalog,
     stderr: &Stderr,
 ) -> Result<ExitCode, Failure> {
-    let failed = |error: crate::export::ExportError| Failure::Usage(error.to_string());
+    let failed = |error: agentese_server::export::ExportError| Failure::Usage(error.to_string());
     let file = from_file(&cwd.join(session)).map_err(failed)?;
     let page = page.map_or_else(|| default_name(Customs::PI.page_name, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -16,17 +16,19 @@ use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
-use crate::config::yaml::is_yaml;
-use crate::config::{NotPersisted, Persist, Settings, SettingsFile, Trust};
-use crate::extensions::{self, Limits, NodeHost};
-use crate::mcp;
-use crate::providers::scripted::{self, Scripted};
-use crate::providers::{self, Budgets, Catalog, HttpClient, SecretString, Sources, key_variables, load};
-use crate::server::{Builder, Server};
-use crate::session::{Session, Start, Store};
-use crate::subagents::{self, Policies, select_tools};
-use crate::tools::{LocalSpawner, ShellSettings, ToolSet};
-use crate::world::{RandomIds, SystemClock};
+use agentese_server::config::yaml::is_yaml;
+use agentese_server::config::{NotPersisted, Persist, Settings, SettingsFile, Trust};
+use agentese_server::extensions::{self, Limits, NodeHost};
+use agentese_server::mcp;
+use agentese_server::providers::scripted::{self, Scripted};
+use agentese_server::providers::{
+    self, Budgets, Catalog, HttpClient, SecretString, Sources, key_variables, load,
+};
+use agentese_server::server::{Builder, Server};
+use agentese_server::session::{Session, Start, Store};
+use agentese_server::subagents::{self, Policies, select_tools};
+use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
+use agentese_server::world::{RandomIds, SystemClock};
 
 /// The pause before each piece of the built-in plan: fast, and still seen as a stream.
 const PACE: Duration = Duration::from_millis(2);
@@ -66,7 +68,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
         stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }
     // A large directory or a slow disk holds nothing up.
-    drop(std::thread::Builder::new().spawn(move || crate::replace::tell_of_copies(&cwd, None)));
+    drop(std::thread::Builder::new().spawn(move || agentese_server::replace::tell_of_copies(&cwd, None)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(serve(server, max_line, stderr));

@@ -7,8 +7,7 @@ use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::api_key::ApiKey;
-use crate::desk::Updates;
-use crate::fronts::FRONTENDS;
+use agentese_server::fronts::FRONTENDS;
 
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
@@ -112,6 +111,22 @@ pub(super) struct Schema {
     /// Print the changes as JSON
     #[arg(long, requires = "diff", conflicts_with_all = ["side", "openrpc"])]
     pub json: bool,
+}
+
+/// What the frames of a growing answer carry.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Updates {
+    Snapshots,
+    Delta,
+}
+
+impl From<Updates> for agentese_server::desk::Updates {
+    fn from(said: Updates) -> Self {
+        match said {
+            Updates::Snapshots => Self::Snapshots,
+            Updates::Delta => Self::Delta,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
