@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::serve::{Options as ServeOptions, ServeEnd};
 use agentese::transport::Transport;
@@ -24,6 +25,8 @@ use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 /// Subagents of all generations that there may be at once.
 const CHILDREN: usize = 64;
+/// How long the end waits for what goes on behind calls that are over.
+const CHORES: Duration = Duration::from_secs(5);
 
 /// One agent, ready to serve one client.
 pub struct Server {
@@ -74,7 +77,12 @@ impl Server {
     /// As [`Server::serve_with`]; says too what of the conversation could not be kept.
     pub async fn serve_to_the_end(self, transport: Transport, options: ServeOptions) -> Served {
         let unsaved = self.parts.options.unsaved.clone();
+        let chores = self.parts.options.context.chores.clone();
         let ended = self.frontend.serve(self.parts, transport, options).await;
+        chores.close();
+        if tokio::time::timeout(CHORES, chores.wait()).await.is_err() {
+            tracing::warn!("what calls have left is not put away yet; the next start goes on with it");
+        }
         Served { ended, unsaved: unsaved.reason() }
     }
 }

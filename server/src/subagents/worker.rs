@@ -1,6 +1,7 @@
 //! The work of one subagent, from its start to the end of its verification.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::types::{
     AgentMessage, AssistantBlock, AttemptOutcome, FailurePolicy, VerificationResult, VerificationStatus,
@@ -20,6 +21,9 @@ use crate::tools::{AgentsError, Child, ChildNews, Order, Parent};
 const CANCELLED: &str = "The call was stopped before this subagent began.";
 /// Why one is stopped.
 const STOPPED: &str = "The operation was aborted.";
+
+/// How long the changes of one that was stopped are waited for.
+const LAST_CHANGES: Duration = Duration::from_secs(1);
 
 /// Tells that a subagent has ended, once, whatever became of the one who looked after it.
 struct Announced<'a> {
@@ -64,9 +68,15 @@ pub async fn work(batch: &Batch, label: Label) -> Outcome {
     let outcome = with_copy(batch, label, &parent, worktree.as_ref()).await;
     // One that was begun has put its copy away.
     if let (Some(lease), Some(worktree)) = (&batch.lease, worktree.filter(|_| outcome.usage.is_none())) {
-        lease.discard(worktree).await;
+        lease.discard(worktree);
     }
     outcome
+}
+
+/// Done when the call was stopped and its time is over.
+async fn overdue(batch: &Batch) {
+    batch.context.abort.cancelled().await;
+    batch.agents.sleep(LAST_CHANGES).await;
 }
 
 async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Option<&Worktree>) -> Outcome {
@@ -100,12 +110,16 @@ async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Optio
     if let (Some(lease), Some(worktree)) = (&batch.lease, worktree) {
         if keeps_changes {
             let file = batch.artifacts.join(format!("{}.patch", told.id));
-            match lease.patch(worktree, &file).await {
+            let written = tokio::select! {
+                written = lease.patch(worktree, &file) => written,
+                () = overdue(batch) => Err(STOPPED.to_owned()),
+            };
+            match written {
                 Ok(()) => outcome.patch = Some(file),
                 Err(reason) => fail(&mut outcome, format!("The changes could not be read: {reason}")),
             }
         }
-        lease.discard(worktree.clone()).await;
+        lease.discard(worktree.clone());
     }
     let status = match &outcome {
         outcome if outcome.abort_reason.is_some() => Status::Aborted,

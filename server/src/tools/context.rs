@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::agents::Agents;
 use super::artifact::DEFAULT_ARTIFACT_LIMIT;
@@ -85,6 +86,9 @@ pub struct ToolContext {
     pub temp_dir: PathBuf,
     /// Starts commands.
     pub spawner: Arc<dyn Spawner>,
+    /// What goes on behind calls that are over, such as putting things away. The end of the process waits for it, for a
+    /// while.
+    pub chores: TaskTracker,
     /// Which shell runs them, and how.
     pub shell: ShellSettings,
     /// How many bytes of one command's output are kept in a file.
@@ -107,6 +111,7 @@ impl ToolContext {
             call_id: None,
             temp_dir: std::env::temp_dir(),
             spawner,
+            chores: TaskTracker::new(),
             shell: ShellSettings::default(),
             artifact_limit: DEFAULT_ARTIFACT_LIMIT,
             auto_resize_images: true,

@@ -37,7 +37,7 @@ async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
     assert!(!work.join("new.txt").exists());
     let status = git(&work, &["status", "--short"]);
     assert_eq!(status, " M base.txt\nA  other.txt\n?? seen.txt\n", "the index is the user's");
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn nothing_changes_before_all_of_them_are_done() {
     let work = place.path().join("work");
     assert_eq!(std::fs::read_to_string(work.join("b.txt")).unwrap(), "", "nothing was there yet");
     assert_eq!(git(&work, &["status", "--short"]), "?? a.txt\n?? b.txt\n");
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn what_git_warns_of_is_no_answer() {
     let result = result(&run(&mut link, "delegate").await);
     assert_eq!(result["details"]["results"][0]["branchName"], "omp/task/0-a", "{result}");
     assert_eq!(std::fs::read_to_string(work.join("a.txt")).unwrap(), "a\n");
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 #[tokio::test]

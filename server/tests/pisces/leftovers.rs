@@ -36,7 +36,7 @@ async fn after_an_abort_nothing_is_left() {
     }
     std::fs::remove_file(ready).unwrap();
     link.data(json!({"type": "abort"})).await;
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
     assert_eq!(git(&place.path().join("work"), &["status", "--short"]), "");
 }
 
@@ -49,18 +49,61 @@ struct Killed {
 impl Killed {
     /// An agent whose two subagents run commands in copies of the repository.
     fn at_work() -> Self {
+        let mut killed = Self::delegating(None, endless());
+        let home = Self::home(&killed.place);
+        killed.commands = ["a", "b"].map(|name| pid_in(&home.join(format!("{name}.pid")))).to_vec();
+        killed
+    }
+
+    /// An agent that has been told to set subagents to work. Whoever has git do what the shell's pattern `held` is about waits until there is a
+    /// file `go` in the home directory; that somebody waits is written to `held.pid` there.
+    fn delegating(held: Option<&str>, script: Value) -> Self {
         let place = Place::new();
         repository(&place.work());
         place.put("home/.omp/agent/config.yml", "task: {isolation: {mode: worktree}}\n");
-        let mut agent = Agent::start(Self::command(&place, &endless()));
+        let mut command = Self::command(&place, &script);
+        if let Some(held) = held {
+            let path = std::env::var("PATH").unwrap();
+            let slow = format!(
+                "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *{held}*)\n  echo $$ > \"$HOME/held.pid\"\n  \
+                 while [ ! -e \"$HOME/go\" ]; do sleep 0.02; done;;\nesac\nexec git \"$@\"\n"
+            );
+            let git = place.put("home/slow/git", slow);
+            std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+            command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));
+        }
+        let mut agent = Agent::start(command);
         agent.send(json!({"type": "prompt", "message": "delegate"}));
-        let commands = ["a", "b"].map(|name| pid_in(&Self::home(&place).join(format!("{name}.pid"))));
-        Self { place, agent, commands: commands.to_vec() }
+        Self { place, agent, commands: Vec::new() }
     }
 
     fn command(place: &Place, script: &Value) -> std::process::Command {
         let script = place.script(script.clone());
         place.command(&["--mode", "rpc", "--dialect", "pisces", "--script", &script])
+    }
+
+    /// Waits until somebody has git do what is held.
+    fn held(&self) {
+        pid_in(&Self::home(&self.place).join("held.pid"));
+    }
+
+    fn go(&self) {
+        self.place.put("home/go", "");
+    }
+
+    /// Aborts the call, and waits for the end of its run. Gives the result of the call.
+    fn abort(&mut self) -> Value {
+        self.agent.send(json!({"type": "abort", "id": "stop"}));
+        let lines = std::iter::from_fn(|| self.agent.next_line());
+        let mut frames: Vec<Value> = Vec::new();
+        for frame in lines.map(|line| serde_json::from_str::<Value>(&line).unwrap()) {
+            let last = frame["id"] == "stop";
+            frames.push(frame);
+            if last {
+                return crate::result(&frames);
+            }
+        }
+        panic!("the abort is not answered: {frames:#?}")
     }
 
     fn home(place: &Place) -> PathBuf {
@@ -111,6 +154,46 @@ fn fm_f93_after_a_kill_the_next_start_puts_everything_away() {
     let next = Agent::start(Killed::command(&killed.place, &json!({"responses": []})));
     killed.assert_clean();
     drop(next);
+}
+
+#[test]
+fn fm_f93_an_abort_does_not_wait_for_copies_that_are_slow_to_remove() {
+    let mut killed = Killed::delegating(Some("'worktree remove'"), endless());
+    let home = Killed::home(&killed.place);
+    killed.commands = ["a", "b"].map(|name| pid_in(&home.join(format!("{name}.pid")))).to_vec();
+    let result = killed.abort();
+    assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
+    killed.held();
+    assert!(!killed.is_clean(), "they are being removed");
+    // The end of the process waits for that.
+    killed.agent.close_stdin();
+    killed.go();
+    killed.agent.wait();
+    killed.assert_clean();
+}
+
+#[test]
+fn fm_f93_an_abort_stops_copies_that_are_still_made() {
+    let mut killed = Killed::delegating(Some("'reset --hard'"), endless());
+    killed.held();
+    let result = killed.abort();
+    assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
+    killed.assert_clean();
+}
+
+#[test]
+fn what_the_user_gets_back_is_not_cut_off_by_an_abort() {
+    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
+    answers.extend(crate::writer("a", "made.txt", "made\n"));
+    let mut killed = Killed::delegating(Some("'apply --whitespace=nowarn'*merge.patch"), script(answers));
+    killed.held();
+    // It is given up before git has changed anything.
+    killed.abort();
+    killed.agent.close_stdin();
+    killed.go();
+    killed.agent.wait();
+    assert_eq!(git(&killed.place.work(), &["status", "--short"]), "?? made.txt\n");
+    assert_eq!(entries(&killed.copies()), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -41,7 +41,7 @@ async fn what_passes_is_applied() {
     assert_eq!((&verification["status"], &verification["mode"]), (&json!("passed"), &json!("command")));
     assert_eq!(verification["attempts"][0]["commandResults"][0]["outputPreview"], "a.txt\nbase.txt");
     assert_eq!(std::fs::read_to_string(place.path().join("work/a.txt")).unwrap(), "made\n");
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn optional_commands_do_not_count_and_discarded_changes_are_gone() {
     let outcome = result(&run(&mut link, "delegate").await)["details"]["results"][0].clone();
     assert_eq!((&outcome["exitCode"], &outcome["patchPath"]), (&json!(1), &Value::Null));
     assert!(!place.path().join("work/a.txt").exists());
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_subagent_that_failed_is_not_verified() {
     let verification = result(&frames)["details"]["results"][0]["verification"].clone();
     assert_eq!((&verification["status"], &verification["attempts"]), (&json!("skipped"), &json!([])));
     assert_eq!(lives(&frames), ["start 0-a", "end 0-a 1"]);
-    assert_clean(place.path());
+    assert_clean(place.path()).await;
 }
 
 /// Settings under which calls of `bash` need a yes.
@@ -165,7 +165,7 @@ async fn commands_of_a_call_need_the_yes_that_bash_needs() {
         assert_eq!(place.path().join("work/a.txt").exists(), made, "{result}");
         assert_eq!(place.path().join("ran").exists(), made);
         assert_eq!(text(&result).contains("The call was not approved: the user rejected it."), !made);
-        assert_clean(place.path());
+        assert_clean(place.path()).await;
     }
 }
 

@@ -1,7 +1,9 @@
-//! Putting worktrees away. Blocks; used at the end of a call, where a call was given up, and at the start of the program.
+//! Putting worktrees away. Blocks; used behind a call that is over or given up, and at the start of the program.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -99,39 +101,56 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
                 git(&root, &["update-ref", "--no-deref", "-d", &reference(name), commit]);
             }
         }
-        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-            if entry.path().join(".git").exists() {
-                remove_worktree(&root, &entry.path());
-            }
+        for copy in copies(&root, place) {
+            set_aside(&root, &copy);
         }
     }
     remove_all(place)?;
     std::fs::remove_file(place.with_extension(EXTENSION))
 }
 
-/// Removes a worktree and what the repository knows of it.
-pub fn remove_worktree(root: &Path, path: &Path) {
-    // The folder goes first: git looks at every file before it removes one.
-    if let Err(error) = remove_all(path) {
-        tracing::warn!(path = %path.display(), %error, "a copy of a repository is left behind");
+/// The worktrees in a folder that the repository knows of, whether they are still there or not.
+fn copies(root: &Path, place: &Path) -> Vec<PathBuf> {
+    // git knows them by their real names.
+    let Ok(place) = place.canonicalize() else { return Vec::new() };
+    let listed = quiet(root, &["worktree", "list", "--porcelain"]).stderr(Stdio::null()).output();
+    let listed = listed.map(|output| output.stdout).unwrap_or_default();
+    let paths = listed.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"worktree "));
+    let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    paths.filter(|path| path.starts_with(&place)).collect()
+}
+
+/// Makes the repository forget a worktree. Its files stay, under the name that is given: git would look at every one of them
+/// before it removes one.
+pub fn set_aside(root: &Path, path: &Path) -> PathBuf {
+    let aside = path.with_extension("aside");
+    match std::fs::rename(path, &aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(path = %path.display(), %error, "a copy of a repository cannot be moved");
+        }
+        _ => {}
     }
     git(root, &["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
+    aside
 }
 
 fn git(root: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    for name in AWAY {
-        command.env_remove(name);
-    }
-    command.args(QUIET).args(arguments).current_dir(root);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Err(error) = command.status() {
+    if let Err(error) = quiet(root, arguments).stdout(Stdio::null()).stderr(Stdio::null()).status() {
         tracing::warn!(%error, "git does not start");
     }
 }
 
+fn quiet(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    for name in AWAY {
+        command.env_remove(name);
+    }
+    command.args(QUIET).args(arguments).current_dir(root).stdin(Stdio::null());
+    command
+}
+
 /// Removes a folder with all that is in it, also where that was made unwritable.
-fn remove_all(path: &Path) -> io::Result<()> {
+pub fn remove_all(path: &Path) -> io::Result<()> {
     let removed = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio_util::sync::CancellationToken;
 
 use crate::tools::{CommandLine, Exit, Spawner, Talking};
 
@@ -50,17 +51,40 @@ const TRACE: &[u8] = b"GIT_TRACE";
 #[derive(Clone)]
 pub struct Git {
     spawner: Arc<dyn Spawner>,
+    stop: CancellationToken,
 }
 
 /// Variables of one command.
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Git {
-    pub fn new(spawner: Arc<dyn Spawner>) -> Self {
-        Self { spawner }
+    /// Its commands are ended when `stop` is cancelled.
+    pub fn new(spawner: Arc<dyn Spawner>, stop: CancellationToken) -> Self {
+        Self { spawner, stop }
     }
 
-    /// What git writes to its stdout, without the line's end. Fails with what it complains of where its code is not 0.
+    /// The same, ended by that token alone.
+    pub fn until(&self, stop: CancellationToken) -> Self {
+        Self::new(self.spawner.clone(), stop)
+    }
+
+    /// The same, for what must not stop in the middle.
+    pub fn to_the_end(&self) -> Self {
+        self.until(CancellationToken::new())
+    }
+
+    /// Whether its commands are to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// A token that is cancelled with that of its commands, or before.
+    pub fn child_token(&self) -> CancellationToken {
+        self.stop.child_token()
+    }
+
+    /// What git writes to its stdout, without the line's end. Fails with what it complains of where its code is not 0, and
+    /// where it was stopped: then it has ended.
     pub async fn run(&self, cwd: &Path, variables: &Variables, arguments: &[&str]) -> Result<String, String> {
         let traces = std::env::vars_os().map(|(name, _)| name);
         let traces = traces.filter(|name| name.as_encoded_bytes().starts_with(TRACE));
@@ -75,6 +99,10 @@ impl Git {
             hidden: hidden.filter(|name| environment.iter().all(|(set, _)| set != name)).collect(),
             environment,
         };
+        let name = arguments.first().copied().unwrap_or_default();
+        if self.is_stopped() {
+            return Err(format!("git {name} was stopped"));
+        }
         let talking =
             self.spawner.talk(&line).await.map_err(|error| format!("git does not start: {error}"))?;
         let Talking { input, output, errors, mut running } = talking;
@@ -84,8 +112,15 @@ impl Git {
             let (answer, complaint) = tokio::join!(beginning(output), beginning(errors));
             Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
         };
-        let name = arguments.first().copied().unwrap_or_default();
-        match tokio::time::timeout(LIMIT, work).await {
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(LIMIT, work) => Some(ended),
+            () = self.stop.cancelled() => None,
+        };
+        let Some(ended) = ended else {
+            running.end().await;
+            return Err(format!("git {name} was stopped"));
+        };
+        match ended {
             Ok(Ok((answer, _, Exit::Code(0)))) => Ok(answer),
             Ok(Ok((answer, complaint, _))) if complaint.is_empty() => Err(format!("git {name}: {answer}")),
             Ok(Ok((_, complaint, _))) => Err(format!("git {name}: {complaint}")),

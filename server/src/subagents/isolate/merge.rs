@@ -52,8 +52,7 @@ impl Lease {
         }
         let all = self.place().join("merge.patch");
         diff(&self.git, &self.root, &base.objects, &base.tree, &tree, &all).await?;
-        let apply = ["apply", "--whitespace=nowarn", &all.to_string_lossy()];
-        self.git.run(&self.root, &Vec::new(), &apply).await?;
+        self.change(vec!["apply".into(), "--whitespace=nowarn".into(), all.to_string_lossy().into()]).await?;
         Ok(true)
     }
 
@@ -81,15 +80,29 @@ impl Lease {
             commit.branch = self.branch(&mut made, &commit.branch, &head).await?;
             merged.merged.push(commit.branch.clone());
         }
-        let moved =
-            self.git.run(&self.root, &none, &["merge", "--ff-only", "--quiet", "--no-stat", &head]).await;
+        let fast_forward = ["merge", "--ff-only", "--quiet", "--no-stat", &head];
+        let moved = self.change(fast_forward.map(str::to_owned).to_vec()).await;
+        let git = self.git.to_the_end();
         for Branch { name, commit } in &made {
             let delete = ["update-ref", "--no-deref", "-d", &reference(name), commit];
-            if let Err(reason) = self.git.run(&self.root, &none, &delete).await {
+            if let Err(reason) = git.run(&self.root, &none, &delete).await {
                 tracing::warn!(branch = name, reason, "the branch of a subagent is left behind");
             }
         }
         moved.map(|_| merged)
+    }
+
+    /// Changes the user's files, or does nothing where the call was stopped. Whoever stops it later does not stop it half way.
+    async fn change(&self, arguments: Vec<String>) -> Result<(), String> {
+        if self.git.is_stopped() {
+            return Err("the call was stopped".to_owned());
+        }
+        let (git, root) = (self.git.to_the_end(), self.root.clone());
+        let changed = self.surely(async move {
+            let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+            git.run(&root, &Vec::new(), &arguments).await.map(drop)
+        });
+        changed.await
     }
 
     /// Makes a branch at a commit, and adds it to those that were made. Where there is one of that name it has a number
