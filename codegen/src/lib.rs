@@ -8,6 +8,7 @@ pub mod changes;
 pub mod conformance;
 pub mod examples;
 pub mod json_schema;
+pub mod meaning;
 pub mod model_json;
 pub mod names;
 pub mod openrpc;

@@ -1,6 +1,7 @@
 //! What a dialect is: vocabulary, envelope and the rules at the edges.
 
 use crate::matching::Matching;
+use crate::meaning::Meaning;
 use crate::model::{ErrorText, Field, Row, Setting};
 
 /// How frames are wrapped.
@@ -210,6 +211,8 @@ pub struct Dialect {
     pub settings: &'static [Setting],
     /// What a comparison of transcripts has to know.
     pub matching: Matching,
+    /// What its frames mean for a conversation.
+    pub meaning: Meaning,
 }
 
 impl Dialect {

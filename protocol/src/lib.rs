@@ -17,6 +17,7 @@ pub mod dsl;
 pub mod extension;
 pub mod index;
 pub mod matching;
+pub mod meaning;
 pub mod model;
 pub mod secrets;
 pub mod typed;

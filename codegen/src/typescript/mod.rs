@@ -4,6 +4,7 @@ mod client;
 mod dialect;
 mod extension;
 mod failures;
+mod meaning;
 mod rows;
 mod secrets;
 mod serving;
@@ -35,12 +36,14 @@ pub fn artefacts() -> Vec<Artefact> {
         let name = index.dialect.name;
         files.push(Artefact::new(format!("{FOLDER}/{name}.ts"), dialect::file(index)));
         files.push(Artefact::new(format!("{FOLDER}/serve/{name}.ts"), serving::file(index)));
+        files.push(Artefact::new(format!("{FOLDER}/meaning/{name}.ts"), meaning::file(index)));
     }
     files.push(Artefact::new(format!("{FOLDER}/index.ts"), barrel(&dialects, "The dialects.")));
     files.push(Artefact::new(
         format!("{FOLDER}/serve/index.ts"),
         barrel(&dialects, "The dialects, from the side of an agent."),
     ));
+    files.push(Artefact::new(format!("{FOLDER}/meaning/index.ts"), meanings(&dialects)));
     files
 }
 
@@ -48,6 +51,14 @@ fn barrel(dialects: &[Index], title: &str) -> String {
     let mut out = banner(title);
     for index in dialects {
         let _ = writeln!(out, "export * as {} from \"./{}.js\";", index.dialect.name, index.dialect.name);
+    }
+    out
+}
+
+fn meanings(dialects: &[Index]) -> String {
+    let mut out = banner("What the frames of the dialects mean.");
+    for index in dialects {
+        let _ = writeln!(out, "export {{ {name} }} from \"./{name}.js\";", name = index.dialect.name);
     }
     out
 }

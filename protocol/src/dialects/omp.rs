@@ -3,6 +3,7 @@
 //! Source: the document "RPC Protocol Reference" of omp 12.7.6.
 
 pub mod matching;
+pub mod meaning;
 
 use crate::dialect::{
     Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
@@ -341,4 +342,5 @@ pub const OMP: Dialect = Dialect {
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,
+    meaning: meaning::MEANING,
 };

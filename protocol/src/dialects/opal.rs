@@ -4,6 +4,7 @@
 
 pub mod events;
 pub mod matching;
+pub mod meaning;
 pub mod methods;
 pub mod requests;
 pub mod types;
@@ -123,4 +124,5 @@ pub const OPAL: Dialect = Dialect {
     rows: &[types::ROWS, methods::ROWS, events::ROWS, requests::ROWS],
     settings: &[],
     matching: matching::MATCHING,
+    meaning: meaning::MEANING,
 };

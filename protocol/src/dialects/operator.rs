@@ -6,6 +6,7 @@
 //! Source: the document "RPCServer" of Operator.
 
 pub mod matching;
+pub mod meaning;
 
 use crate::dialect::{
     Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
@@ -377,4 +378,5 @@ pub const OPERATOR: Dialect = Dialect {
     rows: &[ROWS],
     settings: &[],
     matching: matching::MATCHING,
+    meaning: meaning::MEANING,
 };

@@ -8,6 +8,7 @@ pub mod commands;
 pub mod dialogs;
 pub mod events;
 pub mod matching;
+pub mod meaning;
 
 use crate::dialect::{
     BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
@@ -134,4 +135,5 @@ pub const PI: Dialect = Dialect {
     ],
     settings: &[],
     matching: matching::MATCHING,
+    meaning: meaning::MEANING,
 };

@@ -9,6 +9,7 @@ use crate::model::Setting;
 use crate::typed::{Bool, Count, Int, List, Num, Opt, Str};
 
 pub mod matching;
+pub mod meaning;
 mod settings;
 
 protocol! {
@@ -368,4 +369,5 @@ pub const PISCES: Dialect = Dialect {
     rows: &[ROWS],
     settings: SETTINGS,
     matching: matching::MATCHING,
+    meaning: meaning::MEANING,
 };

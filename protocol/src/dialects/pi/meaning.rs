@@ -1,0 +1,488 @@
+//! What the frames of pi mean for a conversation.
+
+use crate::meaning::Source::{self, Count, First, Map};
+use crate::meaning::Test::{Has, Is, Lacks, Not};
+use crate::meaning::{
+    Act, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, answer, at, case, dialog, each, event,
+    flag, read, refused, sent, text,
+};
+
+const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed")), ("false", Constant::Text("done"))];
+
+/// How values of pi are read.
+const READERS: &[Reader] = &[
+    Reader {
+        name: "message",
+        tag: "role",
+        cases: &[
+            case(
+                "user",
+                &[("role", text("user")), ("blocks", each("block", "content")), ("time", at("timestamp"))],
+            ),
+            case(
+                "assistant",
+                &[
+                    ("role", text("assistant")),
+                    ("blocks", each("block", "content")),
+                    ("model", at("model")),
+                    ("provider", at("provider")),
+                    ("usage", read("usage", "usage")),
+                    ("stopReason", at("stopReason")),
+                    ("error", at("errorMessage")),
+                    ("state", STOPPED),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "toolResult",
+                &[
+                    ("role", text("tool")),
+                    ("callId", at("toolCallId")),
+                    ("name", at("toolName")),
+                    ("blocks", each("block", "content")),
+                    ("details", at("details")),
+                    ("state", Map("isError", FAILED)),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "bashExecution",
+                &[
+                    ("role", text("shell")),
+                    ("command", at("command")),
+                    ("blocks", each("block", "output")),
+                    ("exitCode", at("exitCode")),
+                    ("cancelled", at("cancelled")),
+                    ("truncated", at("truncated")),
+                    ("hidden", Map("excludeFromContext", &[("true", Constant::Flag(true))])),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "custom",
+                &[
+                    ("role", text("note")),
+                    ("kind", at("customType")),
+                    ("blocks", each("block", "content")),
+                    ("details", at("details")),
+                    ("hidden", Map("display", &[("false", Constant::Flag(true))])),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "branchSummary",
+                &[
+                    ("role", text("summary")),
+                    ("kind", text("branch")),
+                    ("blocks", each("block", "summary")),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "compactionSummary",
+                &[
+                    ("role", text("summary")),
+                    ("kind", text("compaction")),
+                    ("blocks", each("block", "summary")),
+                    ("tokensBefore", at("tokensBefore")),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                "system",
+                &[
+                    ("role", text("system")),
+                    ("blocks", each("block", "content")),
+                    ("hidden", flag(true)),
+                    ("time", at("timestamp")),
+                ],
+            ),
+            case(
+                OTHER,
+                &[
+                    ("role", text("note")),
+                    ("kind", at("role")),
+                    ("blocks", each("block", "content")),
+                    ("time", at("timestamp")),
+                ],
+            ),
+        ],
+    },
+    Reader {
+        name: "block",
+        tag: "type",
+        cases: &[
+            case("text", &[("type", text("text")), ("text", at("text"))]),
+            case(
+                "thinking",
+                &[("type", text("thinking")), ("text", at("thinking")), ("redacted", at("redacted"))],
+            ),
+            case("image", &[("type", text("image")), ("mimeType", at("mimeType")), ("data", at("data"))]),
+            case(
+                "toolCall",
+                &[
+                    ("type", text("tool")),
+                    ("callId", at("id")),
+                    ("name", at("name")),
+                    ("arguments", at("arguments")),
+                    ("state", text("coming")),
+                ],
+            ),
+            case(STRING, &[("type", text("text")), ("text", at(""))]),
+            case(OTHER, &[("type", text("data")), ("value", at(""))]),
+        ],
+    },
+    Reader {
+        name: "usage",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("input", at("input")),
+                ("output", at("output")),
+                ("cacheRead", at("cacheRead")),
+                ("cacheWrite", at("cacheWrite")),
+                ("total", First(&[at("totalTokens"), at("total")])),
+                ("cost", at("cost.total")),
+            ],
+        )],
+    },
+    Reader {
+        name: "summary",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("role", text("summary")),
+                ("kind", text("compaction")),
+                ("blocks", each("block", "summary")),
+                ("tokensBefore", at("tokensBefore")),
+            ],
+        )],
+    },
+    Reader {
+        name: "model",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("id", at("id")),
+                ("provider", at("provider")),
+                ("name", at("name")),
+                ("window", at("contextWindow")),
+                ("reasoning", at("reasoning")),
+            ],
+        )],
+    },
+    Reader {
+        name: "command",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[("name", at("name")), ("description", at("description")), ("source", at("source"))],
+        )],
+    },
+    Reader {
+        name: "shell",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("role", text("shell")),
+                ("command", at("params.command")),
+                ("blocks", each("block", "data.output")),
+                ("exitCode", at("data.exitCode")),
+                ("cancelled", at("data.cancelled")),
+                ("truncated", at("data.truncated")),
+                ("hidden", Map("params.excludeFromContext", &[("true", Constant::Flag(true))])),
+            ],
+        )],
+    },
+    Reader {
+        name: "stats",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("input", at("tokens.input")),
+                ("output", at("tokens.output")),
+                ("cacheRead", at("tokens.cacheRead")),
+                ("cacheWrite", at("tokens.cacheWrite")),
+                ("total", at("tokens.total")),
+                ("cost", at("cost")),
+            ],
+        )],
+    },
+    Reader {
+        name: "widget",
+        tag: "",
+        cases: &[case(OTHER, &[("lines", at("widgetLines")), ("placement", at("widgetPlacement"))])],
+    },
+    Reader { name: "fork", tag: "", cases: &[case(OTHER, &[("id", at("entryId")), ("text", at("text"))])] },
+];
+
+/// How a message of the model stands after it has stopped.
+const STOPPED: Source =
+    Map("stopReason", &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))]);
+
+const PIECE: &str = "assistantMessageEvent.type";
+const INDEX: Slot = ("index", at("assistantMessageEvent.contentIndex"));
+const DELTA: Source = at("assistantMessageEvent.delta");
+const WHOLE: Source = at("assistantMessageEvent.content");
+const MODE: Source = First(&[
+    Map("streamingBehavior", &[("steer", Constant::Text("steer")), ("followUp", Constant::Text("followUp"))]),
+    text("prompt"),
+]);
+/// What became of words of the user.
+const TAKEN: Source = First(&[
+    Map("data.disposition", &[("queued", Constant::Text("queued")), ("handled", Constant::Text("gone"))]),
+    Map(
+        "params.streamingBehavior",
+        &[("steer", Constant::Text("queued")), ("followUp", Constant::Text("queued"))],
+    ),
+    text("taken"),
+]);
+const TITLE: Slot = ("title", at("title"));
+const TIMEOUT: Slot = ("timeoutMs", at("timeout"));
+
+/// What the rows of pi do, in the order in which it is done.
+const RULES: &[Rule] = &[
+    event("message_start", Act::Begin, &[("message", read("message", "message"))]),
+    event("message_update", Act::Snapshot, &[("message", read("message", "message"))])
+        .when(&[Has("message")]),
+    event("message_update", Act::Piece, &[INDEX, ("type", text("text")), ("text", text(""))])
+        .when(&[Lacks("message"), Is(PIECE, "text_start")]),
+    event("message_update", Act::Piece, &[INDEX, ("type", text("text")), ("text", DELTA)])
+        .when(&[Lacks("message"), Is(PIECE, "text_delta")]),
+    event("message_update", Act::Block, &[INDEX, ("type", text("text")), ("text", WHOLE)])
+        .when(&[Lacks("message"), Is(PIECE, "text_end")]),
+    event("message_update", Act::Piece, &[INDEX, ("type", text("thinking")), ("text", text(""))])
+        .when(&[Lacks("message"), Is(PIECE, "thinking_start")]),
+    event("message_update", Act::Piece, &[INDEX, ("type", text("thinking")), ("text", DELTA)])
+        .when(&[Lacks("message"), Is(PIECE, "thinking_delta")]),
+    event("message_update", Act::Block, &[INDEX, ("type", text("thinking")), ("text", WHOLE)])
+        .when(&[Lacks("message"), Is(PIECE, "thinking_end")]),
+    event(
+        "message_update",
+        Act::Piece,
+        &[
+            INDEX,
+            ("type", text("tool")),
+            ("callId", at("assistantMessageEvent.id")),
+            ("name", at("assistantMessageEvent.toolName")),
+            ("argumentsText", text("")),
+        ],
+    )
+    .when(&[Lacks("message"), Is(PIECE, "toolcall_start")]),
+    event("message_update", Act::Piece, &[INDEX, ("type", text("tool")), ("argumentsText", DELTA)])
+        .when(&[Lacks("message"), Is(PIECE, "toolcall_delta")]),
+    event(
+        "message_update",
+        Act::Block,
+        &[
+            INDEX,
+            ("type", text("tool")),
+            ("callId", at("assistantMessageEvent.toolCall.id")),
+            ("name", at("assistantMessageEvent.toolCall.name")),
+            ("arguments", at("assistantMessageEvent.toolCall.arguments")),
+        ],
+    )
+    .when(&[Lacks("message"), Is(PIECE, "toolcall_end")]),
+    event("message_update", Act::Message, &[("usage", read("usage", "usage"))]).when(&[Has("usage")]),
+    event("message_end", Act::End, &[("message", read("message", "message"))]),
+    event(
+        "tool_execution_start",
+        Act::Tool,
+        &[
+            ("callId", at("toolCallId")),
+            ("name", at("toolName")),
+            ("arguments", at("args")),
+            ("state", text("running")),
+        ],
+    ),
+    event(
+        "tool_execution_update",
+        Act::Tool,
+        &[
+            ("callId", at("toolCallId")),
+            ("name", at("toolName")),
+            ("output", each("block", "partialResult.content")),
+            ("details", at("partialResult.details")),
+            ("state", text("running")),
+        ],
+    ),
+    event(
+        "tool_execution_end",
+        Act::Tool,
+        &[
+            ("callId", at("toolCallId")),
+            ("name", at("toolName")),
+            ("result", each("block", "result.content")),
+            ("details", at("result.details")),
+            ("durationMs", at("durationMs")),
+            ("state", Map("isError", FAILED)),
+        ],
+    ),
+    event("auto_compaction_start", Act::Compacting, &[("reason", at("reason"))]),
+    event(
+        "auto_compaction_end",
+        Act::Compacted,
+        &[("message", read("summary", "result")), ("error", at("errorMessage"))],
+    ),
+    event("compaction_start", Act::Compacting, &[("reason", at("reason"))]),
+    event(
+        "compaction_end",
+        Act::Compacted,
+        &[("message", read("summary", "result")), ("error", at("errorMessage"))],
+    ),
+    event(
+        "summarization_retry_scheduled",
+        Act::Retry,
+        &[
+            ("attempt", at("attempt")),
+            ("maxAttempts", at("maxAttempts")),
+            ("delayMs", at("delayMs")),
+            ("error", at("errorMessage")),
+            ("reason", text("summary")),
+        ],
+    ),
+    event("summarization_retry_attempt_start", Act::Retried, &[]),
+    event("summarization_retry_finished", Act::Retried, &[]),
+    event("auto_retry_start", Act::Retry, RETRY),
+    event("auto_retry_end", Act::Retried, &[("error", at("finalError"))]),
+    event("queue_update", Act::Queue, &[("steering", at("steering")), ("followUp", at("followUp"))]),
+    event("session_info_changed", Act::Set, &[("session.name", at("name"))]),
+    event("thinking_level_changed", Act::Keep, &[("thinkingLevel", at("level"))]),
+    event("bash_execution_update", Act::ShellOutput, &[("id", at("id")), ("text", at("delta"))]),
+    event(
+        "extension_error",
+        Act::Notice,
+        &[("level", text("error")), ("text", at("error")), ("source", at("extensionPath"))],
+    ),
+    sent("prompt", Act::Wait, &[("text", at("message")), ("images", Count("images")), ("mode", MODE)]),
+    answer("prompt", Act::Waited, &[("state", TAKEN)]),
+    refused("prompt", Act::Waited, &[("state", text("gone"))]),
+    sent(
+        "steer",
+        Act::Wait,
+        &[("text", at("message")), ("images", Count("images")), ("mode", text("steer"))],
+    ),
+    answer("steer", Act::Waited, &[("state", QUEUED)]),
+    refused("steer", Act::Waited, &[("state", text("gone"))]),
+    sent(
+        "follow_up",
+        Act::Wait,
+        &[("text", at("message")), ("images", Count("images")), ("mode", text("followUp"))],
+    ),
+    answer("follow_up", Act::Waited, &[("state", QUEUED)]),
+    refused("follow_up", Act::Waited, &[("state", text("gone"))]),
+    answer("clear_queue", Act::Queue, &[]),
+    answer("new_session", Act::Replace, &[("empty", flag(true))]).when(&[Not("data.cancelled", "true")]),
+    answer("switch_session", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer("fork", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer("fork", Act::Draft, &[("text", at("data.text"))]).when(&[Not("data.cancelled", "true")]),
+    answer("clone", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer(
+        "get_state",
+        Act::Set,
+        &[
+            ("model", read("model", "data.model")),
+            ("thinkingLevel", at("data.thinkingLevel")),
+            ("session.file", at("data.sessionFile")),
+            ("session.id", at("data.sessionId")),
+            ("session.name", at("data.sessionName")),
+            ("settings.steeringMode", at("data.steeringMode")),
+            ("settings.followUpMode", at("data.followUpMode")),
+            ("settings.autoCompaction", at("data.autoCompactionEnabled")),
+        ],
+    ),
+    answer("get_state", Act::Count, &[("messages", at("data.messageCount"))]),
+    answer("get_state", Act::Work, &[("on", at("data.isStreaming"))]),
+    answer("get_messages", Act::History, &[("messages", each("message", "data.messages"))]),
+    answer("set_model", Act::Keep, &[("model", read("model", "data"))]),
+    answer(
+        "cycle_model",
+        Act::Keep,
+        &[("model", read("model", "data.model")), ("thinkingLevel", at("data.thinkingLevel"))],
+    )
+    .when(&[Has("data")]),
+    answer("get_available_models", Act::Set, &[("models", each("model", "data.models"))]),
+    answer("set_thinking_level", Act::Keep, &[("thinkingLevel", at("params.level"))]),
+    answer("cycle_thinking_level", Act::Keep, &[("thinkingLevel", at("data.level"))]),
+    answer("set_steering_mode", Act::Keep, &[("settings.steeringMode", at("params.mode"))]),
+    answer("set_follow_up_mode", Act::Keep, &[("settings.followUpMode", at("params.mode"))]),
+    answer("set_auto_compaction", Act::Keep, &[("settings.autoCompaction", at("params.enabled"))]),
+    answer("set_auto_retry", Act::Keep, &[("settings.autoRetry", at("params.enabled"))]),
+    sent("compact", Act::Compacting, &[("reason", text("manual"))]),
+    answer("compact", Act::Compacted, &[("message", read("summary", "data"))]),
+    refused("compact", Act::Compacted, &[]),
+    sent("bash", Act::Shell, &[("command", at("command"))]),
+    answer("bash", Act::ShellDone, &[("message", read("shell", ""))]),
+    refused("bash", Act::ShellDone, &[]),
+    answer("get_session_stats", Act::Usage, &[("usage", read("stats", "data"))]),
+    answer(
+        "get_session_stats",
+        Act::Keep,
+        &[
+            ("context.tokens", at("data.contextUsage.tokens")),
+            ("context.window", at("data.contextUsage.contextWindow")),
+        ],
+    ),
+    answer("get_fork_messages", Act::Set, &[("forkPoints", each("fork", "data.messages"))]),
+    answer("set_session_name", Act::Keep, &[("session.name", at("params.name"))]),
+    answer("get_commands", Act::Set, &[("commands", each("command", "data.commands"))]),
+    dialog("select", Act::Ask, &[("kind", text("select")), TITLE, ("options", at("options")), TIMEOUT]),
+    dialog("confirm", Act::Ask, &[("kind", text("confirm")), TITLE, ("text", at("message")), TIMEOUT]),
+    dialog("input", Act::Ask, &[("kind", text("input")), TITLE, ("placeholder", at("placeholder")), TIMEOUT]),
+    dialog("editor", Act::Ask, &[("kind", text("editor")), TITLE, ("prefill", at("prefill"))]),
+    dialog(
+        "notify",
+        Act::Notice,
+        &[("level", First(&[at("notifyType"), text("info")])), ("text", at("message"))],
+    ),
+    dialog(
+        "setStatus",
+        Act::Entry,
+        &[("in", text("status")), ("key", at("statusKey")), ("value", at("statusText"))],
+    ),
+    dialog(
+        "setWidget",
+        Act::Entry,
+        &[("in", text("widgets")), ("key", at("widgetKey")), ("value", read("widget", ""))],
+    )
+    .when(&[Has("widgetLines")]),
+    dialog("setWidget", Act::Entry, &[("in", text("widgets")), ("key", at("widgetKey"))])
+        .when(&[Lacks("widgetLines")]),
+    dialog("setTitle", Act::Set, &[("title", at("title"))]),
+    dialog("set_editor_text", Act::Draft, &[("text", at("text"))]),
+];
+
+const RETRY: &[Slot] = &[
+    ("attempt", at("attempt")),
+    ("maxAttempts", at("maxAttempts")),
+    ("delayMs", at("delayMs")),
+    ("error", at("errorMessage")),
+];
+
+/// What became of words that were to be queued.
+const QUEUED: Source =
+    First(&[Map("data.disposition", &[("handled", Constant::Text("gone"))]), text("queued")]);
+
+/// What the frames of pi mean.
+pub const MEANING: Meaning = Meaning {
+    readers: READERS,
+    rules: RULES,
+    silent: &[
+        On::Event("turn_end"),
+        On::Event("entry_appended"),
+        On::Answer("abort"),
+        On::Answer("abort_retry"),
+        On::Answer("abort_bash"),
+        On::Answer("get_available_thinking_levels"),
+        On::Answer("export_html"),
+        On::Answer("get_entries"),
+        On::Answer("get_tree"),
+        On::Answer("get_last_assistant_text"),
+    ],
+    asks: &["get_messages", "get_state"],
+};

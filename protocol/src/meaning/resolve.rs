@@ -1,0 +1,114 @@
+//! The meaning of a dialect with its inheritance resolved.
+
+use super::{Act, Case, Constant, Meaning, On, Reader, Rule, Source};
+use crate::index::Index;
+use crate::model::{RunEffect, RunRole};
+
+/// What the frames of a dialect mean, with what it takes over from its parents and what its rows say themselves.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Its readers, with their cases.
+    pub readers: Vec<(Reader, Vec<Case>)>,
+    /// Its rules, those of rows first.
+    pub rules: Vec<Rule>,
+    /// Rows that do nothing to a conversation.
+    pub silent: Vec<On>,
+    /// The commands that tell what a view has missed.
+    pub asks: Vec<&'static str>,
+}
+
+const OFF: &[super::Slot] = &[("on", Source::Is(Constant::Flag(false)))];
+const ON: &[super::Slot] = &[("on", Source::Is(Constant::Flag(true)))];
+
+const OVER: &[super::Slot] = &[("over", Source::Is(Constant::Flag(true)))];
+
+/// What the frames of a dialect mean, all its revisions together.
+pub fn resolve(index: &Index) -> Resolved {
+    let mut lineage = vec![index.dialect];
+    while let Some(parent) = lineage.last().and_then(|dialect| dialect.parent) {
+        lineage.push(parent);
+    }
+    let mut resolved =
+        Resolved { readers: Vec::new(), rules: of_rows(index), silent: Vec::new(), asks: Vec::new() };
+    let mut told: Vec<Rule> = Vec::new();
+    for dialect in lineage.iter().rev() {
+        let Meaning { readers, rules, silent, asks } = dialect.meaning;
+        for reader in readers {
+            take_reader(&mut resolved.readers, reader);
+        }
+        told.retain(|rule| !rules.iter().any(|own| own.on == rule.on) && !silent.contains(&rule.on));
+        told.extend(rules);
+        resolved.silent.retain(|on| !rules.iter().any(|own| own.on == *on));
+        resolved.silent.extend(silent);
+        if !asks.is_empty() {
+            resolved.asks = asks.to_vec();
+        }
+    }
+    resolved.rules.extend(told);
+    resolved.rules.retain(|rule| has(index, rule.on));
+    resolved.silent.retain(|on| has(index, *on));
+    resolved.silent.dedup();
+    resolved
+}
+
+/// What rows say of the run themselves.
+fn of_rows(index: &Index) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for event in &index.events {
+        let on = On::Event(event.name);
+        let rule = Rule { on, when: &[], act: Act::Work, slots: OFF };
+        match event.run {
+            RunEffect::None | RunEffect::Holds | RunEffect::HoldsIf(_) => {}
+            RunEffect::Begins => rules.push(Rule { slots: ON, ..rule }),
+            RunEffect::MayEnd | RunEffect::Ends => rules.push(rule),
+            RunEffect::MayEndUnless(member) => {
+                let when: &'static [super::Test] = Box::leak(Box::new([super::Test::Not(member, "true")]));
+                rules.push(rule.when(when));
+            }
+        }
+    }
+    for command in &index.commands {
+        match command.run {
+            RunRole::Stops => {
+                let rule = Rule { on: On::Sent(command.wire), when: &[], act: Act::Abort, slots: &[] };
+                rules.push(rule);
+                rules.push(Rule { on: On::Answer(command.wire), slots: OVER, ..rule });
+                rules.push(Rule { on: On::Refused(command.wire), slots: OVER, ..rule });
+            }
+            RunRole::Starts if index.revision.run_end.answer_ends => {
+                rules.push(Rule { on: On::Answer(command.wire), when: &[], act: Act::Work, slots: OFF });
+                rules.push(Rule { on: On::Refused(command.wire), when: &[], act: Act::Work, slots: OFF });
+            }
+            _ => {}
+        }
+    }
+    for dialog in &index.dialogs {
+        if let Some(member) = dialog.withdraws {
+            let slots: &'static [super::Slot] = Box::leak(Box::new([("id", Source::At(member))]));
+            rules.push(Rule { on: On::Dialog(dialog.wire), when: &[], act: Act::Withdraw, slots });
+        }
+    }
+    rules
+}
+
+/// Whether the dialect has the row.
+fn has(index: &Index, on: On) -> bool {
+    match on {
+        On::Event(name) => index.events.iter().any(|event| event.name == name),
+        On::Sent(name) | On::Answer(name) | On::Refused(name) => {
+            index.commands.iter().any(|command| command.wire == name)
+        }
+        On::Dialog(name) => index.dialogs.iter().any(|dialog| dialog.wire == name),
+    }
+}
+
+/// Takes a reader; where there is one of that name already, its cases stand before those.
+fn take_reader(readers: &mut Vec<(Reader, Vec<Case>)>, reader: &Reader) {
+    match readers.iter_mut().find(|(known, _)| known.name == reader.name) {
+        None => readers.push((*reader, reader.cases.to_vec())),
+        Some((_, cases)) => {
+            cases.retain(|known| !reader.cases.iter().any(|own| own.tag == known.tag));
+            cases.extend(reader.cases);
+        }
+    }
+}

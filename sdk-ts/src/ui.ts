@@ -1,0 +1,26 @@
+/**
+ * The view: a conversation as front ends show it, folded from the frames of any dialect in both directions.
+ *
+ * Nothing here needs Node, a client or a library of components; see docs/front-ends.md.
+ */
+
+export { readArguments, readPartial } from "./ui/arguments.js";
+export { begin } from "./ui/conversation.js";
+export type {
+  Block,
+  Conversation,
+  Message,
+  Model,
+  Notice,
+  OpenQuestion,
+  Run,
+  Shell,
+  SlashCommand,
+  Task,
+  ToolBlock,
+  Usage,
+  Waiting,
+  Widget,
+} from "./ui/conversation.js";
+export { type Direction, fold } from "./ui/fold.js";
+export { View, type ViewOptions } from "./ui/view.js";

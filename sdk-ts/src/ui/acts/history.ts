@@ -1,0 +1,117 @@
+/** Acts that replace what was said. */
+
+import type { Conversation, Message, Usage } from "../conversation.js";
+import { IDLE } from "../conversation.js";
+import { isObject } from "../read.js";
+import { share, without } from "../share.js";
+import { type Act, nextKey } from "./act.js";
+import { type Parts, changeTool, sum, textOf } from "./messages.js";
+
+/** By what a message is known again: its id or its time, and its words. */
+function marks(message: Parts | Message): readonly string[] {
+  const { role, id, time, callId, command } = message;
+  const words = `${role} words ${command ?? ""} ${callId ?? ""} ${textOf({ blocks: message.blocks ?? [] })}`;
+  const place = id ?? time;
+  return place === undefined ? [words] : [`${role} ${place} ${callId ?? ""}`, words];
+}
+
+/** The messages as the agent gives them; those that were known before keep their keys. */
+export const history: Act = (conversation, { messages }) => {
+  if (!Array.isArray(messages)) return conversation;
+  const known = new Map<string, Message[]>();
+  for (const message of conversation.messages) {
+    for (const mark of marks(message)) known.set(mark, [...(known.get(mark) ?? []), message]);
+  }
+  const kept = new Set<Message>();
+  let next = conversation;
+  const told: Message[] = [];
+  for (const item of messages) {
+    if (!isObject(item)) continue;
+    const parts = item as unknown as Parts;
+    const old = marks(parts)
+      .flatMap((mark) => known.get(mark) ?? [])
+      .find((message) => !kept.has(message) && message.state !== "growing");
+    let key = old?.key;
+    if (key === undefined) [key, next] = nextKey(next);
+    if (old !== undefined) kept.add(old);
+    const message: Message = { state: "done", blocks: [], ...parts, key };
+    told.push(old === undefined ? message : share(old, { ...message, blocks: tools(old, message) }));
+  }
+  const used = told.reduce<Usage>((all, { usage }) => (usage === undefined ? all : sum(all, usage)), {});
+  next = {
+    ...next,
+    messages: share(conversation.messages, merged(conversation.messages, told)),
+    usage: (next.usage.total ?? 0) > (used.total ?? 0) ? next.usage : share(next.usage, used),
+    complete: true,
+  };
+  return told.reduce(settled, next);
+};
+
+/** What was said, in the order in which it was seen; what the agent does not name is no longer in the model's context. */
+function merged(old: readonly Message[], told: readonly Message[]): Message[] {
+  const places = new Map(told.map(({ key }, place) => [key, place]));
+  const known = new Set(old.map(({ key }) => key));
+  const all: Message[] = [];
+  let next = 0;
+  const takeNew = (until: number) => {
+    for (; next < until; next++) {
+      const message = told[next] as Message;
+      if (!known.has(message.key)) all.push(message);
+    }
+  };
+  for (const message of old) {
+    const place = places.get(message.key);
+    if (place === undefined) {
+      all.push(message.state === "growing" ? message : { ...message, gone: true });
+      continue;
+    }
+    takeNew(place);
+    all.push(told[place] as Message);
+  }
+  takeNew(told.length);
+  return all;
+}
+
+/** The agent has that many messages: where others were seen, some were not told. */
+export const count: Act = (conversation, { messages }) => {
+  const { complete, run } = conversation;
+  const seen = conversation.messages.filter(({ gone, state }) => gone !== true && state !== "growing").length;
+  const isComplete = complete && (run.working || typeof messages !== "number" || messages === seen);
+  return isComplete === complete ? conversation : { ...conversation, complete: isComplete };
+};
+
+/** The blocks of a message with what is known of its tools. */
+function tools(old: Message, message: Message): Message["blocks"] {
+  return message.blocks.map((block) => {
+    if (block.type !== "tool") return block;
+    const known = old.blocks.find((other) => other.type === "tool" && other.callId === block.callId);
+    return known === undefined ? block : { ...known, ...block, state: known.type === "tool" ? known.state : block.state };
+  });
+}
+
+/** Gives the calls their results. */
+function settled(conversation: Conversation, { role, callId, blocks, details, state }: Message): Conversation {
+  if (role !== "tool" || callId === undefined) return conversation;
+  const facts = details === undefined ? {} : { details };
+  return changeTool(conversation, callId, { result: blocks, state: state === "failed" ? "failed" : "done", ...facts }, false);
+}
+
+/** Another conversation takes the place of this one. What belongs to the agent and not to the session stays. */
+export const replace: Act = (conversation, { empty }) => {
+  const { waiting, internal, session } = conversation;
+  const { directory } = session;
+  const gone = ["context", "forkPoints", "todos"].reduce<Conversation>(without, conversation);
+  return {
+    ...gone,
+    messages: [],
+    complete: empty === true,
+    waiting: waiting.filter(({ state }) => state === "sent"),
+    run: IDLE,
+    usage: {},
+    dialogs: [],
+    shells: [],
+    tasks: [],
+    session: directory === undefined ? {} : { directory },
+    internal: { ...internal, held: [] },
+  };
+};

@@ -1,0 +1,191 @@
+/** Acts on messages and their blocks. */
+
+import type { JsonObject } from "../../generated/types.js";
+import type { Block, Conversation, Message, ToolBlock, Usage } from "../conversation.js";
+import { isObject } from "../read.js";
+import { replaced, share, without } from "../share.js";
+import { type Act, nextKey } from "./act.js";
+
+/** A message as a reader gives it. */
+export type Parts = Partial<Message> & Pick<Message, "role">;
+
+/** Puts a message at the end. */
+export function add(conversation: Conversation, parts: Parts): Conversation {
+  const [key, keyed] = nextKey(conversation);
+  const message: Message = { state: "done", blocks: [], ...parts, key };
+  const added = { ...keyed, messages: [...keyed.messages, message] };
+  return message.role === "user" ? arrived(added, textOf(message)) : added;
+}
+
+/** The text of a message. */
+export function textOf({ blocks }: Pick<Message, "blocks">): string {
+  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+}
+
+/** The user's words are in the conversation: they wait no longer. */
+function arrived(conversation: Conversation, text: string): Conversation {
+  const { waiting } = conversation;
+  const same = waiting.findIndex((item) => item.text === text);
+  // What the agent makes of a template or a skill has other words than the prompt.
+  const place = same >= 0 ? same : waiting.findIndex((item) => item.mode === "prompt");
+  return place < 0 ? conversation : { ...conversation, waiting: waiting.toSpliced(place, 1) };
+}
+
+/** Replaces a message. */
+function put(conversation: Conversation, place: number, message: Message): Conversation {
+  const messages = replaced(conversation.messages, place, message);
+  return messages === conversation.messages ? conversation : { ...conversation, messages };
+}
+
+/** The place of the last message that grows and has that role; -1 where there is none. */
+function growing({ messages }: Conversation, role: Message["role"]): number {
+  return messages.findLastIndex((message) => message.state === "growing" && message.role === role);
+}
+
+/** Blocks as they are told anew, with what tools have done meanwhile. */
+function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[] {
+  return blocks.map((block, place) => {
+    if (block.type !== "tool") return share(old[place], block);
+    const isSame = (other: Block | undefined) => other?.type === "tool" && other.callId === block.callId;
+    const known = (isSame(old[place]) ? old[place] : old.find(isSame)) as ToolBlock | undefined;
+    if (known === undefined) return block;
+    const { arguments: _, argumentsText: __, ...done } = known;
+    const state = known.state === "coming" ? block.state : known.state;
+    return share(known, { ...done, ...block, state });
+  });
+}
+
+/** A message as it is told anew. */
+function told(old: Message, parts: Parts, state: Message["state"]): Message {
+  const blocks = carry(old.blocks, parts.blocks ?? []);
+  return share(old, { ...parts, blocks, key: old.key, state });
+}
+
+function messageOf(slots: JsonObject): Parts | undefined {
+  const { message } = slots;
+  return isObject(message) ? (message as unknown as Parts) : undefined;
+}
+
+export const beginMessage: Act = (conversation, slots) => {
+  const parts = messageOf(slots);
+  return parts === undefined ? conversation : add(conversation, { ...parts, state: "growing" });
+};
+
+export const snapshot: Act = (conversation, slots) => {
+  const parts = messageOf(slots);
+  if (parts === undefined) return conversation;
+  const place = growing(conversation, parts.role);
+  const old = conversation.messages[place];
+  if (old === undefined) return add(conversation, { ...parts, state: "growing" });
+  return put(conversation, place, told(old, parts, "growing"));
+};
+
+/** Makes sure that a message of the model grows, and changes it. */
+function grow(conversation: Conversation, change: (message: Message) => Message): Conversation {
+  const place = growing(conversation, "assistant");
+  const old = conversation.messages[place];
+  if (old !== undefined) return put(conversation, place, change(old));
+  const added = add(conversation, { role: "assistant", state: "growing" });
+  const last = added.messages.length - 1;
+  return put(added, last, change(added.messages[last] as Message));
+}
+
+/** Changes the block at a place; without a place the last one, or a new one where that is of another type. */
+function changeBlock(message: Message, slots: JsonObject, change: (block: JsonObject) => JsonObject): Message {
+  const blocks = [...message.blocks];
+  const { index, type } = slots;
+  const last = blocks.length - 1;
+  const place = typeof index === "number" ? index : blocks[last]?.type === type ? last : last + 1;
+  while (blocks.length < place) blocks.push({ type: "text", text: "" });
+  const old = blocks[place];
+  const isTool = type === "tool";
+  const fresh: JsonObject = isTool ? { type: "tool", callId: "", name: "", state: "coming" } : { type: type ?? "text", text: "" };
+  const base = old?.type === type ? (old as unknown as JsonObject) : fresh;
+  blocks[place] = share(old, change(base) as unknown as Block);
+  return { ...message, blocks };
+}
+
+/** The slots that are appended, where they are pieces. */
+const GROWING = ["text", "argumentsText"];
+
+export const piece: Act = (conversation, slots) =>
+  grow(conversation, (message) =>
+    changeBlock(message, slots, (block) => {
+      const { index: _, ...members } = slots;
+      for (const name of GROWING) {
+        const [known, more] = [block[name], members[name]];
+        if (typeof known === "string" && typeof more === "string") members[name] = known + more;
+      }
+      return { ...block, ...members };
+    }),
+  );
+
+export const block: Act = (conversation, slots) =>
+  grow(conversation, (message) =>
+    changeBlock(message, slots, (block) => {
+      const { index: _, ...members } = slots;
+      const whole = { ...block, ...members };
+      return "arguments" in members ? without(whole, "argumentsText") : whole;
+    }),
+  );
+
+export const changeMessage: Act = (conversation, slots) => {
+  const place = growing(conversation, "assistant");
+  const old = conversation.messages[place];
+  return old === undefined ? conversation : put(conversation, place, share(old, { ...old, ...(slots as Partial<Message>) }));
+};
+
+export const end: Act = (conversation, slots) => {
+  const parts = messageOf(slots);
+  const place = growing(conversation, parts?.role ?? "assistant");
+  const old = conversation.messages[place];
+  if (old === undefined && parts === undefined) return conversation;
+  let ended: Conversation;
+  if (old === undefined) ended = add(conversation, parts as Parts);
+  else ended = put(conversation, place, parts === undefined ? { ...old, state: "done" } : told(old, parts, parts.state ?? "done"));
+  const message = (old === undefined ? ended.messages.at(-1) : ended.messages[place]) as Message;
+  if (message.role === "tool") return settle(ended, message);
+  return message.usage === undefined ? ended : { ...ended, usage: sum(ended.usage, message.usage) };
+};
+
+/** Gives the block of a call what the message of its result says. */
+function settle(conversation: Conversation, { callId, blocks, details, state }: Message): Conversation {
+  const isFailed = state === "failed";
+  const done = { result: blocks, state: isFailed ? "failed" : "done", ...(details === undefined ? {} : { details }) };
+  return callId === undefined ? conversation : changeTool(conversation, callId, done as Partial<ToolBlock>, false);
+}
+
+/** The sum of what two messages have used. */
+export function sum(one: Usage, other: Usage): Usage {
+  const total: Record<string, number> = { ...one };
+  for (const [name, number] of Object.entries(other)) total[name] = (total[name] ?? 0) + (number as number);
+  return total;
+}
+
+export const tool: Act = (conversation, slots) => {
+  const { callId } = slots;
+  return typeof callId === "string" ? changeTool(conversation, callId, slots as Partial<ToolBlock>, true) : conversation;
+};
+
+/** Whether a tool is done. */
+const isOver = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
+
+/** Changes the block of a call; where there is none, one is made if the caller wants it. */
+export function changeTool(conversation: Conversation, callId: string, members: Partial<ToolBlock>, isMade: boolean): Conversation {
+  const { messages } = conversation;
+  for (let place = messages.length - 1; place >= 0; place--) {
+    const message = messages[place] as Message;
+    const at = message.blocks.findIndex((block) => block.type === "tool" && block.callId === callId);
+    if (at < 0) continue;
+    const old = message.blocks[at] as ToolBlock;
+    const state = members.state === undefined || (isOver(old.state) && !isOver(members.state)) ? old.state : members.state;
+    const changed = share(old, { ...old, ...members, state });
+    return changed === old ? conversation : put(conversation, place, { ...message, blocks: message.blocks.with(at, changed) });
+  }
+  if (!isMade) return conversation;
+  const made: ToolBlock = { type: "tool", name: "", state: "coming", ...members, callId };
+  const last = messages.findLastIndex(({ role }) => role !== "tool");
+  const message = messages[last];
+  if (message?.role !== "assistant") return add(conversation, { role: "assistant", blocks: [made] });
+  return put(conversation, last, { ...message, blocks: [...message.blocks, made] });
+}

@@ -1,0 +1,141 @@
+/** Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks. */
+
+import type { JsonObject, JsonValue } from "../../generated/types.js";
+import type { Conversation, Notice, OpenQuestion, Task, Usage, Waiting, Widget } from "../conversation.js";
+import { isObject } from "../read.js";
+import { share, without } from "../share.js";
+import { type About, type Act, idText, nextKey } from "./act.js";
+import { changeTool } from "./messages.js";
+
+/** How many notices are kept. */
+const NOTICES = 100;
+
+const optional = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined ? {} : { [name]: value });
+
+export const wait: Act = (conversation, { text, images, mode }, { id }) => {
+  const [key, keyed] = nextKey(conversation);
+  const item = { key, text: typeof text === "string" ? text : "", images: typeof images === "number" ? images : 0, mode, state: "sent" };
+  return { ...keyed, waiting: [...keyed.waiting, { ...item, ...optional("id", id) } as Waiting] };
+};
+
+export const waited: Act = (conversation, { state }, { id }) => {
+  const { waiting } = conversation;
+  const place = id === undefined ? -1 : waiting.findIndex((item) => idText(item.id) === idText(id));
+  const item = waiting[place];
+  if (item === undefined) return conversation;
+  if (state === "gone") return { ...conversation, waiting: waiting.toSpliced(place, 1) };
+  return item.state === state ? conversation : { ...conversation, waiting: waiting.with(place, { ...item, state } as Waiting) };
+};
+
+export const queue: Act = (conversation, { steering, followUp }) => {
+  let next = conversation;
+  const left = [...conversation.waiting];
+  const queued: Waiting[] = [];
+  for (const [mode, texts] of [["steer", steering], ["followUp", followUp]] as const) {
+    for (const text of Array.isArray(texts) ? texts : []) {
+      if (typeof text !== "string") continue;
+      // A prompt that was sent during a run waits in one of the queues.
+      const place = left.findIndex((item) => item.text === text && (item.mode === mode || item.mode === "prompt"));
+      const known = left[place];
+      if (known !== undefined) left.splice(place, 1);
+      let key = known?.key;
+      if (key === undefined) [key, next] = nextKey(next);
+      queued.push({ ...(known ?? { text, images: 0 }), key, mode, state: "queued" });
+    }
+  }
+  const others = left.filter(({ mode, state }) => mode === "prompt" || state === "sent");
+  return { ...next, waiting: share(conversation.waiting, [...others, ...queued]) };
+};
+
+/** Sets members; a name with a dot is a member of a member. */
+function assign(conversation: Conversation, values: readonly (readonly [string, JsonValue | undefined])[]): Conversation {
+  let next = conversation as unknown as Record<string, unknown>;
+  for (const [name, value] of values) {
+    const [first = "", second] = name.split(".");
+    const old = next[first];
+    const inner = second === undefined ? value : withMember((old ?? {}) as Record<string, unknown>, second, value);
+    next = withMember(next, first, inner);
+  }
+  return next as unknown as Conversation;
+}
+
+function withMember(record: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
+  if (value === undefined) return without(record, name);
+  const shared = share(record[name], value);
+  return shared === record[name] ? record : { ...record, [name]: shared };
+}
+
+export const set: Act = (conversation, slots, { names }) => assign(conversation, names.map((name) => [name, slots[name]] as const));
+
+export const keep: Act = (conversation, slots) => assign(conversation, Object.entries(slots));
+
+export const usage: Act = (conversation, { usage }) =>
+  isObject(usage) ? { ...conversation, usage: share(conversation.usage, usage as Usage) } : conversation;
+
+export const ask: Act = (conversation, slots, { id, name, at }) => {
+  if (id === undefined) return conversation;
+  const [key, keyed] = nextKey(conversation);
+  const question = { ...slots, key, id, method: name, ...optional("at", at) } as unknown as OpenQuestion;
+  return { ...keyed, dialogs: [...keyed.dialogs, question] };
+};
+
+/** The question with that id waits no longer. */
+export function answered(conversation: Conversation, id: JsonValue | undefined): Conversation {
+  const dialogs = conversation.dialogs.filter((question) => idText(question.id) !== idText(id));
+  return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
+}
+
+/** Questions whose time is up: the agent has answered them for itself. */
+export function expired(conversation: Conversation, now: number | undefined): Conversation {
+  if (now === undefined || conversation.dialogs.length === 0) return conversation;
+  const isOpen = ({ at, timeoutMs }: OpenQuestion) => at === undefined || timeoutMs === undefined || now < at + timeoutMs;
+  const dialogs = conversation.dialogs.filter(isOpen);
+  return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
+}
+
+export const withdraw: Act = (conversation, { id }) => answered(conversation, id);
+
+/** Puts up a notice. */
+export function notify(conversation: Conversation, notice: Omit<Notice, "key" | "at">, { at }: Pick<About, "at">): Conversation {
+  const [key, keyed] = nextKey(conversation);
+  return { ...keyed, notices: [...keyed.notices.slice(1 - NOTICES), { key, ...notice, ...optional("at", at) }] };
+}
+
+export const notice: Act = (conversation, slots, about) => {
+  const { level, text, source } = slots;
+  if (typeof text !== "string") return conversation;
+  const known = level === "warning" || level === "error" ? level : "info";
+  return notify(conversation, { level: known, text, ...(typeof source === "string" ? { source } : {}) }, about);
+};
+
+export const entry: Act = (conversation, slots) => {
+  const { key, value } = slots;
+  if (typeof key !== "string") return conversation;
+  const table = slots["in"] === "status" ? "status" : "widgets";
+  const old = conversation[table] as Record<string, unknown>;
+  const changed = withMember(old, key, value);
+  return changed === old ? conversation : { ...conversation, [table]: changed as Record<string, string & Widget> };
+};
+
+export const draft: Act = (conversation, { text }) =>
+  typeof text === "string" ? { ...conversation, draft: { text, count: (conversation.draft?.count ?? 0) + 1 } } : conversation;
+
+export const task: Act = (conversation, slots) => {
+  const { id } = slots;
+  if (typeof id !== "string") return conversation;
+  const place = conversation.tasks.findIndex((known) => known.id === id);
+  const old = conversation.tasks[place];
+  const changed = share(old, { state: "running", ...old, ...slots } as Task);
+  if (changed === old) return conversation;
+  const tasks = old === undefined ? [...conversation.tasks, changed] : conversation.tasks.with(place, changed);
+  return { ...conversation, tasks };
+};
+
+export const child: Act = (conversation, { callId, event }, about) => {
+  if (typeof callId !== "string" || !isObject(event)) return conversation;
+  const known = conversation.messages
+    .flatMap(({ blocks }) => blocks)
+    .findLast((block) => block.type === "tool" && block.callId === callId);
+  const old = known?.type === "tool" ? known.child : undefined;
+  return changeTool(conversation, callId, { child: about.child(old, event as JsonObject) }, true);
+};

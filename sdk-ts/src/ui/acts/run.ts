@@ -1,0 +1,117 @@
+/** Acts on what the agent is doing. */
+
+import type { Conversation, Message, Run, ToolBlock } from "../conversation.js";
+import { isObject } from "../read.js";
+import { share, without } from "../share.js";
+import type { Act } from "./act.js";
+import { type Parts, add } from "./messages.js";
+import { notify } from "./panels.js";
+
+/** The run with its state worked out. */
+function withRun(conversation: Conversation, run: Run): Conversation {
+  const { working, aborting, compaction, retry } = run;
+  let state: Run["state"] = working ? "working" : "idle";
+  if (retry !== undefined && !working) state = "retrying";
+  if (compaction !== undefined) state = "compacting";
+  if (aborting) state = "aborting";
+  const shared = share(conversation.run, { ...run, state });
+  return shared === conversation.run ? conversation : { ...conversation, run: shared };
+}
+
+export const work: Act = (conversation, { on, error }) => {
+  const { run } = conversation;
+  if (on === true) return run.working ? conversation : withRun(conversation, without({ ...run, working: true }, "error"));
+  const isGrowing = conversation.messages.some(({ state }) => state === "growing");
+  if (!run.working && !isGrowing && error === undefined) return conversation;
+  const failed = typeof error === "string" ? { error } : {};
+  const over: Run = { ...without(run, "activity"), working: false, aborting: false, ...failed };
+  return withRun(settled(conversation, typeof error === "string"), over);
+};
+
+/** What is left of a run when it is over. */
+function settled(conversation: Conversation, hasFailed: boolean): Conversation {
+  const { run, internal } = conversation;
+  const state = run.aborting ? "aborted" : hasFailed ? "failed" : "done";
+  const messages = [...conversation.messages];
+  for (let place = messages.length - 1; place >= 0; place--) {
+    const message = messages[place] as Message;
+    if (message.role === "user" && message.state !== "growing") break;
+    const blocks = message.blocks.map((block) => (block.type === "tool" ? stopped(block) : block));
+    messages[place] = share(message, { ...message, blocks, state: message.state === "growing" ? state : message.state });
+  }
+  const ended = {
+    ...conversation,
+    messages: share(conversation.messages, messages),
+    waiting: conversation.waiting.filter(({ mode, state }) => mode !== "prompt" || state === "sent"),
+    internal: internal.held.length === 0 ? internal : { ...internal, held: [] },
+  };
+  return internal.held.reduce(add, ended);
+}
+
+/** A tool that nothing more is told of. */
+function stopped(block: ToolBlock): ToolBlock {
+  if (block.state === "coming") return { ...block, state: "skipped" };
+  return block.state === "running" ? { ...block, state: "failed" } : block;
+}
+
+export const abort: Act = (conversation, { over }) => {
+  const { run } = conversation;
+  if (over === true) return withRun(conversation, { ...run, aborting: false });
+  return run.state === "idle" ? conversation : withRun(conversation, { ...run, aborting: true });
+};
+
+export const compacting: Act = (conversation, { reason }) =>
+  withRun(conversation, { ...conversation.run, compaction: typeof reason === "string" ? { reason } : {} });
+
+export const compacted: Act = (conversation, { message, error }, about) => {
+  const { run } = conversation;
+  // An agent that tells of it in events answers the command besides.
+  if (run.compaction === undefined) return conversation;
+  const { compaction: _, ...rest } = run;
+  const over = withRun(conversation, rest.working ? rest : { ...rest, aborting: false });
+  const told = typeof error === "string" ? notify(over, { level: "error", text: error, source: about.name }, about) : over;
+  if (!isObject(message)) return told;
+  const isOld = ({ role, kind }: Message) => role === "summary" && kind === message["kind"];
+  const messages = told.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
+  // Which of the messages before it stay in the context, no frame tells.
+  return add({ ...told, complete: false, messages: share(told.messages, messages) }, message as unknown as Parts);
+};
+
+export const retry: Act = (conversation, slots, { at }) => {
+  const { reason, ...members } = slots;
+  const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
+  const retrying = withRun(conversation, { ...conversation.run, retry: known });
+  // The answer that failed is taken out of the context before the request is made again.
+  const last = retrying.messages.at(-1);
+  if (reason === "summary" || last?.role !== "assistant" || last.state !== "failed") return retrying;
+  return { ...retrying, messages: retrying.messages.with(-1, { ...last, gone: true }) };
+};
+
+export const retried: Act = (conversation, { error }) => {
+  const { retry: _, ...rest } = conversation.run;
+  const failed = typeof error === "string" ? { error } : {};
+  return withRun(conversation, { ...rest, ...failed, aborting: rest.working && rest.aborting });
+};
+
+export const shell: Act = (conversation, { command }, { id }) => {
+  const { internal, shells } = conversation;
+  const known = { key: `k${internal.next}`, command: String(command ?? ""), output: "", ...(id === undefined ? {} : { id }) };
+  return { ...conversation, shells: [...shells, known], internal: { ...internal, next: internal.next + 1 } };
+};
+
+export const shellOutput: Act = (conversation, { id, text }) => {
+  const { shells } = conversation;
+  const place = id === undefined ? shells.length - 1 : shells.findIndex((known) => known.id === id);
+  const old = shells[place];
+  if (old === undefined || typeof text !== "string") return conversation;
+  return { ...conversation, shells: shells.with(place, { ...old, output: old.output + text }) };
+};
+
+export const shellDone: Act = (conversation, { message }, { id }) => {
+  const { shells, internal, run } = conversation;
+  const over = { ...conversation, shells: shells.filter((known) => known.id !== id) };
+  if (!isObject(message)) return over;
+  // The agent puts it behind the run that is going on.
+  const parts = message as unknown as Message;
+  return run.working ? { ...over, internal: { ...internal, held: [...internal.held, parts] } } : add(over, parts);
+};

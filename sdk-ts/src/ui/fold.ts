@@ -1,0 +1,152 @@
+/** Folding frames of both directions into a conversation. */
+
+import * as meanings from "../generated/meaning/index.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import { ACTS } from "./acts/index.js";
+import { type About, idText } from "./acts/act.js";
+import { answered, expired, notify } from "./acts/panels.js";
+import { type Conversation, begin } from "./conversation.js";
+import type { Meaning, Rules } from "./meaning.js";
+import { holds, isObject, readAll } from "./read.js";
+
+/** Who sent a frame: the client or the agent. */
+export type Direction = "sent" | "received";
+
+const TABLES: Readonly<Record<string, Meaning>> = meanings;
+
+/** The table of a dialect. Fails with a `RangeError` where there is none of that name. */
+export function meaningOf(dialect: string): Meaning {
+  const meaning = Object.hasOwn(TABLES, dialect) ? TABLES[dialect] : undefined;
+  if (meaning === undefined) throw new RangeError(`unknown dialect "${dialect}"; known: ${Object.keys(TABLES).join(", ")}`);
+  return meaning;
+}
+
+/**
+ * The conversation after a frame: a line, or the object in it. `at` is when it came, in milliseconds since the epoch.
+ *
+ * A frame that says nothing of the conversation, or cannot be read, gives the same conversation.
+ */
+export function fold(conversation: Conversation, direction: Direction, frame: string | object, at?: number): Conversation {
+  const object = typeof frame === "string" ? parsed(frame) : frame;
+  const open = expired(conversation, at);
+  if (!isObject(object)) return open;
+  const folding = new Folding(meaningOf(conversation.dialect), at);
+  return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One frame on its way into a conversation. */
+class Folding {
+  readonly #meaning: Meaning;
+  readonly #at: number | undefined;
+
+  constructor(meaning: Meaning, at: number | undefined) {
+    this.#meaning = meaning;
+    this.#at = at;
+  }
+
+  sent(conversation: Conversation, frame: JsonObject): Conversation {
+    const { framing, dialogFrames } = this.#meaning;
+    const isRpc = framing === "json-rpc";
+    const name = isRpc ? frame["method"] : frame["type"];
+    const { id } = frame;
+    const isAnswer = isRpc ? name === undefined : name === dialogFrames?.answer;
+    if (isAnswer) return answered(conversation, id);
+    if (typeof name !== "string") return conversation;
+    const params = isRpc ? objectOr(frame["params"]) : frame;
+    if (!this.#isOurs(conversation, params)) return conversation;
+    const { internal } = conversation;
+    const sent = { ...internal.sent, [place(id, name)]: { command: name, params: plain(params) } };
+    return this.#apply({ ...conversation, internal: { ...internal, sent } }, this.#meaning.sent, name, id, params);
+  }
+
+  received(conversation: Conversation, frame: JsonObject): Conversation {
+    return this.#meaning.framing === "json-rpc" ? this.#rpc(conversation, frame) : this.#flat(conversation, frame);
+  }
+
+  #flat(conversation: Conversation, frame: JsonObject): Conversation {
+    const { framing, dialogFrames } = this.#meaning;
+    const { type, id, method } = frame;
+    if (type === "response") {
+      const error = frame["success"] === true ? undefined : String(frame["error"] ?? "");
+      return this.#answer(conversation, id, frame["command"], frame["data"], error);
+    }
+    if (type === dialogFrames?.request) return this.#apply(conversation, this.#meaning.dialogs, method, id, frame);
+    const isWrapped = type === "event" && framing === "enveloped";
+    const body = isWrapped ? objectOr(frame["event"]) : frame;
+    return this.#apply(conversation, this.#meaning.events, body["type"], undefined, body);
+  }
+
+  #rpc(conversation: Conversation, frame: JsonObject): Conversation {
+    const { id, method, error } = frame;
+    if (method === undefined) {
+      const reason = error === undefined ? undefined : String(objectOr(error)["message"] ?? "");
+      return this.#answer(conversation, id, undefined, frame["result"], reason);
+    }
+    const params = objectOr(frame["params"]);
+    if (!this.#isOurs(conversation, params)) return conversation;
+    if (id !== undefined) return this.#apply(conversation, this.#meaning.dialogs, method, id, params);
+    if (method !== this.#meaning.notification) return conversation;
+    return this.#apply(conversation, this.#meaning.events, params["type"], undefined, params);
+  }
+
+  /** The answer to a command; `error` where it was refused. */
+  #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
+    const { internal } = conversation;
+    const at = place(id ?? undefined, String(named));
+    const known = Object.hasOwn(internal.sent, at) ? internal.sent[at] : undefined;
+    const command = known?.command ?? named;
+    const { [at]: _, ...left } = internal.sent;
+    const open = known === undefined ? conversation : { ...conversation, internal: { ...internal, sent: left } };
+    const params = known?.params ?? {};
+    if (error === undefined) {
+      if (!this.#isOurs(conversation, objectOr(data))) return open;
+      const value = data === undefined ? { params } : { params, data };
+      return this.#apply(open, this.#meaning.answers, command, id, value);
+    }
+    const source = typeof command === "string" ? { source: command } : {};
+    const told = notify(open, { level: "error", text: error, ...source }, { at: this.#at });
+    return this.#apply(told, this.#meaning.refused, command, id, { params, error });
+  }
+
+  /** Whether it belongs to the session of the conversation, where a connection has several. */
+  #isOurs({ session }: Conversation, params: JsonObject): boolean {
+    const named = this.#meaning.session === undefined ? undefined : params[this.#meaning.session];
+    return typeof named !== "string" || session.id === undefined || session.id === named;
+  }
+
+  #apply(conversation: Conversation, rules: Rules, name: unknown, id: JsonValue | undefined, value: JsonObject): Conversation {
+    const rows = typeof name === "string" && Object.hasOwn(rules, name) ? (rules[name] ?? []) : [];
+    let next = conversation;
+    for (const { act, when, slots } of rows) {
+      if (!holds(when, value)) continue;
+      const about: About = { name: String(name), id, at: this.#at, names: Object.keys(slots), child: this.#child };
+      next = ACTS[act]?.(next, readAll(this.#meaning, slots, value), about) ?? next;
+    }
+    return next;
+  }
+
+  readonly #child = (conversation: Conversation | undefined, event: JsonObject): Conversation =>
+    this.#apply(conversation ?? begin(this.#meaning.dialect), this.#meaning.events, event["type"], undefined, event);
+}
+
+/** Under which name a command is remembered. */
+function place(id: JsonValue | undefined, command: string): string {
+  return id === undefined ? `without ${command}` : idText(id);
+}
+
+/** The parameters that answers may be read with: no images, no lists. */
+function plain(params: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object"));
+}
+
+function objectOr(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,95 @@
+/** Finding values in frames, and writing them in the neutral form. */
+
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import type { Meaning, Reader, Source, Sources, Test } from "./meaning.js";
+
+/** A value of a frame; null counts as none. */
+export type Found = JsonValue | undefined;
+
+/** The tags of the cases for strings and for everything else. */
+const STRING = "(string)";
+const OTHER = "(other)";
+
+/** The value at a path. */
+export function at(value: Found, path: string): Found {
+  let found = value;
+  if (path !== "") {
+    for (const name of path.split(".")) {
+      found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+    }
+  }
+  return found ?? undefined;
+}
+
+/** Whether all conditions hold. */
+export function holds(tests: readonly Test[] | undefined, value: Found): boolean {
+  return (tests ?? []).every(({ is, not, has, lacks }) => {
+    if (is !== undefined) return word(at(value, is[0])) === is[1];
+    if (not !== undefined) return word(at(value, not[0])) !== not[1];
+    if (has !== undefined) return at(value, has) !== undefined;
+    return lacks === undefined || at(value, lacks) === undefined;
+  });
+}
+
+/** The values of all sources that have one. */
+export function readAll(meaning: Meaning, sources: Sources, value: Found): JsonObject {
+  const all: JsonObject = {};
+  for (const [name, source] of Object.entries(sources)) {
+    const found = read(meaning, source, value);
+    if (found !== undefined) all[name] = found;
+  }
+  return all;
+}
+
+function read(meaning: Meaning, source: Source, value: Found): Found {
+  if (typeof source === "string") return at(value, source);
+  if ("is" in source) return source.is;
+  if ("read" in source) return neutral(meaning, source.read, at(value, source.of));
+  if ("each" in source) return each(meaning, source.each, at(value, source.of));
+  if ("map" in source) {
+    const key = word(at(value, source.map));
+    return key !== undefined && Object.hasOwn(source.to, key) ? source.to[key] : undefined;
+  }
+  if ("times" in source) {
+    const number = at(value, source.of);
+    return typeof number === "number" ? number * source.times : undefined;
+  }
+  if ("count" in source) {
+    const list = at(value, source.count);
+    return Array.isArray(list) ? list.length : undefined;
+  }
+  for (const alternative of source.first) {
+    const found = read(meaning, alternative, value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function each(meaning: Meaning, reader: string, value: Found): Found {
+  if (value === undefined) return undefined;
+  const items = Array.isArray(value) ? value : [value];
+  return items.map((item) => neutral(meaning, reader, item)).filter((item) => item !== undefined);
+}
+
+function neutral(meaning: Meaning, name: string, value: Found): Found {
+  const reader = meaning.readers[name];
+  if (value === undefined || value === null || reader === undefined) return undefined;
+  const found = caseOf(reader, value);
+  return found === undefined ? undefined : readAll(meaning, found.gives, value);
+}
+
+function caseOf({ tag, cases }: Reader, value: Found): Reader["cases"][number] | undefined {
+  const kind = typeof value === "string" ? STRING : tag === "" ? OTHER : word(at(value, tag));
+  const fits = (wanted: string | undefined) => cases.find((known) => known.tag === wanted && holds(known.when, value));
+  return fits(kind) ?? fits(OTHER);
+}
+
+/** A value as tables name it. */
+function word(value: Found): string | undefined {
+  return typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
+}
+
+/** Whether it is an object of JSON. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,98 @@
+/** Folding recorded sessions, and saying what came out in a few words: the same in every language. */
+
+import { createHash } from "node:crypto";
+
+import type { TranscriptLine } from "../../src/generated/types.js";
+import type { Conversation, Message } from "../../src/ui.js";
+import { View } from "../../src/ui.js";
+import { readTranscript, recordedLine } from "../../src/testing.js";
+
+/** What an answer to the history command says of a view: how well the view knew the conversation before. */
+export interface Asked {
+  /** Whether the view said that it had seen all. */
+  complete: boolean;
+  /** How many messages it had as the agent has them. */
+  told: number;
+  /** Those that it did not have, by role and kind. */
+  untold: string[];
+  /** How many it had that the agent no longer has. */
+  gone: number;
+  /** Members that the agent has otherwise. */
+  changed: string[];
+}
+
+/** What came of a recorded session. */
+export interface Folded {
+  transcript: string;
+  asked: Asked[];
+  /** The digest of the conversation at the end. */
+  end: string;
+}
+
+/** Folds a recorded session. */
+export function foldTranscript(dialect: string, name: string, text: string): { folded: Folded; conversation: Conversation } {
+  const view = View.open(dialect);
+  const asked: Asked[] = [];
+  for (const record of readTranscript(text).records) {
+    const line = recordedLine(record);
+    if (line === undefined) continue;
+    const { dir, t } = record as TranscriptLine;
+    const before = view.conversation;
+    const after = dir === "c2s" ? view.sent(line, t) : view.received(line, t);
+    if (dir === "s2c" && isHistory(line, before)) asked.push(compare(before, after));
+  }
+  const conversation = view.snapshot();
+  return { folded: { transcript: `${dialect}/${name}`, asked, end: digest(conversation) }, conversation };
+}
+
+/** Whether a line is the successful answer to the first of the commands that a late view asks. */
+function isHistory(line: string, { dialect, internal }: Conversation): boolean {
+  const [history] = View.open(dialect).asks;
+  let frame: { id?: unknown; success?: boolean; result?: unknown } | null;
+  try {
+    frame = JSON.parse(line) as typeof frame;
+  } catch {
+    return false;
+  }
+  const isAnswer = frame?.success === true || frame?.result !== undefined;
+  const place = frame?.id === undefined ? `without ${history}` : JSON.stringify(frame.id);
+  return isAnswer && internal.sent[place]?.command === history;
+}
+
+function compare(before: Conversation, after: Conversation): Asked {
+  const inContext = ({ messages }: Conversation) => messages.filter(({ gone, state }) => gone !== true && state !== "growing");
+  const old = new Map(inContext(before).map((message) => [message.key, message]));
+  const asked: Asked = { complete: before.complete, told: 0, untold: [], gone: 0, changed: [] };
+  for (const message of inContext(after)) {
+    const known = old.get(message.key);
+    if (known === undefined) asked.untold.push([message.role, message.kind].filter((word) => word !== undefined).join(" "));
+    else asked.told += 1;
+    if (known !== undefined) asked.changed.push(...differences(known, message));
+    old.delete(message.key);
+  }
+  asked.gone = old.size;
+  asked.changed = [...new Set(asked.changed)].sort();
+  return asked;
+}
+
+function differences(known: Message, message: Message): string[] {
+  const names = new Set([...Object.keys(known), ...Object.keys(message)]) as Set<keyof Message>;
+  return [...names].filter((name) => canonical(known[name]) !== canonical(message[name])).map((name) => `${message.role}.${name}`);
+}
+
+/** The digest of a conversation, without what the fold remembers for itself. */
+export function digest({ internal: _, ...conversation }: Conversation): string {
+  return createHash("sha256").update(canonical(conversation), "utf8").digest("hex").slice(0, 16);
+}
+
+/** A value as text that every language writes alike: names sorted, numbers in millionths. */
+function canonical(value: unknown): string {
+  if (value === undefined) return "-";
+  if (value === null) return "n";
+  if (typeof value === "boolean") return value ? "t" : "f";
+  if (typeof value === "number") return `#${Math.floor(value * 1e6 + 0.5)}`;
+  if (typeof value === "string") return `'${value}'`;
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const members = Object.entries(value as object).filter(([, member]) => member !== undefined);
+  return `{${members.sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, member]) => `${name}:${canonical(member)}`).join(",")}}`;
+}

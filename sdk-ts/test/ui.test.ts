@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+
+import { type Conversation, type ToolBlock, View, fold, readArguments, readPartial } from "../src/ui.js";
+import { REPOSITORY, readText, transcripts } from "./support/files.js";
+import { type Folded, foldTranscript } from "./support/view.js";
+
+interface Vectors {
+  /** By dialect: messages that no frame announces, and members that events leave out, each with its reason. */
+  unannounced: Record<string, Record<string, string>>;
+  sessions: Folded[];
+}
+
+const VECTORS = ["conformance", "vectors", "view.json"];
+const vectors = JSON.parse(readText(...VECTORS)) as Vectors;
+
+describe("every recorded session", () => {
+  const folded = transcripts()
+    .filter(({ dialect }) => dialect in vectors.unannounced)
+    .map(({ dialect, scenario, text }) => foldTranscript(dialect, scenario, text).folded);
+  if (process.env["VIEW_VECTORS"] === "write") {
+    const lines = folded.map((session) => `    ${JSON.stringify(session)}`).join(",\n");
+    const head = JSON.stringify({ unannounced: vectors.unannounced }, null, 2).slice(0, -2);
+    writeFileSync(join(REPOSITORY, ...VECTORS), `${head},\n  "sessions": [\n${lines}\n  ]\n}\n`);
+  }
+
+  test("folds to what the vectors say", () => {
+    assert.deepEqual(folded, vectors.sessions);
+  });
+
+  test("agrees with the agent wherever it was asked, but for what no frame announces", () => {
+    let answers = 0;
+    for (const { transcript, asked } of folded) {
+      const allowed = vectors.unannounced[transcript.split("/")[0] as string] ?? {};
+      for (const { complete, untold, gone, changed } of asked) {
+        answers += 1;
+        assert.deepEqual(changed.filter((member) => !(member in allowed)), [], transcript);
+        if (!complete) continue;
+        assert.deepEqual(untold.filter((message) => !(message in allowed)), [], transcript);
+        assert.equal(gone, 0, transcript);
+      }
+    }
+    assert.ok(answers > 30);
+  });
+});
+
+/** A view of pi that was shown frames: those with an id and no `response` were sent. */
+function shown(...frames: object[]): View {
+  const view = View.open("pi");
+  for (const frame of frames) {
+    if ("id" in frame && (frame as { type?: string }).type !== "response" && !("method" in frame)) view.sent(frame);
+    else view.received(JSON.stringify(frame));
+  }
+  return view;
+}
+
+const assistant = (content: object[], more: object = {}) => ({
+  role: "assistant", content, api: "a", provider: "p", model: "m", stopReason: "stop", timestamp: 5,
+  usage: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { total: 0.5 } }, ...more,
+});
+const user = (text: string) => ({ role: "user", content: text, timestamp: 4 });
+const delta = (event: object) => ({ type: "message_update", assistantMessageEvent: { contentIndex: 0, ...event } });
+
+describe("a view", () => {
+  test("grows a message from pieces and ends with what the agent says", () => {
+    const view = shown({ type: "agent_start" }, { type: "message_start", message: assistant([]) });
+    view.received(delta({ type: "text_start" }));
+    view.received(delta({ type: "text_delta", delta: "Hel" }));
+    view.received(delta({ type: "text_delta", delta: "lo" }));
+    assert.deepEqual(view.conversation.messages[0]?.blocks, [{ type: "text", text: "Hello" }]);
+    assert.equal(view.conversation.messages[0]?.state, "growing");
+    assert.equal(view.conversation.run.state, "working");
+    view.received({ type: "message_end", message: assistant([{ type: "text", text: "Hello!" }]) });
+    assert.equal(view.conversation.messages[0]?.state, "done");
+    assert.deepEqual(view.conversation.messages[0]?.blocks, [{ type: "text", text: "Hello!" }]);
+    assert.deepEqual(view.conversation.usage, { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, total: 3, cost: 0.5 });
+  });
+
+  test("shows a call's arguments as they come, its output and its result", () => {
+    const view = shown({ type: "message_start", message: assistant([]) });
+    const block = () => view.conversation.messages[0]?.blocks[0] as ToolBlock;
+    view.received(delta({ type: "toolcall_start", id: "c1", toolName: "write" }));
+    view.received(delta({ type: "toolcall_delta", delta: '{"path": "a.txt", "content": "one\\ntw' }));
+    assert.deepEqual(readArguments(block()), { path: "a.txt", content: "one\ntw" });
+    assert.equal(block().state, "coming");
+    view.received(delta({ type: "toolcall_end", toolCall: { type: "toolCall", id: "c1", name: "write", arguments: { path: "a.txt" } } }));
+    assert.deepEqual(block(), { type: "tool", callId: "c1", name: "write", state: "coming", arguments: { path: "a.txt" } });
+    view.received({ type: "tool_execution_start", toolCallId: "c1", toolName: "write", args: { path: "a.txt" } });
+    const part = { content: [{ type: "text", text: "half" }] };
+    view.received({ type: "tool_execution_update", toolCallId: "c1", toolName: "write", args: {}, partialResult: part });
+    assert.deepEqual([block().state, block().output], ["running", [{ type: "text", text: "half" }]]);
+    view.received({ type: "tool_execution_end", toolCallId: "c1", toolName: "write", result: { content: [] }, isError: true });
+    assert.deepEqual([block().state, block().result], ["failed", []]);
+  });
+
+  test("keeps what did not change", () => {
+    const view = shown({ type: "message_start", message: user("one") }, { type: "message_end", message: user("one") });
+    const before = view.conversation;
+    view.received({ type: "message_start", message: assistant([{ type: "text", text: "a" }]) });
+    const middle = view.conversation;
+    assert.equal(middle.messages[0], before.messages[0]);
+    assert.equal(middle.run, before.run);
+    const update = { type: "message_update", message: assistant([{ type: "text", text: "a" }, { type: "text", text: "b" }]) };
+    view.received({ ...update, assistantMessageEvent: { type: "text_delta", contentIndex: 1, delta: "b" } });
+    assert.equal(view.conversation.messages[1]?.blocks[0], middle.messages[1]?.blocks[0]);
+    assert.notEqual(view.conversation.messages[1], middle.messages[1]);
+    assert.equal(view.received({ type: "never_heard_of" }), view.conversation);
+    assert.equal(view.received("no JSON"), view.conversation);
+  });
+
+  test("can be kept and gone on with", () => {
+    const frames = [
+      { id: 1, type: "prompt", message: "hi" },
+      { id: 1, type: "response", command: "prompt", success: true },
+      { type: "agent_start" },
+      { type: "message_start", message: user("hi") },
+      { type: "message_end", message: user("hi") },
+      { type: "message_start", message: assistant([]) },
+      delta({ type: "text_delta", delta: "Hel" }),
+      { type: "message_end", message: assistant([{ type: "text", text: "Hello" }]) },
+      { type: "agent_end", messages: [] },
+    ];
+    for (let cut = 0; cut <= frames.length; cut++) {
+      const kept = JSON.parse(JSON.stringify(shown(...frames.slice(0, cut)).snapshot())) as Conversation;
+      const view = View.open("pi", { kept });
+      for (const frame of frames.slice(cut)) "id" in frame && frame.type === "prompt" ? view.sent(frame) : view.received(frame);
+      assert.deepEqual(view.conversation, shown(...frames).conversation);
+    }
+    assert.throws(() => View.open("opal", { kept: shown().snapshot() }), RangeError);
+    assert.throws(() => View.open("nothing"), /unknown dialect "nothing"; known: /);
+  });
+
+  test("knows what waits, until it has entered the conversation or was refused", () => {
+    const view = shown({ type: "agent_start" }, { id: "s", type: "steer", message: "left" }, { id: "p", type: "prompt", message: "x" });
+    const waiting = () => view.conversation.waiting.map(({ text, mode, state }) => [text, mode, state]);
+    view.received({ id: "s", type: "response", command: "steer", success: true });
+    view.received({ id: "p", type: "response", command: "prompt", success: false, error: "busy" });
+    assert.deepEqual(waiting(), [["left", "steer", "queued"]]);
+    assert.deepEqual(view.conversation.notices.map(({ level, text, source }) => [level, text, source]), [["error", "busy", "prompt"]]);
+    view.received({ type: "queue_update", steering: ["left"], followUp: ["later"] });
+    assert.deepEqual(waiting(), [["left", "steer", "queued"], ["later", "followUp", "queued"]]);
+    view.received({ type: "message_start", message: user("left") });
+    assert.deepEqual(waiting(), [["later", "followUp", "queued"]]);
+  });
+
+  test("lists open questions until they are answered or their time is up", () => {
+    const view = View.open("pi");
+    const ask = (id: string) => ({ type: "extension_ui_request", id, method: "confirm", title: "Sure?", message: "Really?", timeout: 500 });
+    view.received(ask("d1"), 1000);
+    view.received(ask("d2"), 1100);
+    const { key: _, ...question } = view.conversation.dialogs[0] ?? { key: "" };
+    assert.deepEqual(question, { id: "d1", method: "confirm", kind: "confirm", title: "Sure?", text: "Really?", timeoutMs: 500, at: 1000 });
+    view.sent({ type: "extension_ui_response", id: "d1", confirmed: true }, 1200);
+    assert.deepEqual(view.conversation.dialogs.map(({ id }) => id), ["d2"]);
+    view.received({ type: "turn_start" }, 1600);
+    assert.deepEqual(view.conversation.dialogs, []);
+  });
+
+  test("says what the run is doing", () => {
+    const view = shown({ type: "agent_start" }, { id: 1, type: "abort" });
+    assert.equal(view.conversation.run.state, "aborting");
+    view.received({ type: "agent_end", messages: [] });
+    assert.equal(view.conversation.run.state, "idle");
+    view.received({ type: "auto_retry_start", attempt: 1, maxAttempts: 3, delayMs: 10, errorMessage: "529" });
+    assert.deepEqual(view.conversation.run.retry, { attempt: 1, maxAttempts: 3, delayMs: 10, error: "529" });
+    assert.equal(view.conversation.run.state, "retrying");
+    view.received({ type: "auto_retry_end", success: true, attempt: 1 });
+    view.received({ type: "compaction_start", reason: "threshold" });
+    assert.equal(view.conversation.run.state, "compacting");
+    view.received({ type: "compaction_end", reason: "threshold", aborted: true, willRetry: false });
+    assert.equal(view.conversation.run.state, "idle");
+  });
+
+  test("shows shell commands while they run, and puts them behind the run", () => {
+    const view = shown({ type: "agent_start" }, { id: "b", type: "bash", command: "ls" });
+    view.received({ type: "bash_execution_update", id: "b", delta: "a.txt\n" });
+    assert.deepEqual(view.conversation.shells.map(({ command, output }) => [command, output]), [["ls", "a.txt\n"]]);
+    const data = { output: "a.txt\n", exitCode: 0, cancelled: false, truncated: false };
+    view.received({ id: "b", type: "response", command: "bash", success: true, data });
+    assert.deepEqual([view.conversation.shells, view.conversation.messages], [[], []]);
+    view.received({ type: "agent_end", messages: [] });
+    assert.deepEqual(view.conversation.messages.map(({ role, command, exitCode }) => [role, command, exitCode]), [["shell", "ls", 0]]);
+  });
+
+  test("tells its listeners of changes only", () => {
+    const view = View.open("pi");
+    let heard = 0;
+    const stop = view.subscribe(() => heard++);
+    view.received({ type: "agent_start" });
+    view.received({ type: "turn_start" });
+    assert.equal(heard, 1);
+    stop();
+    view.received({ type: "agent_end", messages: [] });
+    assert.equal(heard, 1);
+  });
+
+  test("never fails, whatever frames hold", () => {
+    const odd = [null, 3, "x", [], {}, { role: "assistant" }, { content: 7 }];
+    const names = ["message_start", "message_update", "message_end", "tool_execution_start", "tool_execution_end", "queue_update"];
+    for (const type of names) {
+      for (const value of odd) {
+        const frame = { type, message: value, assistantMessageEvent: value, toolCallId: value, result: value, steering: value };
+        assert.equal(typeof fold(View.open("pi").conversation, "received", frame), "object");
+      }
+    }
+  });
+});
+
+test("the beginning of a JSON text is read as far as it goes", () => {
+  const cases: [string, unknown][] = [
+    ["", undefined],
+    ["{", {}],
+    ['{"a', {}],
+    ['{"a"', {}],
+    ['{"a":', {}],
+    ['{"a": "x', { a: "x" }],
+    ['{"a": "x\\', { a: "x" }],
+    ['{"a": "x\\u00', { a: "x" }],
+    ['{"a": "x\\n', { a: "x\n" }],
+    ['{"a": tr', {}],
+    ['{"a": true', { a: true }],
+    ['{"a": 1.', {}],
+    ['{"a": [1, 2', { a: [1, 2] }],
+    ['{"a": {"b": "c"}, "d', { a: { b: "c" } }],
+    ['{"a": "}", "b": ["]', { a: "}", b: ["]"] }],
+    ['{"a": 1}', { a: 1 }],
+  ];
+  for (const [text, value] of cases) assert.deepEqual(readPartial(text), value, text);
+});
