@@ -133,6 +133,34 @@ fn the_probe_command_changes_nothing() {
     }
 }
 
+/// How sessions are asked for and opened is said in commands that there are, and members that these have.
+#[test]
+fn sessions_are_named_by_declared_commands_and_members() {
+    for index in Index::all() {
+        let command = |wire: &str| {
+            let found = index.commands.iter().find(|command| command.wire == wire);
+            found.unwrap_or_else(|| panic!("{} has no command {wire}", index.dialect.name))
+        };
+        let has = |record: Option<&str>, member: &str| {
+            let Some(Shape::Record { fields, .. }) =
+                record.and_then(|name| index.type_def(name)).map(|def| def.shape)
+            else {
+                return false;
+            };
+            fields.iter().any(|field| field.name == member)
+        };
+        let result = |wire: &str| command(wire).result.as_ref().and_then(agentese_protocol::index::named);
+        let sessions = index.dialect.matching.sessions;
+        if let Some((wire, member)) = sessions.history {
+            assert!(has(result(wire), member), "{wire}: {member}");
+        }
+        if let Some(files) = sessions.files {
+            assert!(has(result(files.told.0), files.told.1), "{files:?}");
+            assert!(has(command(files.opened.0).params, files.opened.1), "{files:?}");
+        }
+    }
+}
+
 /// Every span in the declaration, with what has it.
 fn spans() -> Vec<(String, Span)> {
     let mut spans = Vec::new();

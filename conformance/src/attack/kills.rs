@@ -69,7 +69,7 @@ async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
 async fn place(victim: &mut super::victim::Victim) -> Result<Option<String>, Trouble> {
     let Some(question) = victim.speech.place("state") else { return Ok(None) };
     let answer = serde_json::from_slice(&victim.ask("state", question).await?).unwrap_or_default();
-    Ok(Speech::placed(&answer))
+    Ok(victim.speech.placed(&answer))
 }
 
 fn note(speech: &Speech, heard: &Heard, seen: &mut Vec<Value>) {
@@ -87,7 +87,7 @@ async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
     reader.ask("open-again", opening).await?;
     let Some(question) = reader.speech.history("history") else { return Ok(()) };
     let answer: Value = serde_json::from_slice(&reader.ask("history", question).await?).unwrap_or_default();
-    let kept = answer["data"]["messages"].as_array().cloned().unwrap_or_default();
+    let kept = reader.speech.messages(&answer);
     let mut rest = kept.iter();
     if let Some(lost) = seen.iter().position(|message| !rest.any(|kept| kept == message)) {
         return Err(Trouble::found(format!(

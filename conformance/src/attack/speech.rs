@@ -6,15 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::generated::DIALECTS;
-use crate::matching::tables::{Command, Shape, Tables, Ty};
-
-/// The member of an answer that has the whole history.
-const MESSAGES: &str = "messages";
-/// The member of an answer that says where a session is kept, and the parameter that opens such a place.
-const FILE: &str = "sessionFile";
-const PATH: &str = "sessionPath";
-/// What commands of the shell are called where they are no `bash`.
-const SHELL: &str = "shell";
+use crate::matching::tables::{Command, Sessions, Shape, Tables, Ty};
 
 /// A dialect, and the session that is spoken of where a connection has several.
 #[derive(Debug, Clone)]
@@ -90,19 +82,24 @@ impl Speech {
     /// The question where the session is kept, and what reads that from its answer; none where the dialect cannot open
     /// such a place.
     pub(super) fn place(&self, id: &str) -> Option<String> {
-        self.open("", "")?;
-        Some(self.line(id, self.giving(FILE)?, Map::new()))
+        let (command, _) = self.sessions().files?.told;
+        Some(self.line(id, command, Map::new()))
     }
 
     /// The place that the answer to [`Speech::place`] names.
-    pub(super) fn placed(answer: &Value) -> Option<String> {
-        answer["data"][FILE].as_str().map(str::to_owned)
+    pub(super) fn placed(&self, answer: &Value) -> Option<String> {
+        let (_, member) = self.sessions().files?.told;
+        answer["data"][member].as_str().map(str::to_owned)
     }
 
     /// The command that goes on with the session of a file.
     pub(super) fn open(&self, id: &str, file: &str) -> Option<String> {
-        let command = self.tables.commands.iter().find(|command| self.needs(command) == [PATH])?;
-        Some(self.line(id, command.wire, Map::from_iter([(PATH.to_owned(), json!(file))])))
+        let (command, member) = self.sessions().files?.opened;
+        Some(self.line(id, command, Map::from_iter([(member.to_owned(), json!(file))])))
+    }
+
+    fn sessions(&self) -> &'static Sessions {
+        &self.tables.matching.sessions
     }
 
     /// Whether an event says that a message is finished.
@@ -181,7 +178,15 @@ impl Speech {
 
     /// The question for the whole history.
     pub(super) fn history(&self, id: &str) -> Option<String> {
-        Some(self.line(id, self.giving(MESSAGES)?, Map::new()))
+        let (wire, _) = self.sessions().history?;
+        let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
+        self.needs(command).is_empty().then(|| self.line(id, wire, Map::new()))
+    }
+
+    /// The messages in the answer to [`Speech::history`].
+    pub(super) fn messages(&self, answer: &Value) -> Vec<Value> {
+        let messages = self.sessions().history.map(|(_, member)| &answer["data"][member]);
+        messages.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
     fn role(&self, role: RunRole) -> &'static str {
@@ -191,7 +196,7 @@ impl Speech {
 
     /// The tool that runs commands of the shell.
     pub(super) fn shell(&self) -> &'static str {
-        if matches!(self.spec.framing, Framing::JsonRpc { .. }) { SHELL } else { "bash" }
+        self.sessions().shell
     }
 
     /// Whether an event may be the last one of a run.

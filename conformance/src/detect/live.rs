@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agentese::dynamic::SPECS;
+use agentese::dynamic::{self, SPECS};
 use agentese::framing::FrameText;
 use agentese::spec::Framing;
 use agentese::transport::{ChildOptions, SpawnError, Transport};
 use agentese::types::{
     Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioBuilder, ScenarioStep, TranscriptRecord,
-    WaitStep,
+    WaitFrom, WaitStep,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::{Guess, Stranger, weigh};
@@ -24,7 +24,7 @@ const NOBODY_KNOWS: &str = "agentese_detect";
 
 /// What is asked: in the frames of each dialect what a stranger may ask first, and something that nobody knows. A
 /// dialect that does not know a line answers it with a failure of its own kind.
-fn questions() -> Vec<String> {
+fn questions() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
         let Some(tables) = DIALECTS.iter().find(|tables| tables.name == spec.name) else { continue };
@@ -38,11 +38,14 @@ fn questions() -> Vec<String> {
         true => json!({"jsonrpc": "2.0", "id": number, "method": command, "params": {}}),
         false => json!({"id": format!("detect-{number}"), "type": command}),
     });
-    frames.map(|frame| frame.to_string()).collect()
+    frames.collect()
 }
 
 /// How long an answer that is to come may take, once the first one is there.
 const REST: Duration = Duration::from_millis(300);
+
+/// How long nothing comes once everything is answered that an agent of a dialect answers.
+const END: Duration = Duration::from_millis(50);
 
 /// Why a program cannot be asked.
 #[derive(Debug, thiserror::Error)]
@@ -73,12 +76,23 @@ pub enum DetectError {
 /// The questions as a case, for an agent that needs a profile to start: one that ends without a model,
 /// say. To be played, and what comes of it to be given to [`super::detect`].
 pub fn detect_case(dialect: &str) -> Scenario {
-    let mut quiet = QuietStep::new(u64::try_from(REST.as_millis()).unwrap_or_default());
-    let mut answer = WaitStep::new(serde_json::json!({}));
-    answer.optional = Some(true);
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or_default();
+    let mut quiet = QuietStep::new(millis(END));
     quiet.skip = Some(true);
-    let steps = questions().into_iter().map(|question| ScenarioStep::from(RawStep::new(question)));
-    let steps = steps.chain([answer.into(), quiet.into()]).collect();
+    let mut first = WaitStep::new(json!({}));
+    first.optional = Some(true);
+    let is_json_rpc =
+        dynamic::spec(dialect).is_ok_and(|spec| matches!(spec.framing, Framing::JsonRpc { .. }));
+    let questions = questions();
+    let own = questions.iter().filter(|question| question.get("jsonrpc").is_some() == is_json_rpc);
+    let rest = own.map(|question| {
+        let mut answer = WaitStep::new(json!({"id": question["id"]}));
+        (answer.optional, answer.from, answer.timeout_ms) =
+            (Some(true), Some(WaitFrom::Start), Some(millis(REST)));
+        ScenarioStep::from(answer)
+    });
+    let steps = questions.iter().map(|question| ScenarioStep::from(RawStep::new(question.to_string())));
+    let steps = steps.chain([first.into()]).chain(rest).chain([quiet.into()]).collect();
     let mut case = ScenarioBuilder {
         scenario: 1,
         name: "detect".to_owned(),
@@ -169,7 +183,7 @@ mod tests {
     fn each_framing_is_asked_what_it_knows_and_what_nobody_knows() {
         let asked = questions();
         let names: Vec<String> =
-            asked.iter().filter_map(|line| name(&FrameText::from(line.as_str()))).collect();
+            asked.iter().filter_map(|line| name(&FrameText::from(line.to_string().as_str()))).collect();
         assert_eq!(names.len(), asked.len());
         for spec in SPECS {
             assert!(names.iter().any(|name| spec.command(name).is_some()), "{} is not asked", spec.name);

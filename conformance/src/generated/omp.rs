@@ -698,6 +698,27 @@ pub static TABLES: Tables = Tables {
                 listed: "toolCallId",
             },
         ),
+        sessions: Sessions {
+            history: Some(
+                (
+                    "get_messages",
+                    "messages",
+                ),
+            ),
+            files: Some(
+                SessionFiles {
+                    told: (
+                        "get_state",
+                        "sessionFile",
+                    ),
+                    opened: (
+                        "switch_session",
+                        "sessionPath",
+                    ),
+                },
+            ),
+            shell: "bash",
+        },
         allowances: &[
             &[
                 Allowance {

@@ -239,6 +239,16 @@ pub static TABLES: Tables = Tables {
                 listed: "call_id",
             },
         ),
+        sessions: Sessions {
+            history: Some(
+                (
+                    "session/history",
+                    "messages",
+                ),
+            ),
+            files: None,
+            shell: "shell",
+        },
         allowances: &[
             &[
                 Allowance {

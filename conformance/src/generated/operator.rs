@@ -140,6 +140,11 @@ pub static TABLES: Tables = Tables {
                 listed: "id",
             },
         ),
+        sessions: Sessions {
+            history: None,
+            files: None,
+            shell: "bash",
+        },
         allowances: &[
             &[
                 Allowance {

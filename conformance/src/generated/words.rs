@@ -168,6 +168,27 @@ pub struct ToolUpdate {
     pub cut: &'static str,
 }
 
+/// How an agent is asked for the whole of a session, and made to go on with a kept one.
+#[derive(Debug, Clone, Copy)]
+pub struct Sessions {
+    /// The command that is answered with all messages, and where they stand in its answer; none where there is no such
+    /// command.
+    pub history: Option<(&'static str, &'static str)>,
+    /// Files that keep sessions; none where no command opens one.
+    pub files: Option<SessionFiles>,
+    /// The tool that runs commands of the shell.
+    pub shell: &'static str,
+}
+
+/// The files that keep sessions.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionFiles {
+    /// The command that is answered with the path of the file, and where it stands in its answer.
+    pub told: (&'static str, &'static str),
+    /// The command that goes on with the session of a file, and where its parameters have the path.
+    pub opened: (&'static str, &'static str),
+}
+
 /// Where an allowance holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
@@ -312,6 +333,8 @@ pub struct Matching {
     pub snapshots: Option<Snapshots>,
     /// Tools.
     pub tools: Option<Tools>,
+    /// Sessions.
+    pub sessions: Sessions,
     /// Differences that are no faults.
     pub allowances: &'static [&'static [Allowance]],
 }

@@ -14,6 +14,7 @@ mod redact;
 mod requests;
 mod shell;
 mod steps;
+mod waited;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(crate) use layout::RunDirectory;
 pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
+pub use waited::Waited;
 
 use agent::Agent;
 
@@ -59,6 +61,8 @@ pub struct PlayOptions {
     /// How long the scenario may take; no limit but those of its waits by default. Where it is over, the
     /// scenario breaks off and the agent is ended.
     pub limit: Option<Duration>,
+    /// What other cases of the run waited for.
+    pub waited: Waited,
     /// Breaks the scenario off.
     pub stop: CancellationToken,
 }
@@ -75,6 +79,7 @@ impl Default for PlayOptions {
             keep: false,
             model_log: None,
             limit: None,
+            waited: Waited::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -116,6 +121,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         environment,
         work: directory.work().to_owned(),
         patience: options.patience * options.slowness,
+        waited: options.waited.clone(),
         cursor: 0,
         at: 0,
     };

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::{PlayError, shell};
+use super::{PlayError, Waited, shell};
 use crate::expectations;
 use crate::near::near_miss;
 use crate::path;
@@ -94,6 +94,8 @@ pub(super) struct Stage {
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
+    /// What other cases waited for.
+    pub waited: Waited,
     /// Where the next wait begins to look.
     pub cursor: usize,
     /// The step that is being played.
@@ -224,7 +226,12 @@ impl Stage {
 
     async fn wait(&mut self, wait: &WaitStep) -> Result<(), String> {
         let pattern = self.pattern(&wait.wait)?;
-        let limit = self.longer(limit(wait.timeout_ms));
+        let mut limit = self.longer(limit(wait.timeout_ms));
+        // What may be missing says nothing of what others wait for.
+        let may_be_missing = wait.optional == Some(true);
+        if !may_be_missing {
+            limit = self.waited.limit(&wait.wait, limit);
+        }
         let from_start = wait.from == Some(WaitFrom::Start);
         let mut position = if from_start { 0 } else { self.cursor };
         let mut found = Value::Null;
@@ -232,7 +239,12 @@ impl Stage {
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
             let wanted = self.variables.value(&wait.wait);
-            let (at, frame) = self.look(&pattern, &wanted, position, left).await.map_err(|reason| {
+            let looked = self.look(&pattern, &wanted, position, left).await;
+            // An agent that has ended may have had more to say.
+            if !may_be_missing && (looked.is_ok() || self.recorder.progress().1) {
+                self.waited.note(&wait.wait, looked.is_ok());
+            }
+            let (at, frame) = looked.map_err(|reason| {
                 let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
                 let (pattern, limit) = (&wait.wait, limit.as_millis());
                 let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");

@@ -46,7 +46,7 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
             });
             let cause = &mut causes[place];
             cause.times += 1;
-            if cause.cases.last().is_none_or(|last| last.name != case.name) {
+            if cause.cases.iter().all(|known| known.name != case.name) {
                 cause.cases.push(case);
             }
             if weight(check.level) < weight(cause.check.level) {
@@ -95,6 +95,8 @@ fn without_values(says: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -107,5 +109,29 @@ mod tests {
             assert_eq!(without_values(one), without_values(other));
         }
         assert_ne!(without_values("`usage` is missing"), without_values("`model` is missing"));
+    }
+
+    #[test]
+    fn a_case_is_listed_once_wherever_its_worst_failure_stands() {
+        let check = |level: &str| json!({"check": "frames", "level": level, "outcome": "failed", "path": "a", "says": "it is `1`"});
+        let case = |name: &str, checks: &[&str]| {
+            json!({
+                "name": name, "title": name, "level": "must", "verdict": "fail", "frames": 1, "agreed": 0,
+                "covers": [], "checks": checks.iter().map(|level| check(level)).collect::<Vec<_>>(),
+            })
+        };
+        let report: SuiteReport = serde_json::from_value(json!({
+            "report": 1, "suite": "0", "dialect": "pi@0.55", "profile": "p", "agent": "a", "command": ["a"],
+            "level": "should", "ms": 1, "exit_code": 1, "problems": [],
+            "totals": {
+                "pass": 0, "lenient": 0, "fail": 2, "expected_failure": 0, "inconclusive": 0, "not_applicable": 0,
+            },
+            "cases": [case("one", &["should"]), case("two", &["should", "must", "should"])],
+        }))
+        .unwrap();
+        let causes = causes(&report);
+        let [cause] = causes.as_slice() else { panic!("{causes:?}") };
+        let names: Vec<&str> = cause.cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!((names, cause.times, cause.check.level), (vec!["two", "one"], 4, CheckLevel::Must));
     }
 }

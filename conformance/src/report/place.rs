@@ -1,18 +1,29 @@
 //! Where in a line of JSON a member stands.
 
 /// From where to where the value at a path stands in a line, in bytes. The path is as reports have it, as in
-/// `message.content[0].text`; where the member is missing, it is the innermost object or array that is there. None where
-/// the line is no JSON.
+/// `message.content[0].text`; where the member is missing, it is the innermost object or array that is there. Reports name
+/// what stands in an envelope without the envelope, so that a path may begin within a member of the line. None where the
+/// line is no JSON.
 pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
     serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
-    let mut at = (0, line.len());
-    for part in parts(path) {
-        match inside(line, at.0, &part) {
+    let parts = parts(path);
+    let first = parts.first()?;
+    let begin = inside(line, 0, first).map(|_| 0).or_else(|| enveloped(line, first))?;
+    let mut at = (begin, line.len());
+    for part in &parts {
+        match inside(line, at.0, part) {
             Some(found) => at = found,
             None => break,
         }
     }
-    (at != (0, line.len())).then_some(at)
+    Some(at)
+}
+
+/// Where the object begins that is a member of the line and has a member of that name; the first one of several.
+fn enveloped(line: &str, name: &str) -> Option<usize> {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
+    let places = members.keys().filter_map(|member| inside(line, 0, member));
+    places.filter(|(from, _)| inside(line, *from, name).is_some()).map(|(from, _)| from).min()
 }
 
 fn parts(path: &str) -> Vec<String> {
@@ -22,7 +33,6 @@ fn parts(path: &str) -> Vec<String> {
         parts.extend(pieces.next().filter(|name| !name.is_empty()).map(str::to_owned));
         parts.extend(pieces.map(|place| format!("[{}", place.trim_end_matches(']'))));
     }
-    // What stands in an envelope is named without it.
     parts
 }
 
@@ -113,6 +123,10 @@ mod tests {
             assert_eq!(found, Some(wanted), "{path}");
         }
         assert_eq!(place(line, "none"), None);
+        // The member itself comes first, then what an envelope has of that name.
+        assert_eq!(place(r#"{"e": {"b": [7]}, "b": [8]}"#, "b[0]").map(|(from, _)| from), Some(24));
+        let line = r#"{"type": "event", "event": {"b": [7]}}"#;
+        assert_eq!(place(line, "b[0]").map(|(from, to)| &line[from..to]), Some("7"));
         assert_eq!(place("no json", "a"), None);
     }
 }

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::judge::{Judged, could_not_play, judge, not_for};
-use crate::player::{PlayOptions, STOPPED, not_applicable, play};
+use crate::player::{PlayOptions, STOPPED, Waited, not_applicable, play};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 
@@ -158,21 +158,20 @@ fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
     Some(Ran { judged: not_for(case, reason), took: None })
 }
 
-/// What became of the first cases: where every one of them waits in vain, the rest is not played.
+/// What became of the cases so far: where every one of them waits in vain, the rest is not played.
 #[derive(Debug, Default)]
 struct InVain {
     /// Cases that broke off because the client waited in vain.
     cases: AtomicUsize,
     /// Whether a case was played to its end.
     is_good: AtomicBool,
+    /// What they waited for.
+    waited: Waited,
 }
 
 impl InVain {
     /// So many cases have to wait in vain, and none be played to its end, before the rest is not played.
     const MOST: usize = 4;
-    /// From then on waits are shorter.
-    const SOME: usize = 2;
-    const SHORTER: f64 = 0.2;
 
     fn count(&self) -> usize {
         if self.is_good.load(Ordering::Relaxed) { 0 } else { self.cases.load(Ordering::Relaxed) }
@@ -194,7 +193,6 @@ async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions, InVain)
         let reason = format!("not played: in the first {} cases the client waited in vain", InVain::MOST);
         return Ran { judged: could_not_play(case, reason), took: None };
     }
-    let shorter = if in_vain.count() >= InVain::SOME { InVain::SHORTER } else { 1.0 };
     if options.stop.is_cancelled() {
         return Ran { judged: could_not_play(case, "the run was interrupted before"), took: None };
     }
@@ -202,7 +200,8 @@ async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions, InVain)
     let play_options = PlayOptions {
         command: options.command.clone(),
         patience: options.patience,
-        slowness: options.slowness * shorter,
+        slowness: options.slowness,
+        waited: in_vain.waited.clone(),
         limit: Some(options.limit),
         stop: options.stop.clone(),
         ..PlayOptions::default()

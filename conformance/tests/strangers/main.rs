@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Held by tests that play cases: side by side they would take the time from each other's agents.
-static PLAYING: Mutex<()> = Mutex::new(());
-
-/// How many mistakes are played side by side.
+/// How many mistakes are played side by side. They wait more than they compute: for what a mistake keeps from coming.
 const AT_ONCE: usize = 5;
+
+/// How long a wrong agent is waited for, as a part of how long a right one is: several times as long as it takes.
+const PATIENCE: &str = "0.3";
 
 struct Agent {
     /// Its program.
@@ -50,7 +50,7 @@ const SHELL: Agent = Agent {
 };
 
 /// The report and the first line about a failure; none where the agent's language is not there.
-fn played(agent: &Agent, text: &str, only: &[&str]) -> Option<(Value, String)> {
+fn played(agent: &Agent, text: &str, options: &[&str]) -> Option<(Value, String)> {
     let is_there = Command::new(agent.needs).arg("--version").output().is_ok();
     if !is_there {
         eprintln!("skipped: {} is not there for {}", agent.needs, agent.file);
@@ -63,10 +63,7 @@ fn played(agent: &Agent, text: &str, only: &[&str]) -> Option<(Value, String)> {
     std::fs::write(at("profile.json"), agent.profile).unwrap();
     let mut suite = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"));
     suite.args(["run", "--jobs", "2", "--profile"]).arg(at("profile.json"));
-    suite.arg("--json").arg(at("report.json"));
-    if !only.is_empty() {
-        suite.arg("--only").args(only);
-    }
+    suite.arg("--json").arg(at("report.json")).args(options);
     let output = suite.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let first = said.lines().find(|line| line.starts_with("FAIL")).unwrap_or_default().to_owned();
@@ -80,7 +77,6 @@ fn report(path: &Path, stderr: &[u8]) -> Value {
 }
 
 fn is_clean(agent: &Agent) {
-    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some((report, first)) = played(agent, agent.text, &[]) else { return };
     assert_eq!(report["exit_code"], 0, "{}: {first}", agent.file);
     let count = |name: &str| report["totals"][name].as_u64().unwrap_or_default();
@@ -91,21 +87,20 @@ fn is_clean(agent: &Agent) {
 /// A mistake: what is in place of what, and words of which the first line has one.
 type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-fn are_named(agent: &Agent, mistakes: &[Mistake]) {
-    let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
-    let check = |(what, from, to, words): &Mistake| {
-        assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
-        let text = agent.text.replace(from, to);
-        let Some((report, first)) = played(agent, &text, &["plain-*", "prompt-text-anthropic"]) else {
-            return;
-        };
-        assert_eq!(report["exit_code"], 1, "{what}");
-        assert!(words.iter().any(|word| first.contains(word)), "{what}: {first}");
-    };
-    // They wait more than they compute: for what a mistake keeps from coming.
-    for some in mistakes.chunks(AT_ONCE) {
-        std::thread::scope(|scope| some.iter().for_each(|mistake| drop(scope.spawn(|| check(mistake)))));
-    }
+fn is_named(agent: &Agent, (what, from, to, words): &Mistake) {
+    assert_eq!(agent.text.matches(from).count(), 1, "{what}: `{from}` has to stand there once");
+    let options = ["--patience", PATIENCE, "--only", "plain-*", "prompt-text-anthropic"];
+    let Some((report, first)) = played(agent, &agent.text.replace(from, to), &options) else { return };
+    assert_eq!(report["exit_code"], 1, "{what}");
+    assert!(words.iter().any(|word| first.contains(word)), "{what}: {first}");
+}
+
+fn are_named(agents: &[(&Agent, &[Mistake])]) {
+    let mistakes = agents.iter().flat_map(|(agent, some)| some.iter().map(move |mistake| (*agent, mistake)));
+    let left = Mutex::new(mistakes);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let play = || std::iter::from_fn(&next).for_each(|(agent, mistake)| is_named(agent, mistake));
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(play))));
 }
 
 #[test]
@@ -123,107 +118,78 @@ fn a_right_agent_in_shell_has_a_clean_report() {
     is_clean(&SHELL);
 }
 
-#[test]
-fn each_mistake_is_named_in_the_first_line() {
-    are_named(
-        &PYTHON,
-        &[
-            ("ids are texts", r#"{"id": command["id"], **"#, r#"{"id": str(command["id"]), **"#, &["id"]),
-            (
-                "`success` is a text",
-                r#""success": True, "data": self.state()"#,
-                r#""success": "yes", "data": self.state()"#,
-                &["`success`"],
-            ),
-            (
-                "the state never streams",
-                "self.streaming, \"isCompacting\"",
-                "False, \"isCompacting\"",
-                &["isStreaming"],
-            ),
-            (
-                "half the messages are counted",
-                "len(self.messages),",
-                "len(self.messages) // 2,",
-                &["messageCount"],
-            ),
-            (
-                "the model gets the last message alone",
-                "for it in self.messages if",
-                "for it in self.messages[-1:] if",
-                &["request"],
-            ),
-            (
-                "a second prompt is taken",
-                r#""prompt" and self.streaming:"#,
-                r#""prompt" and False:"#,
-                &["second prompt"],
-            ),
-            ("an abort does nothing", "            self.abort()\n", "", &["abort"]),
-            (
-                "what was stopped says `stop`",
-                "stopReason=\"aborted\"",
-                "stopReason=\"stop\"",
-                &["stopReason"],
-            ),
-            (
-                "a failure of the model is not told",
-                "stopReason=\"error\"",
-                "stopReason=\"stop\"",
-                &["stopReason", "error"],
-            ),
-            (
-                "deltas stand in `text`",
-                "delta=event[\"delta\"][\"text\"])",
-                "text=event[\"delta\"][\"text\"])",
-                &["delta"],
-            ),
-            (
-                "the end has no messages",
-                r#"{"type": "agent_end", "messages": [user, answer]}"#,
-                r#"{"type": "agent_end"}"#,
-                &["messages"],
-            ),
-            (
-                "a turn does not end",
-                r#"self.send({"type": "turn_end", "message": answer, "toolResults": []})"#,
-                "pass",
-                &["turn_end"],
-            ),
-            (
-                "a log is on stdout",
-                r#"        self.send({"type": "turn_start"})"#,
-                "        print('[info] a turn begins', flush=True)\n        self.send({\"type\": \"turn_start\"})",
-                &["JSON"],
-            ),
-        ],
-    );
-}
+const IN_PYTHON: &[Mistake] = &[
+    ("ids are texts", r#"{"id": command["id"], **"#, r#"{"id": str(command["id"]), **"#, &["id"]),
+    (
+        "`success` is a text",
+        r#""success": True, "data": self.state()"#,
+        r#""success": "yes", "data": self.state()"#,
+        &["`success`"],
+    ),
+    (
+        "the state never streams",
+        "self.streaming, \"isCompacting\"",
+        "False, \"isCompacting\"",
+        &["isStreaming"],
+    ),
+    ("half the messages are counted", "len(self.messages),", "len(self.messages) // 2,", &["messageCount"]),
+    (
+        "the model gets the last message alone",
+        "for it in self.messages if",
+        "for it in self.messages[-1:] if",
+        &["request"],
+    ),
+    (
+        "a second prompt is taken",
+        r#""prompt" and self.streaming:"#,
+        r#""prompt" and False:"#,
+        &["second prompt"],
+    ),
+    ("an abort does nothing", "            self.abort()\n", "", &["abort"]),
+    ("what was stopped says `stop`", "stopReason=\"aborted\"", "stopReason=\"stop\"", &["stopReason"]),
+    (
+        "a failure of the model is not told",
+        "stopReason=\"error\"",
+        "stopReason=\"stop\"",
+        &["stopReason", "error"],
+    ),
+    (
+        "deltas stand in `text`",
+        "delta=event[\"delta\"][\"text\"])",
+        "text=event[\"delta\"][\"text\"])",
+        &["delta"],
+    ),
+    (
+        "the end has no messages",
+        r#"{"type": "agent_end", "messages": [user, answer]}"#,
+        r#"{"type": "agent_end"}"#,
+        &["messages"],
+    ),
+    (
+        "a turn does not end",
+        r#"self.send({"type": "turn_end", "message": answer, "toolResults": []})"#,
+        "pass",
+        &["turn_end"],
+    ),
+    (
+        "a log is on stdout",
+        r#"        self.send({"type": "turn_start"})"#,
+        "        print('[info] a turn begins', flush=True)\n        self.send({\"type\": \"turn_start\"})",
+        &["JSON"],
+    ),
+];
+
+const ON_NODE: &[Mistake] = &[
+    ("runs do not end", "  send({ type: \"agent_end\", messages: [user, answer] });\n", "", &["agent_end"]),
+    ("blocks are counted from 1", "contentIndex: 0", "contentIndex: 1", &["contentIndex"]),
+];
+
+const IN_SHELL: &[Mistake] = &[
+    ("ids are left out", "{id: $command.id}", "{}", &["id", "was not answered"]),
+    ("`isStreaming` is called otherwise", "isStreaming: false", "is_streaming: false", &["isStreaming"]),
+];
 
 #[test]
-fn mistakes_in_other_languages_are_named_too() {
-    are_named(
-        &NODE,
-        &[
-            (
-                "runs do not end",
-                "  send({ type: \"agent_end\", messages: [user, answer] });\n",
-                "",
-                &["agent_end"],
-            ),
-            ("blocks are counted from 1", "contentIndex: 0", "contentIndex: 1", &["contentIndex"]),
-        ],
-    );
-    are_named(
-        &SHELL,
-        &[
-            ("ids are left out", "{id: $command.id}", "{}", &["id", "was not answered"]),
-            (
-                "`isStreaming` is called otherwise",
-                "isStreaming: false",
-                "is_streaming: false",
-                &["isStreaming"],
-            ),
-        ],
-    );
+fn each_mistake_is_named_in_the_first_line() {
+    are_named(&[(&PYTHON, IN_PYTHON), (&NODE, ON_NODE), (&SHELL, IN_SHELL)]);
 }

@@ -187,5 +187,6 @@ pub const MATCHING: Matching = Matching {
     deltas: pi::MATCHING.deltas,
     snapshots: Some(pi::SNAPSHOTS),
     tools: Some(TOOLS),
+    sessions: pi::SESSIONS,
     allowances: &[allowances::FAMILY, OWN],
 };

@@ -2,7 +2,8 @@
 
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Version, Words};
 use crate::matching::{
-    Allowance, Delta, Entries, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+    Allowance, Delta, Entries, Form, Holds, Matching, MemberRule, Sameness, Sessions, Token, Tools, When,
+    Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -75,6 +76,7 @@ pub const MATCHING: Matching = Matching {
         lists: &[],
         listed: "call_id",
     }),
+    sessions: Sessions { history: Some(("session/history", "messages")), files: None, shell: "shell" },
     allowances: &[&[
         Allowance {
             name: "undocumented-events",

@@ -2,7 +2,7 @@
 
 use crate::matching::Sameness::{Duration, File, Id, Moment, Words};
 use crate::matching::{
-    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Sessions, Token, Tools, When, Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -50,6 +50,7 @@ pub const MATCHING: Matching = Matching {
         lists: &[("OperatorTurnEnd", "tool_results")],
         listed: "id",
     }),
+    sessions: Sessions { history: None, files: None, shell: "bash" },
     allowances: &[&[
         Allowance {
             name: "not-in-the-document",

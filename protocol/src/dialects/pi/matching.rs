@@ -4,7 +4,8 @@ use super::allowances;
 use crate::matching::Chosen::{Amount, Presence, Value};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{
-    Choice, Chosen, Delta, Matching, MemberRule, Sameness, Snapshots, Token, ToolUpdate, Tools, When, Wording,
+    Choice, Chosen, Delta, Matching, MemberRule, Sameness, SessionFiles, Sessions, Snapshots, Token,
+    ToolUpdate, Tools, When, Wording,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -141,6 +142,16 @@ pub const TOOLS: Tools = Tools {
     listed: "toolCallId",
 };
 
+/// Sessions, and the files that keep them.
+pub const SESSIONS: Sessions = Sessions {
+    history: Some(("get_messages", "messages")),
+    files: Some(SessionFiles {
+        told: ("get_state", "sessionFile"),
+        opened: ("switch_session", "sessionPath"),
+    }),
+    shell: "bash",
+};
+
 /// What tells events of one type apart.
 pub const MARKS: &[&str] = &[
     "message.role",
@@ -172,5 +183,6 @@ pub const MATCHING: Matching = Matching {
     deltas: &[Delta { event: "message_update", text: "assistantMessageEvent.delta" }],
     snapshots: Some(SNAPSHOTS),
     tools: Some(TOOLS),
+    sessions: SESSIONS,
     allowances: &[allowances::FAMILY, allowances::OWN],
 };
