@@ -116,6 +116,9 @@ fn rule(rule: &Rule) -> Value {
     let mut value = Map::new();
     value.insert("act".into(), act(rule.act).into());
     conditions(&mut value, rule.when);
+    if let Some(list) = rule.over {
+        value.insert("over".into(), list.into());
+    }
     value.insert("slots".into(), slots(rule.slots));
     Value::Object(value)
 }
@@ -150,6 +153,7 @@ fn source(source: &Source) -> Value {
         Source::Times(path, factor) => json!({"times": factor, "of": path}),
         Source::Count(path) => json!({"count": path}),
         Source::First(sources) => json!({"first": sources.iter().map(self::source).collect::<Vec<_>>()}),
+        Source::Join(sources) => json!({"join": sources.iter().map(self::source).collect::<Vec<_>>()}),
     }
 }
 
@@ -178,6 +182,7 @@ fn act(act: Act) -> &'static str {
         Act::Set => "set",
         Act::Keep => "keep",
         Act::Usage => "usage",
+        Act::Arrive => "arrive",
         Act::Wait => "wait",
         Act::Waited => "waited",
         Act::Queue => "queue",

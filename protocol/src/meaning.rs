@@ -30,7 +30,7 @@ pub enum On {
 /// What is done to the conversation. Each names the slots that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Work goes on or is over: `on`.
+    /// Work goes on or is over: `on`; why it failed: `error`; `dropped` where the agent forgets the message that grows.
     Work,
     /// Somebody wants the work to stop; with `over`, that is done.
     Abort,
@@ -61,6 +61,8 @@ pub enum Act {
     Keep,
     /// Tokens and cost of the whole session: `usage`.
     Usage,
+    /// The user's words enter the conversation: those of the command that is answered, else all prompts that wait.
+    Arrive,
     /// The user's words are on their way: `text`, `images`, `mode`.
     Wait,
     /// What became of them: `state`, which is `queued`, `taken` or `gone`.
@@ -69,7 +71,7 @@ pub enum Act {
     Queue,
     /// Compaction begins: `reason`.
     Compacting,
-    /// Compaction is over: `message`, the summary, where there is one.
+    /// Compaction is over: `message`, the summary, where there is one; `unknown` where nobody tells what it left.
     Compacted,
     /// The request to the model is made again after a pause: `attempt`, `maxAttempts`, `delayMs`, `error`;
     /// `reason` is `summary` where it is not the answer that is made again.
@@ -112,13 +114,14 @@ pub enum Constant {
 /// Where a value is found.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// The member at that path, with dots between; the empty path is the value itself.
+    /// The member at that path, with dots between; the empty path is the value itself, a number a place in a list.
     At(&'static str),
     /// Always that.
     Is(Constant),
     /// What the reader makes of the member at that path.
     Read(&'static str, &'static str),
-    /// What the reader makes of each item of the list at that path; a value that is no list is a list of one.
+    /// What the reader makes of each item of the list at that path; a value that is no list is a list of one, and the
+    /// empty string one of none.
     Each(&'static str, &'static str),
     /// What stands beside the value of that member, as text; nothing where it stands beside none.
     Map(&'static str, &'static [(&'static str, Constant)]),
@@ -128,6 +131,8 @@ pub enum Source {
     Count(&'static str),
     /// The first of these that has a value.
     First(&'static [Source]),
+    /// The items of all of these lists.
+    Join(&'static [Source]),
 }
 
 /// A condition.
@@ -157,9 +162,17 @@ pub struct Rule {
     pub act: Act,
     /// Where its values are found.
     pub slots: &'static [Slot],
+    /// The list for each of whose items it is done: values are looked for in the item then.
+    pub over: Option<&'static str>,
 }
 
 impl Rule {
+    /// The rule, for each item of a list.
+    #[must_use]
+    pub const fn over(self, list: &'static str) -> Self {
+        Rule { over: Some(list), ..self }
+    }
+
     /// The rule, under conditions.
     #[must_use]
     pub const fn when(self, when: &'static [Test]) -> Self {
@@ -169,27 +182,27 @@ impl Rule {
 
 /// A rule about an event.
 pub const fn event(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Event(name), when: &[], act, slots }
+    Rule { on: On::Event(name), when: &[], act, slots, over: None }
 }
 
 /// A rule about a command that is sent.
 pub const fn sent(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Sent(name), when: &[], act, slots }
+    Rule { on: On::Sent(name), when: &[], act, slots, over: None }
 }
 
 /// A rule about the answer to a command.
 pub const fn answer(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Answer(name), when: &[], act, slots }
+    Rule { on: On::Answer(name), when: &[], act, slots, over: None }
 }
 
 /// A rule about a command that is refused.
 pub const fn refused(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Refused(name), when: &[], act, slots }
+    Rule { on: On::Refused(name), when: &[], act, slots, over: None }
 }
 
 /// A rule about a dialog.
 pub const fn dialog(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Dialog(name), when: &[], act, slots }
+    Rule { on: On::Dialog(name), when: &[], act, slots, over: None }
 }
 
 /// The member at that path.

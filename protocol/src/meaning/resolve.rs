@@ -44,6 +44,9 @@ pub fn resolve(index: &Index) -> Resolved {
             resolved.asks = asks.to_vec();
         }
     }
+    // A dialect that says more of the end of a run than its row does says it itself.
+    let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.act == Act::Work);
+    resolved.rules.retain(|rule| rule.act != Act::Work || !own(rule));
     resolved.rules.extend(told);
     resolved.rules.retain(|rule| has(index, rule.on));
     resolved.silent.retain(|on| has(index, *on));
@@ -56,7 +59,7 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     let mut rules = Vec::new();
     for event in &index.events {
         let on = On::Event(event.name);
-        let rule = Rule { on, when: &[], act: Act::Work, slots: OFF };
+        let rule = Rule { on, when: &[], act: Act::Work, slots: OFF, over: None };
         match event.run {
             RunEffect::None | RunEffect::Holds | RunEffect::HoldsIf(_) => {}
             RunEffect::Begins => rules.push(Rule { slots: ON, ..rule }),
@@ -70,14 +73,27 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     for command in &index.commands {
         match command.run {
             RunRole::Stops => {
-                let rule = Rule { on: On::Sent(command.wire), when: &[], act: Act::Abort, slots: &[] };
+                let rule =
+                    Rule { on: On::Sent(command.wire), when: &[], act: Act::Abort, slots: &[], over: None };
                 rules.push(rule);
                 rules.push(Rule { on: On::Answer(command.wire), slots: OVER, ..rule });
                 rules.push(Rule { on: On::Refused(command.wire), slots: OVER, ..rule });
             }
             RunRole::Starts if index.revision.run_end.answer_ends => {
-                rules.push(Rule { on: On::Answer(command.wire), when: &[], act: Act::Work, slots: OFF });
-                rules.push(Rule { on: On::Refused(command.wire), when: &[], act: Act::Work, slots: OFF });
+                rules.push(Rule {
+                    on: On::Answer(command.wire),
+                    when: &[],
+                    act: Act::Work,
+                    slots: OFF,
+                    over: None,
+                });
+                rules.push(Rule {
+                    on: On::Refused(command.wire),
+                    when: &[],
+                    act: Act::Work,
+                    slots: OFF,
+                    over: None,
+                });
             }
             _ => {}
         }
@@ -85,7 +101,13 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     for dialog in &index.dialogs {
         if let Some(member) = dialog.withdraws {
             let slots: &'static [super::Slot] = Box::leak(Box::new([("id", Source::At(member))]));
-            rules.push(Rule { on: On::Dialog(dialog.wire), when: &[], act: Act::Withdraw, slots });
+            rules.push(Rule {
+                on: On::Dialog(dialog.wire),
+                when: &[],
+                act: Act::Withdraw,
+                slots,
+                over: None,
+            });
         }
     }
     rules

@@ -7,7 +7,7 @@ import { type About, idText } from "./acts/act.js";
 import { answered, expired, notify } from "./acts/panels.js";
 import { type Conversation, begin } from "./conversation.js";
 import type { Meaning, Rules } from "./meaning.js";
-import { holds, isObject, readAll } from "./read.js";
+import { type Found, at, holds, isObject, readAll } from "./read.js";
 
 /** Who sent a frame: the client or the agent. */
 export type Direction = "sent" | "received";
@@ -100,10 +100,10 @@ class Folding {
   /** The answer to a command; `error` where it was refused. */
   #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
     const { internal } = conversation;
-    const at = place(id ?? undefined, String(named));
-    const known = Object.hasOwn(internal.sent, at) ? internal.sent[at] : undefined;
+    const key = place(id ?? undefined, String(named));
+    const known = Object.hasOwn(internal.sent, key) ? internal.sent[key] : undefined;
     const command = known?.command ?? named;
-    const { [at]: _, ...left } = internal.sent;
+    const { [key]: _, ...left } = internal.sent;
     const open = known === undefined ? conversation : { ...conversation, internal: { ...internal, sent: left } };
     const params = known?.params ?? {};
     if (error === undefined) {
@@ -125,10 +125,11 @@ class Folding {
   #apply(conversation: Conversation, rules: Rules, name: unknown, id: JsonValue | undefined, value: JsonObject): Conversation {
     const rows = typeof name === "string" && Object.hasOwn(rules, name) ? (rules[name] ?? []) : [];
     let next = conversation;
-    for (const { act, when, slots } of rows) {
-      if (!holds(when, value)) continue;
+    for (const { act, when, over, slots } of rows) {
       const about: About = { name: String(name), id, at: this.#at, names: Object.keys(slots), child: this.#child };
-      next = ACTS[act]?.(next, readAll(this.#meaning, slots, value), about) ?? next;
+      for (const item of over === undefined ? [value] : listOf(at(value, over))) {
+        if (holds(when, item)) next = ACTS[act]?.(next, readAll(this.#meaning, slots, item), about) ?? next;
+      }
     }
     return next;
   }
@@ -145,6 +146,10 @@ function place(id: JsonValue | undefined, command: string): string {
 /** The parameters that answers may be read with: no images, no lists. */
 function plain(params: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object"));
+}
+
+function listOf(value: Found): readonly Found[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function objectOr(value: unknown): JsonObject {

@@ -3,7 +3,7 @@
  * interpreter of this folder knows nothing of any dialect besides.
  */
 
-/** Where a value is found: a path with dots between, or one of the forms. */
+/** Where a value is found: a path (names and places in lists, with dots between), or one of the forms. */
 export type Source =
   | string
   | { readonly is: string | number | boolean }
@@ -18,7 +18,9 @@ export type Source =
   /** How many items the list at that path has. */
   | { readonly count: string }
   /** The first of these that has a value. */
-  | { readonly first: readonly Source[] };
+  | { readonly first: readonly Source[] }
+  /** The items of all of these lists. */
+  | { readonly join: readonly Source[] };
 
 /** Names of slots or members, and where their values are found. */
 export type Sources = Readonly<Record<string, Source>>;
@@ -35,6 +37,8 @@ export interface Test {
 export interface Rule {
   readonly act: string;
   readonly when?: readonly Test[];
+  /** The list for each of whose items it is done. */
+  readonly over?: string;
   readonly slots: Sources;
 }
 

@@ -15,7 +15,8 @@ export function at(value: Found, path: string): Found {
   let found = value;
   if (path !== "") {
     for (const name of path.split(".")) {
-      found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+      if (Array.isArray(found)) found = found[Number(name)];
+      else found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     }
   }
   return found ?? undefined;
@@ -58,6 +59,12 @@ function read(meaning: Meaning, source: Source, value: Found): Found {
     const list = at(value, source.count);
     return Array.isArray(list) ? list.length : undefined;
   }
+  if ("join" in source) {
+    return source.join.flatMap((part) => {
+      const items = read(meaning, part, value);
+      return Array.isArray(items) ? items : [];
+    });
+  }
   for (const alternative of source.first) {
     const found = read(meaning, alternative, value);
     if (found !== undefined) return found;
@@ -67,7 +74,7 @@ function read(meaning: Meaning, source: Source, value: Found): Found {
 
 function each(meaning: Meaning, reader: string, value: Found): Found {
   if (value === undefined) return undefined;
-  const items = Array.isArray(value) ? value : [value];
+  const items = Array.isArray(value) ? value : value === "" ? [] : [value];
   return items.map((item) => neutral(meaning, reader, item)).filter((item) => item !== undefined);
 }
 

@@ -71,6 +71,9 @@ function compare(before: Conversation, after: Conversation): Asked {
     old.delete(message.key);
   }
   asked.gone = old.size;
+  const places = inContext(before).map(({ key }) => inContext(after).findIndex((message) => message.key === key));
+  const known = places.filter((place) => place >= 0);
+  if (known.some((place, at) => place < (known[at - 1] ?? 0))) asked.changed.push("order");
   asked.changed = [...new Set(asked.changed)].sort();
   return asked;
 }

@@ -9,39 +9,208 @@ export const opal: Meaning = {
   "notification": "agent/event",
   "framing": "json-rpc",
   "session": "session_id",
-  "asks": [],
-  "readers": {},
+  "asks": ["session/history","agent/state"],
+  "readers": {
+    "message": {
+      "tag": "role",
+      "cases": [
+        {"tag":"user","when":[{"is":["metadata.type","compaction_summary"]}],"gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"id":"id","blocks":{"each":"block","of":"content"}}},
+        {"tag":"assistant","when":[{"is":["metadata.type","compaction_summary"]}],"gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"id":"id","blocks":{"each":"block","of":"content"}}},
+        {"tag":"system","when":[{"is":["metadata.type","compaction_summary"]}],"gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"id":"id","blocks":{"each":"block","of":"content"}}},
+        {"tag":"user","gives":{"role":{"is":"user"},"id":"id","blocks":{"each":"block","of":"content"}}},
+        {"tag":"assistant","gives":{"role":{"is":"assistant"},"id":"id","blocks":{"join":[{"each":"thought","of":"thinking"},{"each":"block","of":"content"},{"each":"call","of":"tool_calls"}]}}},
+        {"tag":"tool_result","gives":{"role":{"is":"tool"},"id":"id","callId":"call_id","name":"name","blocks":{"each":"block","of":"content"},"state":{"map":"is_error","to":{"true":"failed"}}}},
+        {"tag":"(other)","gives":{"role":{"is":"note"},"kind":"role","id":"id","blocks":{"each":"block","of":"content"}}}
+      ]
+    },
+    "block": {
+      "tag": "",
+      "cases": [
+        {"tag":"(string)","gives":{"type":{"is":"text"},"text":""}},
+        {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}
+      ]
+    },
+    "thought": {
+      "tag": "",
+      "cases": [
+        {"tag":"(string)","gives":{"type":{"is":"thinking"},"text":""}}
+      ]
+    },
+    "call": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"type":{"is":"tool"},"callId":"call_id","name":"name","arguments":"arguments","state":{"is":"coming"}}}
+      ]
+    },
+    "answer": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"role":{"is":"assistant"}}}
+      ]
+    },
+    "words": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"role":{"is":"user"},"blocks":{"each":"block","of":"text"}}}
+      ]
+    },
+    "result": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"role":{"is":"tool"},"callId":"call_id","name":"tool","blocks":{"first":[{"each":"block","of":"result.output"},{"each":"block","of":"result.error"}]},"details":"result.meta","state":{"map":"result.ok","to":{"false":"failed"}}}}
+      ]
+    },
+    "usage": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"input":"prompt_tokens","output":"completion_tokens","total":"total_tokens"}}
+      ]
+    },
+    "model": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"id":"id","provider":"provider","name":"name","reasoning":"supports_thinking"}}
+      ]
+    },
+    "task": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"text":"label","status":"status"}}
+      ]
+    }
+  },
   "events": {
     "agent_start": [
       {"act":"work","slots":{"on":{"is":true}}}
     ],
+    "message_start": [
+      {"act":"begin","slots":{"message":{"read":"answer","of":""}}}
+    ],
+    "message_delta": [
+      {"act":"piece","slots":{"type":{"is":"text"},"text":"delta"}}
+    ],
+    "thinking_start": [
+      {"act":"piece","slots":{"type":{"is":"thinking"},"text":{"is":""}}}
+    ],
+    "thinking_delta": [
+      {"act":"piece","slots":{"type":{"is":"thinking"},"text":"delta"}}
+    ],
+    "turn_end": [
+      {"act":"end","slots":{}}
+    ],
+    "message_applied": [
+      {"act":"end","slots":{"message":{"read":"words","of":""}}}
+    ],
+    "tool_execution_start": [
+      {"act":"tool","slots":{"callId":"call_id","name":"tool","arguments":"args","label":"meta","state":{"is":"running"}}}
+    ],
+    "tool_execution_end": [
+      {"act":"end","slots":{"message":{"read":"result","of":""}}}
+    ],
+    "usage_update": [
+      {"act":"usage","slots":{"usage":{"read":"usage","of":"usage"}}},
+      {"act":"keep","slots":{"context.tokens":"usage.current_context_tokens","context.window":"usage.context_window"}}
+    ],
+    "status_update": [
+      {"act":"set","slots":{"run.activity":"message"}}
+    ],
     "agent_end": [
-      {"act":"work","slots":{"on":{"is":false}}}
+      {"act":"work","slots":{"on":{"is":false}}},
+      {"act":"usage","slots":{"usage":{"read":"usage","of":"usage"}}},
+      {"act":"keep","slots":{"context.tokens":"usage.current_context_tokens","context.window":"usage.context_window"}}
     ],
     "agent_abort": [
-      {"act":"work","slots":{"on":{"is":false}}}
+      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}}
     ],
     "agent_recovered": [
-      {"act":"work","slots":{"on":{"is":false}}}
+      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}},
+      {"act":"notice","slots":{"level":{"is":"warning"},"text":{"is":"the agent was started again"}}}
     ],
     "error": [
-      {"act":"work","slots":{"on":{"is":false}}}
+      {"act":"work","slots":{"on":{"is":false},"error":"reason","dropped":{"is":true}}},
+      {"act":"notice","slots":{"level":{"is":"error"},"text":"reason"}}
+    ],
+    "skill_loaded": [
+      {"act":"notice","slots":{"level":{"is":"info"},"text":"description","source":"name"}}
+    ],
+    "sub_agent_event": [
+      {"act":"child","slots":{"callId":"parent_call_id","event":"inner"}}
     ]
   },
   "sent": {
     "agent/abort": [
       {"act":"abort","slots":{}}
+    ],
+    "agent/prompt": [
+      {"act":"wait","slots":{"text":"text","mode":{"is":"prompt"}}}
+    ],
+    "session/compact": [
+      {"act":"compacting","slots":{"reason":{"is":"manual"}}}
     ]
   },
   "answers": {
     "agent/abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
+    ],
+    "agent/prompt": [
+      {"act":"arrive","when":[{"is":["data.queued","false"]}],"slots":{}},
+      {"act":"waited","when":[{"is":["data.queued","true"]}],"slots":{"state":{"is":"queued"}}}
+    ],
+    "session/start": [
+      {"act":"replace","when":[{"lacks":"params.session_id"}],"slots":{"empty":{"is":true}}},
+      {"act":"replace","when":[{"has":"params.session_id"}],"slots":{}},
+      {"act":"keep","slots":{"session.id":"data.session_id","session.directory":"params.working_dir"}}
+    ],
+    "session/branch": [
+      {"act":"replace","slots":{}},
+      {"act":"keep","slots":{"session.id":"params.session_id"}}
+    ],
+    "session/compact": [
+      {"act":"compacted","slots":{"unknown":{"is":true}}}
+    ],
+    "session/history": [
+      {"act":"history","slots":{"messages":{"each":"message","of":"data.messages"}}}
+    ],
+    "agent/state": [
+      {"act":"keep","slots":{"session.id":"data.session_id","model":{"read":"model","of":"data.model"},"thinkingLevel":"data.model.thinking_level","context.tokens":"data.token_usage.current_context_tokens","context.window":"data.token_usage.context_window"}},
+      {"act":"usage","slots":{"usage":{"read":"usage","of":"data.token_usage"}}},
+      {"act":"count","slots":{"messages":"data.message_count"}},
+      {"act":"work","slots":{"on":{"map":"data.status","to":{"idle":false,"running":true,"streaming":true,"executing_tools":true}}}}
+    ],
+    "models/list": [
+      {"act":"set","slots":{"models":{"each":"model","of":"data.models"}}}
+    ],
+    "model/set": [
+      {"act":"keep","slots":{"model":{"read":"model","of":"data.model"},"thinkingLevel":"data.model.thinking_level"}}
+    ],
+    "thinking/set": [
+      {"act":"keep","slots":{"thinkingLevel":"data.thinking_level"}}
+    ],
+    "tasks/list": [
+      {"act":"set","slots":{"todos":{"each":"task","of":"data.tasks"}}}
     ]
   },
   "refused": {
     "agent/abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
+    ],
+    "agent/prompt": [
+      {"act":"waited","slots":{"state":{"is":"gone"}}}
+    ],
+    "session/compact": [
+      {"act":"compacted","slots":{}}
     ]
   },
-  "dialogs": {}
+  "dialogs": {
+    "client/confirm": [
+      {"act":"ask","slots":{"kind":{"is":"select"},"title":"title","text":"message","options":"actions"}}
+    ],
+    "client/input": [
+      {"act":"ask","slots":{"kind":{"is":"input"},"title":"prompt","secret":"sensitive"}}
+    ],
+    "client/ask_user": [
+      {"act":"ask","when":[{"has":"choices.0"}],"slots":{"kind":{"is":"select"},"title":"question","options":"choices"}},
+      {"act":"ask","when":[{"lacks":"choices.0"}],"slots":{"kind":{"is":"input"},"title":"question"}}
+    ]
+  }
 };

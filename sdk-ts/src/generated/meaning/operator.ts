@@ -7,22 +7,71 @@ import type { Meaning } from "../../ui/meaning.js";
 export const operator: Meaning = {
   "dialect": "operator",
   "framing": "enveloped",
-  "asks": [],
-  "readers": {},
+  "asks": ["get_state"],
+  "readers": {
+    "message": {
+      "tag": "role",
+      "cases": [
+        {"tag":"assistant","when":[{"has":"error"}],"gives":{"role":{"is":"assistant"},"id":"id","blocks":{"each":"block","of":"contents"},"usage":{"read":"usage","of":"usage"},"stopReason":"stop_reason","error":{"first":["error.message","error"]},"state":{"is":"failed"},"time":{"times":1000,"of":"timestamp"}}},
+        {"tag":"(other)","gives":{"role":"role","id":"id","blocks":{"each":"block","of":"contents"},"usage":{"read":"usage","of":"usage"},"stopReason":"stop_reason","time":{"times":1000,"of":"timestamp"}}}
+      ]
+    },
+    "block": {
+      "tag": "type",
+      "cases": [
+        {"tag":"text","gives":{"type":{"is":"text"},"text":"content"}},
+        {"tag":"thinking","gives":{"type":{"is":"thinking"},"text":"content"}},
+        {"tag":"tool_call","gives":{"type":{"is":"tool"},"callId":"id","name":"name","arguments":"args","state":{"is":"coming"}}},
+        {"tag":"(string)","gives":{"type":{"is":"text"},"text":""}},
+        {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}
+      ]
+    },
+    "usage": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"input":"input_tokens","output":"output_tokens","cacheRead":"cache_read_tokens","cacheWrite":"cache_write_tokens","cost":"cost.total"}}
+      ]
+    }
+  },
   "events": {
     "agent_start": [
-      {"act":"work","slots":{"on":{"is":true}}}
+      {"act":"work","slots":{"on":{"is":true}}},
+      {"act":"arrive","slots":{}}
     ],
     "turn_start": [
       {"act":"work","slots":{"on":{"is":true}}}
     ],
     "agent_end": [
       {"act":"work","slots":{"on":{"is":false}}}
+    ],
+    "message_start": [
+      {"act":"begin","when":[{"not":["message.role","user"]}],"slots":{"message":{"read":"message","of":"message"}}}
+    ],
+    "message_update": [
+      {"act":"piece","when":[{"is":["type","text"]}],"over":"message.contents","slots":{"type":{"is":"text"},"text":"content"}},
+      {"act":"piece","when":[{"is":["type","thinking"]}],"over":"message.contents","slots":{"type":{"is":"thinking"},"text":"content"}},
+      {"act":"tool","when":[{"is":["type","tool_call"]}],"over":"message.contents","slots":{"callId":"id","name":"name","arguments":"args"}}
+    ],
+    "message_end": [
+      {"act":"end","when":[{"has":"message"},{"not":["message.role","user"]}],"slots":{"message":{"read":"message","of":"message"}}},
+      {"act":"end","when":[{"lacks":"message"}],"slots":{}}
+    ],
+    "tool_execution_start": [
+      {"act":"tool","slots":{"callId":"tool_call.id","name":"tool_call.name","arguments":"tool_call.args","state":{"is":"running"}}}
+    ],
+    "tool_execution_end": [
+      {"act":"tool","slots":{"callId":"tool_result.id","result":{"each":"block","of":"tool_result.content"},"details":"tool_result.metadata","state":{"map":"tool_result.is_error","to":{"true":"failed","false":"done"}}}}
     ]
   },
   "sent": {
     "abort": [
       {"act":"abort","slots":{}}
+    ],
+    "prompt": [
+      {"act":"wait","slots":{"text":"text","mode":{"is":"prompt"}}}
+    ],
+    "compact": [
+      {"act":"compacting","slots":{"reason":{"is":"manual"}}}
     ]
   },
   "answers": {
@@ -31,14 +80,34 @@ export const operator: Meaning = {
     ],
     "abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
+    ],
+    "compact": [
+      {"act":"compacted","slots":{"unknown":{"is":true}}}
+    ],
+    "new_session": [
+      {"act":"replace","slots":{"empty":{"is":true}}}
+    ],
+    "fork": [
+      {"act":"replace","slots":{}}
+    ],
+    "switch_session": [
+      {"act":"replace","slots":{}}
+    ],
+    "get_state": [
+      {"act":"set","slots":{"session.file":"data.session_file","session.id":"data.session_id","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}},
+      {"act":"work","slots":{"on":{"map":"data.phase","to":{"idle":false,"turn":true}}}}
     ]
   },
   "refused": {
     "prompt": [
-      {"act":"work","slots":{"on":{"is":false}}}
+      {"act":"work","slots":{"on":{"is":false}}},
+      {"act":"waited","slots":{"state":{"is":"gone"}}}
     ],
     "abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
+    ],
+    "compact": [
+      {"act":"compacted","slots":{}}
     ]
   },
   "dialogs": {}

@@ -24,7 +24,9 @@ export const pisces: Meaning = {
         {"tag":"branchSummary","gives":{"role":{"is":"summary"},"kind":{"is":"branch"},"blocks":{"each":"block","of":"summary"},"time":"timestamp"}},
         {"tag":"compactionSummary","gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"blocks":{"each":"block","of":"summary"},"tokensBefore":"tokensBefore","time":"timestamp"}},
         {"tag":"system","gives":{"role":{"is":"system"},"blocks":{"each":"block","of":"content"},"hidden":{"is":true},"time":"timestamp"}},
-        {"tag":"(other)","gives":{"role":{"is":"note"},"kind":"role","blocks":{"each":"block","of":"content"},"time":"timestamp"}}
+        {"tag":"(other)","gives":{"role":{"is":"note"},"kind":"role","blocks":{"each":"block","of":"content"},"time":"timestamp"}},
+        {"tag":"developer","gives":{"role":{"is":"system"},"kind":"role","blocks":{"each":"block","of":"content"},"time":"timestamp"}},
+        {"tag":"fileMention","gives":{"role":{"is":"note"},"kind":"role","blocks":{"each":"file","of":"files"},"time":"timestamp"}}
       ]
     },
     "block": {
@@ -85,6 +87,18 @@ export const pisces: Meaning = {
       "cases": [
         {"tag":"(other)","gives":{"id":"entryId","text":"text"}}
       ]
+    },
+    "file": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}
+      ]
+    },
+    "todo": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"text":"content","status":"status"}}
+      ]
     }
   },
   "events": {
@@ -140,6 +154,34 @@ export const pisces: Meaning = {
     ],
     "extension_error": [
       {"act":"notice","slots":{"level":{"is":"error"},"text":"error","source":"extensionPath"}}
+    ],
+    "ttsr_triggered": [
+      {"act":"notice","slots":{"level":{"is":"info"},"text":{"first":["rules.0.content","rules.0.name"]},"source":"rules.0.name"}},
+      {"act":"message","slots":{"gone":{"is":true}}}
+    ],
+    "todo_reminder": [
+      {"act":"set","slots":{"todos":{"each":"todo","of":"todos"}}}
+    ],
+    "subagent_start": [
+      {"act":"task","slots":{"id":"id","name":"agent","isolated":"isolated","state":{"is":"running"}}}
+    ],
+    "subagent_end": [
+      {"act":"task","slots":{"id":"id","name":"agent","exitCode":"exitCode","verification":"verification.status","state":{"first":[{"map":"exitCode","to":{"0":"done"}},{"is":"failed"}]}}}
+    ],
+    "subagent_verification_start": [
+      {"act":"task","slots":{"id":"id","attempt":"attempt","verification":{"is":"running"}}}
+    ],
+    "subagent_verification_command_start": [
+      {"act":"task","slots":{"id":"id","activity":"commandName"}}
+    ],
+    "subagent_verification_end": [
+      {"act":"task","slots":{"id":"id","verification":"status"}}
+    ],
+    "budget_warning": [
+      {"act":"notice","slots":{"level":{"is":"warning"},"text":"snapshot.reason","source":"scope"}}
+    ],
+    "budget_exceeded": [
+      {"act":"notice","slots":{"level":{"is":"error"},"text":"snapshot.reason","source":"scope"}}
     ]
   },
   "sent": {
@@ -160,6 +202,10 @@ export const pisces: Meaning = {
     ],
     "bash": [
       {"act":"shell","slots":{"command":"command"}}
+    ],
+    "abort_and_prompt": [
+      {"act":"abort","slots":{}},
+      {"act":"wait","slots":{"text":"message","images":{"count":"images"},"mode":{"is":"prompt"}}}
     ]
   },
   "answers": {
@@ -180,11 +226,6 @@ export const pisces: Meaning = {
     ],
     "switch_session": [
       {"act":"replace","when":[{"not":["data.cancelled","true"]}],"slots":{}}
-    ],
-    "get_state": [
-      {"act":"set","slots":{"model":{"read":"model","of":"data.model"},"thinkingLevel":"data.thinkingLevel","session.file":"data.sessionFile","session.id":"data.sessionId","session.name":"data.sessionName","settings.steeringMode":"data.steeringMode","settings.followUpMode":"data.followUpMode","settings.autoCompaction":"data.autoCompactionEnabled"}},
-      {"act":"count","slots":{"messages":"data.messageCount"}},
-      {"act":"work","slots":{"on":"data.isStreaming"}}
     ],
     "get_messages": [
       {"act":"history","slots":{"messages":{"each":"message","of":"data.messages"}}}
@@ -228,6 +269,24 @@ export const pisces: Meaning = {
     ],
     "set_session_name": [
       {"act":"keep","slots":{"session.name":"params.name"}}
+    ],
+    "abort_and_prompt": [
+      {"act":"waited","slots":{"state":{"is":"taken"}}}
+    ],
+    "set_interrupt_mode": [
+      {"act":"keep","slots":{"settings.interruptMode":"params.mode"}}
+    ],
+    "get_state": [
+      {"act":"set","slots":{"model":{"read":"model","of":"data.model"},"thinkingLevel":"data.thinkingLevel","session.file":"data.sessionFile","session.id":"data.sessionId","session.name":"data.sessionName","settings.steeringMode":"data.steeringMode","settings.followUpMode":"data.followUpMode","settings.interruptMode":"data.interruptMode","settings.autoCompaction":"data.autoCompactionEnabled"}},
+      {"act":"count","slots":{"messages":"data.messageCount"}},
+      {"act":"work","slots":{"on":"data.isStreaming"}}
+    ],
+    "branch": [
+      {"act":"replace","when":[{"not":["data.cancelled","true"]}],"slots":{"empty":{"is":false}}},
+      {"act":"draft","when":[{"not":["data.cancelled","true"]}],"slots":{"text":"data.text"}}
+    ],
+    "get_branch_messages": [
+      {"act":"set","slots":{"forkPoints":{"each":"fork","of":"data.messages"}}}
     ]
   },
   "refused": {
@@ -248,6 +307,9 @@ export const pisces: Meaning = {
     ],
     "bash": [
       {"act":"shellDone","slots":{}}
+    ],
+    "abort_and_prompt": [
+      {"act":"waited","slots":{"state":{"is":"gone"}}}
     ]
   },
   "dialogs": {

@@ -69,7 +69,15 @@ function merged(old: readonly Message[], told: readonly Message[]): Message[] {
     all.push(told[place] as Message);
   }
   takeNew(told.length);
-  return all;
+  return isOrdered(all, told) ? all : [...all.filter(({ gone }) => gone === true), ...told, ...all.filter(({ state }) => state === "growing")];
+}
+
+/** Whether messages stand as the agent has them; a summary, which it puts first, stays where it came. */
+function isOrdered(all: readonly Message[], told: readonly Message[]): boolean {
+  const keys = (list: readonly Message[]) => list.filter(({ role }) => role !== "summary").map(({ key }) => key);
+  const wanted = keys(told);
+  const known = new Set(wanted);
+  return keys(all).filter((key) => known.has(key)).every((key, place) => key === wanted[place]);
 }
 
 /** The agent has that many messages: where others were seen, some were not told. */

@@ -1,10 +1,10 @@
 /** Acts on messages and their blocks. */
 
 import type { JsonObject } from "../../generated/types.js";
-import type { Block, Conversation, Message, ToolBlock, Usage } from "../conversation.js";
+import type { Block, Conversation, Message, ToolBlock, Usage, Waiting } from "../conversation.js";
 import { isObject } from "../read.js";
 import { replaced, share, without } from "../share.js";
-import { type Act, nextKey } from "./act.js";
+import { type Act, idText, nextKey } from "./act.js";
 
 /** A message as a reader gives it. */
 export type Parts = Partial<Message> & Pick<Message, "role">;
@@ -30,6 +30,13 @@ function arrived(conversation: Conversation, text: string): Conversation {
   const place = same >= 0 ? same : waiting.findIndex((item) => item.mode === "prompt");
   return place < 0 ? conversation : { ...conversation, waiting: waiting.toSpliced(place, 1) };
 }
+
+/** The words of the command that is answered, else of all prompts, enter the conversation. */
+export const arrive: Act = (conversation, _slots, { id }) => {
+  const isMeant = ({ mode, id: known }: Waiting) => mode === "prompt" && (id === undefined || idText(known) === idText(id));
+  const words = conversation.waiting.filter(isMeant).map(({ text }) => text);
+  return words.reduce((next, text) => add(next, { role: "user", blocks: text === "" ? [] : [{ type: "text", text }] }), conversation);
+};
 
 /** Replaces a message. */
 function put(conversation: Conversation, place: number, message: Message): Conversation {
@@ -58,7 +65,7 @@ function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[
 /** A message as it is told anew. */
 function told(old: Message, parts: Parts, state: Message["state"]): Message {
   const blocks = carry(old.blocks, parts.blocks ?? []);
-  return share(old, { ...parts, blocks, key: old.key, state });
+  return share(old, { ...parts, blocks, key: old.key, state, ...(old.gone === true ? { gone: true } : {}) });
 }
 
 function messageOf(slots: JsonObject): Parts | undefined {
@@ -144,9 +151,17 @@ export const end: Act = (conversation, slots) => {
   if (old === undefined) ended = add(conversation, parts as Parts);
   else ended = put(conversation, place, parts === undefined ? { ...old, state: "done" } : told(old, parts, parts.state ?? "done"));
   const message = (old === undefined ? ended.messages.at(-1) : ended.messages[place]) as Message;
-  if (message.role === "tool") return settle(ended, message);
+  if (message.role === "tool") return settle(follow(ended, message), message);
   return message.usage === undefined ? ended : { ...ended, usage: sum(ended.usage, message.usage) };
 };
+
+/** The result of a call that is no longer in the context is not there either. */
+function follow(conversation: Conversation, result: Message): Conversation {
+  const isCall = (block: Block) => block.type === "tool" && block.callId === result.callId;
+  const call = conversation.messages.findLast(({ blocks }) => blocks.some(isCall));
+  if (call?.gone !== true) return conversation;
+  return put(conversation, conversation.messages.lastIndexOf(result), { ...result, gone: true });
+}
 
 /** Gives the block of a call what the message of its result says. */
 function settle(conversation: Conversation, { callId, blocks, details, state }: Message): Conversation {

@@ -18,18 +18,19 @@ function withRun(conversation: Conversation, run: Run): Conversation {
   return shared === conversation.run ? conversation : { ...conversation, run: shared };
 }
 
-export const work: Act = (conversation, { on, error }) => {
+export const work: Act = (conversation, { on, error, dropped }) => {
   const { run } = conversation;
-  if (on === true) return run.working ? conversation : withRun(conversation, without({ ...run, working: true }, "error"));
+  if (typeof on !== "boolean") return conversation;
+  if (on) return run.working ? conversation : withRun(conversation, without({ ...run, working: true }, "error"));
   const isGrowing = conversation.messages.some(({ state }) => state === "growing");
   if (!run.working && !isGrowing && error === undefined) return conversation;
   const failed = typeof error === "string" ? { error } : {};
   const over: Run = { ...without(run, "activity"), working: false, aborting: false, ...failed };
-  return withRun(settled(conversation, typeof error === "string"), over);
+  return withRun(settled(conversation, typeof error === "string", dropped === true), over);
 };
 
 /** What is left of a run when it is over. */
-function settled(conversation: Conversation, hasFailed: boolean): Conversation {
+function settled(conversation: Conversation, hasFailed: boolean, isDropped: boolean): Conversation {
   const { run, internal } = conversation;
   const state = run.aborting ? "aborted" : hasFailed ? "failed" : "done";
   const messages = [...conversation.messages];
@@ -37,7 +38,9 @@ function settled(conversation: Conversation, hasFailed: boolean): Conversation {
     const message = messages[place] as Message;
     if (message.role === "user" && message.state !== "growing") break;
     const blocks = message.blocks.map((block) => (block.type === "tool" ? stopped(block) : block));
-    messages[place] = share(message, { ...message, blocks, state: message.state === "growing" ? state : message.state });
+    const isGrowing = message.state === "growing";
+    const left = isGrowing && isDropped ? { gone: true } : {};
+    messages[place] = share(message, { ...message, blocks, ...left, state: isGrowing ? state : message.state });
   }
   const ended = {
     ...conversation,
@@ -63,14 +66,14 @@ export const abort: Act = (conversation, { over }) => {
 export const compacting: Act = (conversation, { reason }) =>
   withRun(conversation, { ...conversation.run, compaction: typeof reason === "string" ? { reason } : {} });
 
-export const compacted: Act = (conversation, { message, error }, about) => {
+export const compacted: Act = (conversation, { message, error, unknown }, about) => {
   const { run } = conversation;
   // An agent that tells of it in events answers the command besides.
   if (run.compaction === undefined) return conversation;
   const { compaction: _, ...rest } = run;
   const over = withRun(conversation, rest.working ? rest : { ...rest, aborting: false });
   const told = typeof error === "string" ? notify(over, { level: "error", text: error, source: about.name }, about) : over;
-  if (!isObject(message)) return told;
+  if (!isObject(message)) return unknown === true ? { ...told, complete: false } : told;
   const isOld = ({ role, kind }: Message) => role === "summary" && kind === message["kind"];
   const messages = told.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
   // Which of the messages before it stay in the context, no frame tells.

@@ -1,0 +1,152 @@
+//! The tables of meaning are about rows that are declared, and about all of them.
+
+use agentese_protocol::dialect::Dialect;
+use agentese_protocol::index::declared_types;
+use agentese_protocol::meaning::{On, Source, Test, resolve};
+use agentese_protocol::model::{Event, Shape, Ty};
+use agentese_protocol::{DIALECTS, Index};
+
+/// Every row of a dialect says what it does to a conversation, or stands among those that do nothing.
+#[test]
+fn every_row_has_a_meaning_or_says_that_it_has_none() {
+    for index in Index::clients() {
+        let meaning = resolve(&index);
+        let told = |on: On| meaning.rules.iter().any(|rule| rule.on == on) || meaning.silent.contains(&on);
+        let name = index.dialect.name;
+        for event in &index.events {
+            assert!(told(On::Event(event.name)), "{name}: nothing says what `{}` means", event.name);
+        }
+        for command in &index.commands {
+            let wire = command.wire;
+            let any = [On::Sent(wire), On::Answer(wire), On::Refused(wire)].into_iter().any(told);
+            assert!(any, "{name}: nothing says what `{wire}` means");
+        }
+        for dialog in &index.dialogs {
+            assert!(told(On::Dialog(dialog.wire)), "{name}: nothing says what `{}` means", dialog.wire);
+        }
+    }
+}
+
+/// A table names rows of its own dialect or of the dialects that take them over, and no row is both told and silent.
+#[test]
+fn every_rule_is_about_a_row() {
+    for dialect in DIALECTS {
+        let index = Index::client(dialect);
+        let rules = dialect.meaning.rules.iter().map(|rule| rule.on);
+        for on in rules.clone().chain(dialect.meaning.silent.iter().copied()) {
+            assert!(row(&index, on).is_some(), "{}: {on:?} is no row", dialect.name);
+        }
+        for on in dialect.meaning.silent {
+            assert!(!rules.clone().any(|told| told == *on), "{}: {on:?} is told and silent", dialect.name);
+        }
+    }
+}
+
+/// The members that rules look at are declared.
+#[test]
+fn every_path_of_a_rule_is_declared() {
+    let mut looked_at = 0;
+    for dialect in DIALECTS {
+        let index = Index::client(dialect);
+        for rule in dialect.meaning.rules {
+            let sources = rule.slots.iter().flat_map(|(_, source)| paths(source));
+            let tests = rule.when.iter().map(|test| match test {
+                Test::Is(path, _) | Test::Not(path, _) | Test::Has(path) | Test::Lacks(path) => *path,
+            });
+            for path in sources.chain(tests) {
+                let whole = match rule.over {
+                    Some(list) => format!("{list}.0.{path}"),
+                    None => path.to_owned(),
+                };
+                let found = leads(dialect, &index, rule.on, &whole);
+                assert!(found, "{}: {:?} has no `{whole}`", dialect.name, rule.on);
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 200, "{looked_at}");
+    let pi = Index::client(DIALECTS[0]);
+    assert!(!leads(DIALECTS[0], &pi, On::Event("message_start"), "message.never"));
+}
+
+/// The paths that a source looks at in the frame itself.
+fn paths(source: &Source) -> Vec<&'static str> {
+    match source {
+        Source::Is(_) => Vec::new(),
+        Source::At(path)
+        | Source::Read(_, path)
+        | Source::Each(_, path)
+        | Source::Map(path, _)
+        | Source::Times(path, _)
+        | Source::Count(path) => vec![path],
+        Source::First(sources) | Source::Join(sources) => sources.iter().flat_map(paths).collect(),
+    }
+}
+
+/// What a row carries: the types behind `params` and `data`, or that of the frame itself.
+struct Carried {
+    body: Option<Ty>,
+    params: Option<Ty>,
+    data: Option<Ty>,
+}
+
+fn row(index: &Index, on: On) -> Option<Carried> {
+    let body = |ty: Option<Ty>| Carried { body: ty, params: None, data: None };
+    let event = |known: &&&'static Event| On::Event(known.name) == on;
+    match on {
+        On::Event(_) => index.events.iter().find(event).map(|row| body(Some(Ty::Named(row.payload.name)))),
+        On::Dialog(name) => {
+            let row = index.dialogs.iter().find(|row| row.wire == name)?;
+            Some(body(Some(Ty::Named(row.params.name))))
+        }
+        On::Sent(name) | On::Answer(name) | On::Refused(name) => {
+            let row = index.commands.iter().find(|row| row.wire == name)?;
+            let params = row.params.map(Ty::Named);
+            Some(match on {
+                On::Sent(_) => body(params),
+                _ => Carried { body: None, params, data: row.result },
+            })
+        }
+    }
+}
+
+/// Whether a path leads to a declared member.
+fn leads(dialect: &Dialect, index: &Index, on: On, path: &str) -> bool {
+    let Some(carried) = row(index, on) else { return false };
+    let mut names = path.split('.').filter(|name| !name.is_empty());
+    let Some(first) = names.next() else { return true };
+    let rest: Vec<&str> = names.collect();
+    // Every event of some dialects has members of its own besides, and every dialog an id.
+    let common = dialect.event_members.iter().any(|field| field.name == first);
+    match (on, first) {
+        (On::Answer(_) | On::Refused(_), "params") => member(carried.params, &rest),
+        (On::Answer(_), "data") => member(carried.data, &rest),
+        (On::Refused(_), "error") => rest.is_empty(),
+        (On::Answer(_) | On::Refused(_), _) => false,
+        _ => common || member(carried.body, &[&[first], rest.as_slice()].concat()),
+    }
+}
+
+fn member(ty: Option<Ty>, names: &[&str]) -> bool {
+    let Some(ty) = ty else { return false };
+    let Some((first, rest)) = names.split_first() else { return true };
+    match ty {
+        Ty::Any | Ty::Object => true,
+        Ty::List(item) => first.parse::<usize>().is_ok() && member(Some(*item), rest),
+        Ty::Map(value) => member(Some(*value), rest),
+        Ty::Named(name) => match declared_types().get(name).map(|def| def.shape) {
+            Some(Shape::Record { constants, fields }) => {
+                let constant = constants.iter().any(|known| known.member == *first);
+                constant || fields.iter().any(|known| known.name == *first && member(Some(known.ty), rest))
+            }
+            Some(Shape::Union { variants, .. }) => {
+                variants.iter().any(|variant| member(Some(Ty::Named(variant)), names))
+            }
+            Some(Shape::Choice { alternatives }) => {
+                alternatives.iter().any(|alternative| member(Some(alternative.ty), names))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
