@@ -45,7 +45,7 @@ extension defines is ignored, with a warning.
 
 Environment:
   AGENTESE_LOG         Log level on stderr: error, warn (the default), info, debug, trace, or a filter
-                       such as agentese_server=debug
+                       such as agentese=debug,agentese_server=debug
   PI_CODING_AGENT_DIR  The agent directory, with settings, sessions and programs
   AGENTESE_HOME        The agent directory where ~/.pi/agent does not exist; the default is
                        ~/.agentese/agent
@@ -85,12 +85,22 @@ pub(super) struct Arguments {
 /// What can be done besides serving.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Send one command to an agent and print what comes of it
+    Call(Call),
     /// Print the schema of a dialect
     Schema(Schema),
     /// List the sessions of the working directory
     Sessions(Sessions),
     /// Print a script that completes this command line in a shell
     Completions(Completions),
+}
+
+/// Words of `call`, which are read when the dialect is known.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(super) struct Call {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<std::ffi::OsString>,
 }
 
 /// Options of `schema`.

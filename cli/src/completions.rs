@@ -9,7 +9,8 @@ use super::{Failure, output};
 
 /// Prints a script that a shell reads at its start.
 pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {
+    let mut command = Arguments::command().mut_subcommand("call", |_| super::call::all_dialects());
     let mut script = Vec::new();
-    clap_complete::generate(options.shell, &mut Arguments::command(), "agentese", &mut script);
+    clap_complete::generate(options.shell, &mut command, "agentese", &mut script);
     output::print(&script)
 }

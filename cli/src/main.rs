@@ -5,11 +5,13 @@
 //! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
 //! | `plan`, `surroundings` | what is to be done, read and checked |
 //! | `rpc`, `trust`, `stdout`, `script_check` | this process as an agent |
+//! | `call` | another agent, called from the command line |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
 
 mod api_key;
 mod arguments;
+mod call;
 mod completions;
 mod environment;
 mod export;
@@ -135,6 +137,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
         complaints(&flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     let run = match arguments.command {
+        Some(Command::Call(call)) => return Ok(call::main(&call.words, stderr)),
         Some(Command::Schema(options)) => return schema::print(&options),
         Some(Command::Sessions(options)) => return sessions::print(&options),
         Some(Command::Completions(options)) => return completions::print(&options),

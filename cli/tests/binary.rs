@@ -2,6 +2,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "binary/call.rs"]
+mod call;
 #[path = "binary/command_line.rs"]
 mod command_line;
 #[path = "binary/life.rs"]

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
-use agentese_protocol::model::{Answer, Command, Lane, Presence, RunEffect, RunRole, Shape, Timeout};
+use agentese_protocol::index::named;
+use agentese_protocol::model::{Answer, Command, Field, Lane, Presence, RunEffect, RunRole, Shape, Timeout};
 
 use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving};
@@ -155,6 +156,11 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         ),
         None => "None".to_owned(),
     };
+    let pieces = dialect.text;
+    let text = format!(
+        "spec::TextPieces {{ begins: {:?}, event: {:?}, path: &{:?}, kind: {:?}, piece: {:?} }}",
+        pieces.begins, pieces.event, pieces.path, pieces.kind, pieces.piece
+    );
     let barrier = match index.revision.run_end.barrier {
         Some(Barrier { command, busy, limit_ms }) => format!(
             "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
@@ -165,7 +171,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         out,
         "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
          agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    \
-         session_member: {:?},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
+         session_member: {:?},\n    opens_session: {:?},\n    text: {text},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
@@ -176,6 +182,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         dialect.agent,
         dialect.events_open,
         dialect.event_members.first().map(|field| field.name),
+        opens_session(index),
         edges.unknown_command_echoes_id,
         edges.unknown_command_text,
         edges.parse_prefix,
@@ -232,6 +239,24 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         );
     }
     out.push_str("    ],\n};\n\n");
+}
+
+/// The first command that needs no session and whose answer names one.
+fn opens_session(index: &Index) -> Option<&'static str> {
+    let session = index.dialect.event_members.first()?.name;
+    let fields =
+        |record: Option<&str>| match record.and_then(|name| index.type_def(name)).map(|def| def.shape) {
+            Some(Shape::Record { fields, .. }) => fields,
+            _ => &[],
+        };
+    let mut commands = index.commands.iter();
+    let opens = |command: &Command| {
+        let needed = |field: &Field| field.presence == Presence::Required;
+        let gives = |field: &Field| field.name == session;
+        let result = command.result.as_ref().and_then(named);
+        !fields(command.params).iter().any(needed) && fields(result).iter().any(gives)
+    };
+    commands.find(|command| opens(command)).map(|command| command.wire)
 }
 
 /// Example and fallback texts come from tokens; this is their plain JSON.

@@ -230,6 +230,39 @@ pub struct DialogFrames {
     pub answer: &'static str,
 }
 
+/// Where the text that the model writes stands in events.
+#[derive(Debug, Clone, Copy)]
+pub struct TextPieces {
+    /// The event with which a message begins.
+    pub begins: &'static str,
+    /// The event that carries pieces.
+    pub event: &'static str,
+    /// The members that lead to the part that carries a piece, or to a list of parts.
+    pub path: &'static [&'static str],
+    /// The member of the part that says its kind, and the kind that is text; none where every part is text.
+    pub kind: Option<(&'static str, &'static str)>,
+    /// The member of the part that is the piece.
+    pub piece: &'static str,
+}
+
+impl TextPieces {
+    /// The pieces of text that the event of that type carries.
+    pub fn of<'a>(&self, event: &str, body: &'a serde_json::Value) -> Vec<&'a str> {
+        if event != self.event {
+            return Vec::new();
+        }
+        let Some(part) = self.path.iter().try_fold(body, |value, member| value.get(member)) else {
+            return Vec::new();
+        };
+        let parts = part.as_array().map_or(std::slice::from_ref(part), Vec::as_slice);
+        let is_text = |part: &&serde_json::Value| {
+            self.kind
+                .is_none_or(|(member, kind)| part.get(member).and_then(|kind| kind.as_str()) == Some(kind))
+        };
+        parts.iter().filter(is_text).filter_map(|part| part.get(self.piece)?.as_str()).collect()
+    }
+}
+
 /// A frame that tells revisions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
@@ -262,6 +295,11 @@ pub struct Spec {
     pub dialog_frames: Option<DialogFrames>,
     /// The member of an event that names its session, where a connection has several.
     pub session_member: Option<&'static str>,
+    /// The command that opens a session and can be sent without knowing anything, where a connection has several: the
+    /// data of its answer have the member that names the session.
+    pub opens_session: Option<&'static str>,
+    /// Where the text that the model writes stands in events.
+    pub text: TextPieces,
     /// The rules at the edges.
     pub edges: Edges,
     /// How a run ends.

@@ -59,6 +59,8 @@ pub static SPEC: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: None,
     session_member: Some("session_id"),
+    opens_session: Some("session/start"),
+    text: spec::TextPieces { begins: "message_start", event: "message_delta", path: &[], kind: None, piece: "delta" },
     edges: spec::Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Method not found: {command}",

@@ -48,6 +48,8 @@ pub static SPEC: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: None,
     session_member: None,
+    opens_session: None,
+    text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["message", "contents"], kind: Some(("type", "text")), piece: "content" },
     edges: spec::Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: '{command}'",

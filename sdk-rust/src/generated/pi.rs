@@ -73,6 +73,8 @@ pub static SPEC: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
     session_member: None,
+    opens_session: None,
+    text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
     edges: spec::Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: {command}",
@@ -173,6 +175,8 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
     session_member: None,
+    opens_session: None,
+    text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
     edges: spec::Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: {command}",
@@ -290,6 +294,8 @@ pub static CLIENT: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
     session_member: None,
+    opens_session: None,
+    text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
     edges: spec::Edges {
         unknown_command_echoes_id: true,
         unknown_command_text: "Unknown command: {command}",

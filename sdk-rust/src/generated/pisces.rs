@@ -71,6 +71,8 @@ pub static SPEC: spec::Spec = spec::Spec {
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
     session_member: None,
+    opens_session: None,
+    text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
     edges: spec::Edges {
         unknown_command_echoes_id: false,
         unknown_command_text: "Unknown command: {command}",

@@ -1,0 +1,295 @@
+//! The command line of a call: options of its own, a command of the dialect with its parameters, and the agent.
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches};
+use serde_json::{Map, Value};
+
+use super::grammar::{Command, Grammar, Kind, Param, grammar};
+use super::value;
+
+/// What a call is about.
+pub(super) struct Said {
+    /// `NAME` or `NAME@REVISION`, as it was said.
+    pub dialect: String,
+    pub grammar: Grammar,
+    pub command: &'static str,
+    pub members: Map<String, Value>,
+    /// Whether events are printed.
+    pub events: bool,
+    /// How answers are printed, where that was said.
+    pub output: Option<Output>,
+    /// Answers for the agent's questions, by their methods.
+    pub answers: Map<String, Value>,
+    pub timeout: Option<Duration>,
+    /// The agent's command line; empty for this program.
+    pub agent: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Output {
+    Json,
+    Text,
+}
+
+/// Why nothing is called.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Help was asked for.
+    Shown(String),
+    /// What was said is wrong.
+    Wrong(String),
+}
+
+const ABOUT: &str = "Send one command to an agent and print what comes of it";
+
+const USAGE: &str = "agentese call [OPTIONS] COMMAND [--PARAM VALUE…] [-- AGENT…]";
+
+const AFTER: &str = "\
+AGENT… is the command line of an agent that speaks the dialect; without it agentese itself is started. Each
+command takes its parameters as options: agentese call COMMAND --help.
+
+Examples:
+  agentese call get_state
+  agentese call prompt --message 'What is in this folder?' -- pi --mode rpc
+  agentese call --dialect opal agent/prompt --text Hello -- opal-server
+  agentese call --events prompt --message Hello > events.jsonl
+
+A prompt prints the model's text as it comes, until the run is over; other commands print the data of their
+answer. What the agent asks is dismissed, and told of on stderr, where --answer says nothing of it. Sessions
+are opened where the dialect has several and no parameter names one.
+
+The exit code is 0 where the command was answered, 1 where it was rejected or the agent went away, and 2 where
+the command line is wrong.";
+
+/// Reads the words behind `agentese call`.
+pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {
+    let (own, agent) = match words.iter().position(|word| word == "--") {
+        Some(at) => (&words[..at], words[at + 1..].to_vec()),
+        None => (words, Vec::new()),
+    };
+    let dialect = dialect(own);
+    let grammar = grammar(&dialect).map_err(|error| Refusal::Wrong(error.to_string()))?;
+    let parser = grammar
+        .commands
+        .iter()
+        .fold(options(), |parser, command| parser.subcommand(subcommand(command, &optional(&grammar))));
+    let own = std::iter::once(OsStr::new("agentese call")).chain(own.iter().map(OsString::as_os_str));
+    let matches = parser.try_get_matches_from(own).map_err(|error| {
+        let text = error.to_string();
+        if error.use_stderr()
+            && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        {
+            Refusal::Wrong(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
+        } else {
+            Refusal::Shown(text)
+        }
+    })?;
+    let Some((name, params)) = matches.subcommand() else {
+        return Err(Refusal::Wrong("no command is named".to_owned()));
+    };
+    let Some(command) = grammar.commands.iter().find(|command| command.name == name) else {
+        return Err(Refusal::Wrong(format!("{name} is not a command")));
+    };
+    let given = |param: &Param| {
+        let said = params.get_many::<Value>(&param.name)?.cloned().collect();
+        Some((param.name.clone(), value::joined(&param.kind, said)?))
+    };
+    Ok(Said {
+        dialect,
+        command: command.name,
+        members: command.params.iter().filter_map(given).collect(),
+        events: matches.get_flag("events"),
+        output: matches.get_one("output").copied(),
+        answers: answers(&matches, &grammar)?,
+        timeout: matches.get_one("timeout").copied(),
+        agent,
+        grammar,
+    })
+}
+
+/// The command line for all dialects at once, for scripts that complete it.
+pub(in super::super) fn all_dialects() -> clap::Command {
+    let mut parser = options();
+    let grammars = agentese::dynamic::CLIENTS.iter().filter_map(|client| grammar(client.name).ok());
+    for command in grammars.flat_map(|grammar| grammar.commands) {
+        let known = parser.find_subcommand(command.name).cloned();
+        let Some(known) = known else {
+            let options: Vec<_> = command.params.iter().map(plain).collect();
+            parser =
+                parser.subcommand(clap::Command::new(command.name).about(summary(&command)).args(options));
+            continue;
+        };
+        let added = command
+            .params
+            .iter()
+            .filter(|param| known.get_arguments().all(|arg| arg.get_id() != param.name.as_str()));
+        let added: Vec<_> = added.map(plain).collect();
+        parser = parser.mut_subcommand(command.name, |known| known.args(added));
+    }
+    parser
+}
+
+/// The dialect that is named before the command; that of pi where none is.
+fn dialect(own: &[OsString]) -> String {
+    let mut words = own.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if word == "--dialect" {
+            return words.next().unwrap_or_default().into_owned();
+        }
+        if let Some(name) = word.strip_prefix("--dialect=") {
+            return name.to_owned();
+        }
+    }
+    agentese::dynamic::SPECS[0].name.to_owned()
+}
+
+fn options() -> clap::Command {
+    let seconds = |text: &str| match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 => {
+            Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+        }
+        _ => Err("expected a number of seconds".to_owned()),
+    };
+    clap::Command::new("call")
+        .bin_name("agentese call")
+        .about(ABOUT)
+        .override_usage(USAGE)
+        .after_help(AFTER)
+        .subcommand_required(true)
+        .subcommand_value_name("COMMAND")
+        .subcommand_help_heading("Commands of the dialect")
+        .disable_help_subcommand(true)
+        .arg(
+            Arg::new("dialect")
+                .long("dialect")
+                .value_name("NAME[@REVISION]")
+                .default_value(agentese::dynamic::SPECS[0].name)
+                .help("The dialect that the agent speaks: pi, omp, pisces, operator or opal"),
+        )
+        .arg(
+            Arg::new("events")
+                .long("events")
+                .action(ArgAction::SetTrue)
+                .help("Print every event as a line of JSON, in place of the text"),
+        )
+        .arg(
+            Arg::new("output").long("output").value_parser(clap::value_parser!(Output)).help(
+                "How answers are printed; the default is text for a prompt and JSON for other commands",
+            ),
+        )
+        .arg(
+            Arg::new("answer")
+                .long("answer")
+                .value_name("METHOD=JSON")
+                .action(ArgAction::Append)
+                .help("Answer every question of that method with these members"),
+        )
+        .arg(
+            Arg::new("timeout")
+                .long("timeout")
+                .value_name("SECONDS")
+                .value_parser(seconds)
+                .help("How long the answer is waited for; the default is the command's own"),
+        )
+}
+
+/// The parameter that need not be said because a session is opened.
+fn optional(grammar: &Grammar) -> String {
+    let member = grammar.spec.opens_session.and(grammar.spec.session_member);
+    member.unwrap_or_default().to_owned()
+}
+
+fn subcommand(command: &Command, optional: &str) -> clap::Command {
+    let options = command.params.iter().map(|param| option(param, param.required && param.name != optional));
+    let mut parser = clap::Command::new(command.name)
+        .about(summary(command))
+        .long_about(command.doc.clone())
+        .args(options);
+    if command.alias != command.name {
+        parser = parser.visible_alias(command.alias);
+    }
+    let kebab = command.name.replace('_', "-");
+    if kebab != command.name { parser.alias(kebab) } else { parser }
+}
+
+/// The first sentence of what a command does.
+fn summary(command: &Command) -> String {
+    let first = command.doc.split_once(". ").map_or(command.doc.as_str(), |(first, _)| first);
+    first.trim_end_matches('.').to_owned()
+}
+
+fn option(param: &Param, required: bool) -> Arg {
+    let arg = plain(param).required(required);
+    let kebab = hyphenated(&param.name);
+    if kebab == param.name { arg } else { arg.alias(kebab) }
+}
+
+/// A parameter under its own name alone.
+fn plain(param: &Param) -> Arg {
+    let kind = param.kind.clone();
+    let arg = Arg::new(param.name.clone())
+        .long(param.name.clone())
+        .help(param.doc.trim_end_matches('.').to_owned())
+        .value_name(match &kind {
+            Kind::Text | Kind::Texts => "TEXT",
+            Kind::Integer | Kind::Number => "NUMBER",
+            Kind::Switch => "true|false",
+            Kind::Choice(_) => "WORD",
+            Kind::Json => "JSON",
+        });
+    match kind {
+        Kind::Choice(words) => {
+            use clap::builder::TypedValueParser;
+            arg.value_parser(PossibleValuesParser::new(words).map(Value::String))
+        }
+        Kind::Switch => arg
+            .num_args(0..=1)
+            .default_missing_value("true")
+            .value_parser(|text: &str| value::read(&Kind::Switch, text)),
+        Kind::Texts => arg
+            .action(ArgAction::Append)
+            .allow_hyphen_values(true)
+            .value_parser(|text: &str| value::read(&Kind::Texts, text)),
+        kind => arg.allow_hyphen_values(true).value_parser(move |text: &str| value::read(&kind, text)),
+    }
+}
+
+/// `streamingBehavior` and `session_id` as options are usually written.
+fn hyphenated(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        match letter {
+            '_' => out.push('-'),
+            letter if letter.is_ascii_uppercase() => {
+                out.push('-');
+                out.push(letter.to_ascii_lowercase());
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+fn answers(matches: &ArgMatches, grammar: &Grammar) -> Result<Map<String, Value>, Refusal> {
+    let mut answers = Map::new();
+    for said in matches.get_many::<String>("answer").into_iter().flatten() {
+        let (method, members) = said.split_once('=').unwrap_or((said, ""));
+        let known = grammar.spec.dialogs.iter().filter(|dialog| dialog.answered).map(|dialog| dialog.wire);
+        let known: Vec<_> = known.collect();
+        if !known.contains(&method) {
+            let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+            let dialect = grammar.spec.name;
+            return Err(Refusal::Wrong(format!("--answer {method}: an agent of {dialect} asks {known}")));
+        }
+        let members: Value = serde_json::from_str(members)
+            .map_err(|error| Refusal::Wrong(format!("--answer {method}: expected a JSON object: {error}")))?;
+        if !members.is_object() {
+            return Err(Refusal::Wrong(format!("--answer {method}: expected a JSON object")));
+        }
+        answers.insert(method.to_owned(), members);
+    }
+    Ok(answers)
+}

@@ -1,0 +1,87 @@
+//! Answers, events and text on stdout.
+
+use std::io::{IsTerminal, Write};
+
+use agentese::spec::TextPieces;
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::line::Output;
+
+fn write(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Stdout)
+}
+
+/// Prints a line as it is.
+pub(super) fn line(text: &str) -> Result<(), Failure> {
+    write(&format!("{text}\n"))
+}
+
+/// Prints the data of an answer; nothing where it has none.
+pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), Failure> {
+    let Some(data) = data else { return Ok(()) };
+    let value: Value = serde_json::from_str(data)
+        .map_err(|error| Failure::Agent(format!("the answer cannot be read: {error}")))?;
+    match output {
+        Output::Json if std::io::stdout().is_terminal() => line(&format!("{value:#}")),
+        Output::Json => line(data),
+        Output::Text => write(&text(&value)),
+    }
+}
+
+/// Prints what came of a prompt as one object.
+pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), Failure> {
+    let answer: Value = answer.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+    line(&json!({ "answer": answer, "text": text }).to_string())
+}
+
+/// A value for people: a string as it is, a member or an item on each line.
+pub(super) fn text(value: &Value) -> String {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match value {
+        Value::Null => String::new(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| format!("{name}: {}\n", plain(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| format!("{}\n", plain(item))).collect(),
+        value => format!("{}\n", plain(value)),
+    }
+}
+
+/// The model's text, as events bring it.
+pub(super) struct Growing {
+    pieces: TextPieces,
+    prints: bool,
+    pub text: String,
+}
+
+impl Growing {
+    pub fn new(pieces: TextPieces, prints: bool) -> Self {
+        Growing { pieces, prints, text: String::new() }
+    }
+
+    /// Takes an event, which may carry text.
+    pub fn take(&mut self, kind: &str, body: &str) -> Result<(), Failure> {
+        // The text of a message stands apart from that of the one before.
+        if kind == self.pieces.begins && !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.add("\n")?;
+        }
+        if kind != self.pieces.event {
+            return Ok(());
+        }
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let more = self.pieces.of(kind, &body).concat();
+        self.add(&more)
+    }
+
+    /// Ends the last line.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        if self.text.is_empty() || self.text.ends_with('\n') { Ok(()) } else { self.add("\n") }
+    }
+
+    fn add(&mut self, more: &str) -> Result<(), Failure> {
+        self.text.push_str(more);
+        if self.prints && !more.is_empty() { write(more) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,139 @@
+//! The agent: one question, and what follows of it.
+
+use std::sync::Arc;
+
+use agentese::dialog::Members;
+use agentese::dynamic::{Client, Dialogs, Limit, Options};
+use agentese::spec::RunRole;
+use agentese::{ChildOptions, Error};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::Failure;
+use super::line::{Output, Said};
+use super::show::{self, Growing};
+use crate::stderr::Stderr;
+
+/// Starts the agent, calls, prints, and ends the agent.
+pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Agent(format!("cannot begin: {error}")))?;
+    runtime.block_on(async {
+        let client = Client::spawn(said.grammar.spec, options(&said, stderr), child(&said, stderr)?)?;
+        let result = tokio::select! {
+            result = call(&client, said) => result,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Agent("stopped".to_owned())),
+        };
+        drop(client.close().await);
+        result
+    })
+}
+
+fn options(said: &Said, stderr: &Stderr) -> Options {
+    let dialogs = Arc::new(Told { answers: said.answers.clone(), stderr: stderr.clone() });
+    Options {
+        dialogs: Some(dialogs),
+        revision: said.grammar.revision,
+        timeout: said.timeout,
+        ..Options::default()
+    }
+}
+
+fn child(said: &Said, stderr: &Stderr) -> Result<ChildOptions, Failure> {
+    let mut child = match said.agent.split_first() {
+        Some((program, words)) => words.iter().fold(ChildOptions::new(program), ChildOptions::arg),
+        None => {
+            let program = std::env::current_exe();
+            let program =
+                program.map_err(|error| Failure::Agent(format!("this program is nowhere: {error}")))?;
+            ChildOptions::new(program).args(["--mode", "rpc", "--dialect"]).arg(&said.dialect)
+        }
+    };
+    let stderr = stderr.clone();
+    child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.say(line)));
+    Ok(child)
+}
+
+/// Answers the agent's questions as the command line says, and tells of them.
+struct Told {
+    answers: Map<String, Value>,
+    stderr: Stderr,
+}
+
+impl Dialogs for Told {
+    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>> {
+        let answer = self.answers.get(method).and_then(Value::as_object).cloned();
+        let done = match &answer {
+            Some(members) => format!("answered {}", Value::Object(members.clone())),
+            None => "dismissed (--answer gives an answer)".to_owned(),
+        };
+        self.stderr.say(format_args!("The agent says {method} {params}: {done}"));
+        async move { answer }.boxed()
+    }
+}
+
+async fn call(client: &Client, said: Said) -> Result<(), Failure> {
+    let spec = said.grammar.spec;
+    let mut members = said.members;
+    if let (Some(opens), Some(member)) = (spec.opens_session, spec.session_member) {
+        let takes = said.grammar.commands.iter().find(|command| command.name == said.command);
+        let needs = takes
+            .is_some_and(|command| command.params.iter().any(|param| param.name == member && param.required));
+        if needs && !members.contains_key(member) {
+            let opened = client.call(opens, "{}", Limit::Default).await?;
+            let session = opened.and_then(|data| serde_json::from_str::<Value>(data.as_str()).ok());
+            let session = session.and_then(|mut data| data.get_mut(member).map(Value::take));
+            let session = session.ok_or_else(|| Failure::Agent(format!("{opens} gave no {member}")))?;
+            members.insert(member.to_owned(), session);
+        }
+    }
+    let members = Value::Object(members).to_string();
+    let starts = spec.command(said.command).is_some_and(|command| command.run == RunRole::Starts);
+    if starts {
+        return follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text))
+            .await;
+    }
+    let mut events = said.events.then(|| client.events()).transpose()?;
+    let answer = client.call(said.command, &members, Limit::Default).await?;
+    if let Some(events) = &mut events {
+        // What the command caused before its answer is there now; nothing is waited for.
+        while let Some(Some(event)) = events.next_event().now_or_never() {
+            show::line(event.body().as_str())?;
+        }
+    }
+    show::answer(
+        answer.as_ref().map(agentese::framing::FrameText::as_str),
+        said.output.unwrap_or(Output::Json),
+    )
+}
+
+/// A prompt, until its run is over.
+async fn follow(
+    client: &Client,
+    command: &str,
+    members: &str,
+    events: bool,
+    output: Output,
+) -> Result<(), Failure> {
+    let (mut stream, accepted) = client.start(command, members, Limit::Default)?;
+    let answer = accepted.await?;
+    let mut growing = Growing::new(client.spec().text, output == Output::Text && !events);
+    while let Some(event) = stream.next_event().await {
+        if events {
+            show::line(event.body().as_str())?;
+        } else {
+            growing.take(event.kind(), event.body().as_str())?;
+        }
+    }
+    if let Some(Err(error)) = stream.over() {
+        return Err(Failure::Client(Error::clone(error)));
+    }
+    match (events, output) {
+        (true, _) => Ok(()),
+        (false, Output::Text) => growing.end(),
+        (false, Output::Json) => {
+            show::run(answer.as_ref().map(agentese::framing::FrameText::as_str), &growing.text)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A parameter's text as JSON.
+
+use serde_json::Value;
+
+use super::grammar::Kind;
+
+/// Reads what was said for a parameter of that kind; each occurrence of the option is a value.
+///
+/// # Errors
+/// Says what was expected.
+pub(super) fn read(kind: &Kind, text: &str) -> Result<Value, String> {
+    match kind {
+        Kind::Text | Kind::Choice(_) => Ok(text.into()),
+        Kind::Switch => text.parse().map(Value::Bool).map_err(|_| "expected true or false".to_owned()),
+        Kind::Integer => {
+            text.parse::<i64>().map(Value::from).map_err(|_| "expected a whole number".to_owned())
+        }
+        Kind::Number => match serde_json::from_str(text) {
+            Ok(Value::Number(number)) => Ok(Value::Number(number)),
+            _ => Err("expected a number".to_owned()),
+        },
+        // One of several strings; a text that is an array is all of them.
+        Kind::Texts => Ok(match serde_json::from_str(text) {
+            Ok(Value::Array(texts)) => Value::Array(texts),
+            _ => text.into(),
+        }),
+        Kind::Json => serde_json::from_str(text).map_err(|error| format!("expected JSON: {error}")),
+    }
+}
+
+/// What several occurrences of an option are together.
+pub(super) fn joined(kind: &Kind, said: Vec<Value>) -> Option<Value> {
+    if *kind != Kind::Texts {
+        return said.into_iter().last();
+    }
+    let mut all = Vec::new();
+    for value in said {
+        match value {
+            Value::Array(values) => all.extend(values),
+            value => all.push(value),
+        }
+    }
+    Some(Value::Array(all))
+}

@@ -1,0 +1,111 @@
+//! `agentese call`.
+
+use serde_json::{Value, json};
+
+use crate::support::agentese;
+use crate::support::process::Place;
+
+/// Calls with those words, against this program with that script.
+fn called(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
+    let (program, script) = (agentese(), place.script(script));
+    let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--dialect", dialect, "--script", &script];
+    let (status, stdout, stderr) = place.output(&[&["call"], words, &agent].concat());
+    (status.code(), stdout, stderr)
+}
+
+#[test]
+fn a_prompt_prints_the_text_of_its_run() {
+    for (dialect, command) in [
+        ("pi", ["prompt", "--message"]),
+        ("pi@1.5", ["prompt", "--message"]),
+        ("omp", ["prompt", "--message"]),
+        ("pisces", ["prompt", "--message"]),
+        ("operator", ["prompt", "--text"]),
+        ("opal", ["agent/prompt", "--text"]),
+    ] {
+        let place = Place::new();
+        let script = json!({"responses": [{"text": "One. Two."}], "default": {"text": "Not asked for."}});
+        let words = [&["--dialect", dialect][..], &command, &["Hello"]].concat();
+        let answer = called(&place, &words, dialect, script);
+        assert_eq!(answer, (Some(0), "One. Two.\n".to_owned(), String::new()), "{dialect}");
+    }
+}
+
+#[test]
+fn a_prompt_prints_its_events_or_one_object_where_that_is_asked_for() {
+    let place = Place::new();
+    let script = json!({"responses": [{"text": "Here."}]});
+    let (code, stdout, _) =
+        called(&place, &["--events", "prompt", "--message", "Hello"], "pi", script.clone());
+    let events: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((code, &events[0]["type"]), (Some(0), &json!("agent_start")), "{stdout}");
+    assert_eq!(events.last().unwrap()["type"], "agent_end");
+    let words = ["--output", "json", "prompt", "--message", "Hello"];
+    let (_, stdout, _) = called(&place, &words, "pi", script);
+    assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap(), json!({"answer": null, "text": "Here."}));
+}
+
+#[test]
+fn the_data_of_an_answer_are_json_or_text() {
+    let place = Place::new();
+    let (code, stdout, stderr) =
+        called(&place, &["bash", "--command", "echo hi"], "pi", json!({"responses": []}));
+    let data: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, &data["output"], stderr.as_str()), (Some(0), &json!("hi\n"), ""));
+    let words = ["--output", "text", "bash", "--command", "exit 3"];
+    let (_, stdout, _) = called(&place, &words, "pi", json!({"responses": []}));
+    assert!(stdout.lines().any(|line| line == "exitCode: 3"), "{stdout}");
+}
+
+#[test]
+fn exit_codes_tell_rejected_from_said_wrongly() {
+    let place = Place::new();
+    let (code, stdout, stderr) =
+        called(&place, &["fork", "--entryId", "nowhere"], "pi", json!({"responses": []}));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.starts_with("Error: `fork` failed: "), "{stderr}");
+    let (code, _, stderr) = called(&place, &["get_stat"], "pi", json!({"responses": []}));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("get_state"), "{stderr}");
+    let (status, _, stderr) = place.output(&["call", "get_state", "--", "false"]);
+    assert_eq!(status.code(), Some(1));
+    assert!(stderr.contains("exited with code 1"), "{stderr}");
+}
+
+#[test]
+fn what_the_agent_asks_is_told_and_answered() {
+    let question = r"
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame['type'] == 'bash':
+        called = frame['id']
+        print(json.dumps({'type': 'extension_ui_request', 'id': 'q', 'method': 'confirm', 'title': 'Sure?', 'message': ''}), flush=True)
+    elif frame['type'] == 'extension_ui_response':
+        data = {'output': json.dumps(frame), 'exitCode': 0, 'cancelled': False, 'truncated': False}
+        print(json.dumps({'id': called, 'type': 'response', 'command': 'bash', 'success': True, 'data': data}), flush=True)
+";
+    let place = Place::new();
+    let agent = place.file("agent.py", question);
+    let call = |answer: &[&str]| {
+        let words =
+            [&["call", "--output", "text"], answer, &["bash", "--command", "x", "--", "python3", &agent]];
+        let (status, stdout, stderr) = place.output(&words.concat());
+        assert_eq!(status.code(), Some(0), "{stderr}");
+        (stdout, stderr)
+    };
+    let (stdout, stderr) = call(&[]);
+    assert!(stdout.contains("cancelled"), "{stdout}");
+    assert!(stderr.contains("confirm") && stderr.contains("dismissed"), "{stderr}");
+    let (stdout, stderr) = call(&["--answer", r#"confirm={"confirmed":true}"#]);
+    assert!(stdout.contains("\"confirmed\": true"), "{stdout}");
+    assert!(stderr.contains("answered {\"confirmed\":true}"), "{stderr}");
+}
+
+#[test]
+fn shells_complete_commands_and_their_parameters() {
+    let (_, script, _) = Place::new().output(&["completions", "bash"]);
+    for word in ["get_state", "agent/prompt", "--streamingBehavior"] {
+        assert!(script.contains(word), "{word}");
+    }
+}
