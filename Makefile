@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-web test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -100,6 +100,9 @@ test-drivers: build test-python test-typescript ## The recorded agents, played t
 test-pi-host: pi-host/$(NPM_HAS) ## The host of pi's extensions: types, the bundle that the binary embeds, its tests.
 	$(PART) npm --prefix pi-host test
 
+test-web: build web/$(NPM_HAS) ## The page of `agentese web`: types, the bundle that the binary embeds, and the page in Chromium.
+	$(PART) npm --prefix web test
+
 test-quick-starts: build test-typescript ## The quick starts of the READMEs against the reference agent.
 	$(PART) ./interop/quick-starts agentese
 
@@ -138,4 +141,4 @@ bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
+	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist web/node_modules pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv

@@ -39,6 +39,12 @@ Examples:
       Print the JSON Schema of every frame that a server of the dialect may send.
   agentese schema --diff pi@0.55 pi@1.5
       Print what changes between two revisions, and what a client of the older one survives.
+  agentese web
+      Open a page in the browser to talk to the agent.
+  agentese web -- pi --mode rpc
+      The same for another agent of the family.
+  agentese inspect session.jsonl
+      Step through a recorded session, with the conversation that it tells.
 
 Options that are not listed are flags of extensions: --NAME, or --NAME VALUE. A flag that no
 extension defines is ignored, with a warning.
@@ -93,6 +99,10 @@ pub(super) enum Command {
     Sessions(Sessions),
     /// Print a script that completes this command line in a shell
     Completions(Completions),
+    /// Serve a page on this machine that talks to an agent, and open it
+    Web(Web),
+    /// Show a recorded session in the browser, frame by frame
+    Inspect(Inspect),
 }
 
 /// Words of `call`, which are read when the dialect is known.
@@ -159,6 +169,46 @@ pub(super) struct Sessions {
     /// The directory of the session files, instead of the one in the agent directory
     #[arg(long, value_name = "DIRECTORY")]
     pub session_dir: Option<PathBuf>,
+}
+
+/// Options of `web`.
+#[derive(Debug, Args)]
+pub(super) struct Web {
+    /// The dialect that the agent speaks
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name)]
+    pub dialect: String,
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Do not open a browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Let only commands through that read: no prompts, no answers to dialogs
+    #[arg(long)]
+    pub read_only: bool,
+    /// Commands of the dialect that are not let through
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub deny: Vec<String>,
+    /// The agent's command line; this program itself by default
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+pub(super) struct Inspect {
+    /// A transcript: JSON lines, as agentese-conformance record and the page's inspector write them
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The dialect, where the transcript does not name it
+    #[arg(long, value_name = "NAME", default_value = FRONTENDS[0].spec().name)]
+    pub dialect: String,
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Do not open a browser
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 /// Options of `completions`.

@@ -7,6 +7,7 @@
 //! | `rpc`, `trust`, `stdout`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
+//! | `web` | a page for an agent, and for a recorded session |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
 
 mod api_key;
@@ -29,6 +30,7 @@ mod stdout;
 mod surroundings;
 mod table;
 mod trust;
+mod web;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -141,6 +143,8 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
         Some(Command::Schema(options)) => return schema::print(&options),
         Some(Command::Sessions(options)) => return sessions::print(&options),
         Some(Command::Completions(options)) => return completions::print(&options),
+        Some(Command::Web(options)) => return web::run(options, stderr),
+        Some(Command::Inspect(options)) => return web::inspect(&options, stderr),
         None => arguments.run,
     };
     rpc::log_to(stderr, run.verbose);

@@ -24,13 +24,15 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     // Only an agent has extensions. Everywhere else a word may be the name of a command.
     let serves = arguments.iter().any(|argument| is_it(argument, "--mode"));
+    // A misspelt option that protects must not be left out.
+    let is_strict = arguments.get(1).is_some_and(|word| word == "web" || word == "inspect");
     let (mut flags, mut warnings) = (Vec::new(), Vec::new());
     loop {
         let error = match Arguments::try_parse_from(&arguments) {
             Ok(parsed) => return Ok(Parsed { arguments: parsed, flags, warnings }),
             Err(error) => error,
         };
-        let Some(unknown) = unknown_option(&error) else { return Err(error) };
+        let Some(unknown) = unknown_option(&error).filter(|_| !is_strict) else { return Err(error) };
         let Some(at) = arguments.iter().skip(1).position(|argument| is_it(argument, &unknown)) else {
             return Err(error);
         };
@@ -96,6 +98,18 @@ mod tests {
     fn the_command_line_is_sound() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_misspelt_option_that_protects_is_an_error() {
+        let words = "agentese web --read-onyl -- agent --mode rpc".split(' ').map(OsString::from);
+        assert!(parse(words).unwrap_err().to_string().contains("--read-onyl"));
+        let words =
+            "agentese web --deny bash,fork -- agent --mode rpc --extra".split(' ').map(OsString::from);
+        let Some(super::super::arguments::Command::Web(web)) = parse(words).unwrap().arguments.command else {
+            panic!()
+        };
+        assert_eq!((web.deny, web.command.len()), (vec!["bash".to_owned(), "fork".to_owned()], 4));
     }
 
     fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> GivenFlag {

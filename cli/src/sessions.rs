@@ -24,6 +24,11 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     output::print(text.as_bytes())
 }
 
+/// The sessions of the working directory, newest first. Fails where there are none to be had.
+pub(super) fn here() -> Result<Vec<Record>, Failure> {
+    list(&Sessions { json: false, all: false, session_dir: None })
+}
+
 /// The sessions of the store.
 fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
     let cwd = std::env::current_dir()

@@ -53,6 +53,17 @@ pub enum Lane {
     Bash,
 }
 
+/// What a command may do to what is on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It changes nothing.
+    Read,
+    /// It changes the agent: it lets the model work, or changes the conversation or a setting.
+    Act,
+    /// It runs what the client says, without a model in between.
+    Execute,
+}
+
 /// What an event says about the run that is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
@@ -180,6 +191,17 @@ pub struct CommandSpec {
     pub wrong: &'static [(&'static str, &'static str)],
     /// Whether it has parameters. In JSON-RPC nobody looks at those of a command that has none.
     pub has_params: bool,
+}
+
+impl CommandSpec {
+    /// What the command may do, as its row says: `reads`, and the lane of shell commands.
+    pub const fn access(&self) -> Access {
+        match (self.reads, self.lane) {
+            (true, _) => Access::Read,
+            (false, Lane::Bash) => Access::Execute,
+            (false, _) => Access::Act,
+        }
+    }
 }
 
 /// What the runtime knows of an event.

@@ -1,0 +1,65 @@
+//! What the tabs may do.
+
+use agentese::spec::{Access, Spec};
+
+/// What the tabs may do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// Only commands that read are let through, and no answers to dialogs.
+    pub read_only: bool,
+    /// Commands that are never let through, by their names on the wire.
+    pub deny: Vec<String>,
+}
+
+impl Policy {
+    /// Why a command is not let through; none where it is. Of a command that is not declared nobody knows what it does.
+    pub fn refuses(&self, spec: &Spec, command: &str) -> Option<String> {
+        if self.deny.iter().any(|name| name == command) {
+            return Some(format!("`{command}` is denied: agentese web was started with --deny {command}"));
+        }
+        let reads = spec.command(command).is_some_and(|row| row.access() == Access::Read);
+        (self.read_only && !reads)
+            .then(|| format!("`{command}` is denied: agentese web was started with --read-only"))
+    }
+
+    /// Whether answers to dialogs are let through.
+    pub fn answers(&self) -> bool {
+        !self.read_only
+    }
+
+    /// The names in `deny` that are no commands of the dialect.
+    pub fn unknown<'a>(&'a self, spec: &Spec) -> Vec<&'a str> {
+        self.deny.iter().map(String::as_str).filter(|name| spec.command(name).is_none()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command of every dialect is let through or refused as it is declared.
+    #[test]
+    fn with_read_only_nothing_passes_that_changes_something() {
+        let policy = Policy { read_only: true, deny: Vec::new() };
+        for spec in agentese::dynamic::CLIENTS {
+            for command in spec.commands {
+                let refused = policy.refuses(spec, command.wire).is_some();
+                assert_eq!(refused, !command.reads, "{} {}", spec.name, command.wire);
+            }
+            assert!(policy.refuses(spec, "no_such_command").is_some());
+        }
+        assert!(!policy.answers());
+    }
+
+    #[test]
+    fn denied_commands_are_refused_and_others_are_not() {
+        let spec = agentese::dynamic::spec("pi").unwrap();
+        let shell = spec.commands.iter().find(|command| command.access() == Access::Execute).unwrap().wire;
+        let policy = Policy { read_only: false, deny: vec![shell.to_owned(), "no_such_command".to_owned()] };
+        assert!(policy.refuses(spec, shell).unwrap().contains("--deny"));
+        assert_eq!(policy.unknown(spec), ["no_such_command"]);
+        let others =
+            spec.commands.iter().filter(|command| policy.refuses(spec, command.wire).is_none()).count();
+        assert_eq!(others, spec.commands.len() - 1);
+    }
+}

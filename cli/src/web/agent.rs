@@ -1,0 +1,159 @@
+//! The agent behind the page: a child process that is started, listened to and started again.
+
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentese::framing::{FrameReader, Incoming};
+use agentese::transport::{ChildOptions, Transport};
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::hub::Hub;
+use super::log::To;
+
+/// An agent that ended sooner than this after its start is started again only where somebody asks for it.
+const SETTLED: Duration = Duration::from_secs(5);
+/// How many lines may wait for an agent that does not read; tabs wait then.
+const WAITING: usize = 256;
+
+/// The agent and its tabs, as tasks share them.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    hub: Arc<Mutex<Hub>>,
+    /// Changes with every message.
+    changed: watch::Sender<()>,
+    /// Where lines for the agent go; none while it does not run.
+    lines: Arc<Mutex<Option<mpsc::Sender<String>>>>,
+    restart: Arc<Notify>,
+}
+
+impl Shared {
+    pub fn new(hub: Hub) -> Self {
+        Self {
+            hub: Arc::new(Mutex::new(hub)),
+            changed: watch::Sender::new(()),
+            lines: Arc::default(),
+            restart: Arc::default(),
+        }
+    }
+
+    /// Does something with the hub, and wakes the tabs.
+    pub fn with<T>(&self, work: impl FnOnce(&mut Hub) -> T) -> T {
+        let result = work(&mut self.hub());
+        self.changed.send_replace(());
+        result
+    }
+
+    /// The hub, for reading.
+    pub fn hub(&self) -> MutexGuard<'_, Hub> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says when something is new.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Sends the agent a line. Waits while too many others wait; the line is lost where the agent has ended, of which the
+    /// tabs are told.
+    pub async fn send(&self, line: String) {
+        let lines = self.lines().clone();
+        if let Some(lines) = lines {
+            let _ = lines.send(line).await;
+        }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Option<mpsc::Sender<String>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts an agent that has ended.
+    pub fn restart(&self) {
+        self.restart.notify_one();
+    }
+}
+
+/// Runs the agent until it is over: starts it, listens to it, starts it again.
+pub(super) async fn run(command: Vec<OsString>, shared: Shared, over: CancellationToken) {
+    let mut first = true;
+    loop {
+        let began = Instant::now();
+        let (text, stderr) = match start(&command) {
+            Ok(transport) => {
+                if !std::mem::take(&mut first) {
+                    shared.with(Hub::started);
+                }
+                live(transport, &shared, &over).await
+            }
+            Err(error) => (error, String::new()),
+        };
+        *shared.lines() = None;
+        let restarts = began.elapsed() >= SETTLED;
+        if over.is_cancelled() {
+            return;
+        }
+        first = false;
+        shared.with(|hub| hub.ended(&text, &stderr, restarts));
+        if restarts {
+            continue;
+        }
+        tokio::select! {
+            () = shared.restart.notified() => {}
+            () = over.cancelled() => return,
+        }
+    }
+}
+
+fn start(command: &[OsString]) -> Result<Transport, String> {
+    let (program, arguments) = command.split_first().ok_or("there is no command")?;
+    let options = ChildOptions::new(program).args(arguments.iter().cloned());
+    Transport::from_child(options).map_err(|error| error.to_string())
+}
+
+/// Listens to an agent until it ends. Gives how it ended and the end of its stderr.
+async fn live(transport: Transport, shared: &Shared, over: &CancellationToken) -> (String, String) {
+    let (reader, mut writer, child) = transport.into_parts();
+    let (lines, mut waiting) = mpsc::channel::<String>(WAITING);
+    *shared.lines() = Some(lines);
+    let write = async {
+        while let Some(mut line) = waiting.recv().await {
+            line.push('\n');
+            if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
+                break;
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let read = async {
+        let mut reader = FrameReader::new(reader);
+        let mut batch = Vec::new();
+        while reader.next_batch(&mut batch).await.is_ok_and(|count| count > 0) {
+            let now = Instant::now();
+            shared.with(|hub| {
+                for incoming in batch.drain(..) {
+                    match incoming {
+                        Incoming::Frame(line) if line.is_empty() => {}
+                        Incoming::Frame(line) => hub.told(&line, now),
+                        Incoming::Fault(fault) => {
+                            hub.say(
+                                To::All,
+                                json!({"agentese": "noise", "line": "", "error": fault.to_string()}),
+                            );
+                        }
+                    }
+                }
+            });
+        }
+    };
+    tokio::select! {
+        () = read => {}
+        () = write => {}
+        () = over.cancelled() => {}
+    }
+    let Some(child) = child else { return ("ended".to_owned(), String::new()) };
+    let exit = child.shutdown().await;
+    (exit.to_string(), agentese::redact::redact_text(&exit.stderr_tail).into_owned())
+}

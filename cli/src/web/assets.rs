@@ -1,0 +1,37 @@
+//! The files of the page, which the binary carries; `web/` has their sources.
+
+use axum::http::{HeaderName, header};
+
+const PAGE: &str = include_str!("assets/index.html");
+const SCRIPT: &str = include_str!("assets/page.js");
+const STYLE: &str = include_str!("assets/page.css");
+const ICON: &str = include_str!("assets/icon.svg");
+const LICENSES: &str = include_str!("assets/LICENSES.txt");
+
+/// What the page may do: run its own script, with pictures that are in the conversation, and talk to this server.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// A file by its name: its type and its content.
+pub(super) fn file(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "" => ("text/html; charset=utf-8", PAGE),
+        "page.js" => ("text/javascript; charset=utf-8", SCRIPT),
+        "page.css" => ("text/css; charset=utf-8", STYLE),
+        "icon.svg" => ("image/svg+xml", ICON),
+        "LICENSES.txt" => ("text/plain; charset=utf-8", LICENSES),
+        _ => return None,
+    })
+}
+
+/// What every answer says about itself.
+pub(super) fn headers() -> [(HeaderName, &'static str); 6] {
+    [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ]
+}

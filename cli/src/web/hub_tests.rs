@@ -1,0 +1,204 @@
+use super::*;
+use agentese::dynamic;
+
+fn hub(dialect: &str, policy: Policy) -> Hub {
+    Hub::new(dynamic::client(dialect).unwrap().0, policy, Agent::default())
+}
+
+fn line(text: &str) -> FrameText {
+    FrameText::from(text)
+}
+
+/// All that a tab has not read.
+struct Reader {
+    seat: Seat,
+    next: u64,
+}
+
+impl Reader {
+    fn join(hub: &mut Hub, name: &str) -> Self {
+        let joined = hub.join(name, None, Instant::now());
+        Self { seat: joined.seat, next: joined.next }
+    }
+
+    fn read(&mut self, hub: &Hub) -> Vec<Value> {
+        let (texts, next) = hub.read(self.seat, self.next, usize::MAX).unwrap();
+        self.next = next;
+        texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+}
+
+fn sent(hub: &mut Hub, tab: &Reader, text: &str) -> Value {
+    match hub.heard(tab.seat, text) {
+        Heard::Line(line) => serde_json::from_str(&line).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const STATE: &str = r#"{"id":"1","type":"get_state"}"#;
+
+#[test]
+fn each_tab_has_ids_of_its_own() {
+    let mut hub = hub("pi", Policy::default());
+    let (mut one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
+    let (first, second) = (sent(&mut hub, &one, STATE), sent(&mut hub, &two, STATE));
+    assert_ne!(first["id"], second["id"]);
+    let answer = json!({"id": second["id"], "type": "response", "command": "get_state", "success": true});
+    hub.told(&line(&answer.to_string()), Instant::now());
+    assert!(one.read(&hub).is_empty());
+    assert_eq!(
+        two.read(&hub),
+        [json!({"id": "1", "type": "response", "command": "get_state", "success": true})]
+    );
+    let failure = r#"{"type":"response","command":"get_state","success":false,"error":"no"}"#;
+    hub.told(&line(failure), Instant::now());
+    assert_eq!(one.read(&hub), [serde_json::from_str::<Value>(failure).unwrap()]);
+    assert!(two.read(&hub).is_empty());
+}
+
+#[test]
+fn the_other_tabs_hear_of_what_changes_something() {
+    let mut hub = hub("pi", Policy::default());
+    let (mut one, two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
+    let frame = sent(&mut hub, &two, r#"{"id":"1","type":"steer","message":"x"}"#);
+    let answer =
+        json!({"id": frame["id"], "type": "response", "command": "steer", "success": true}).to_string();
+    hub.told(&line(&answer), Instant::now());
+    let heard = one.read(&hub);
+    assert_eq!(heard[0]["agentese"], "sent");
+    assert_eq!(serde_json::from_str::<Value>(heard[0]["line"].as_str().unwrap()).unwrap(), frame);
+    assert_eq!(heard[1], json!({"agentese": "told", "line": answer}));
+}
+
+#[test]
+fn json_rpc_ids_come_back_as_they_were() {
+    let mut hub = hub("opal", Policy::default());
+    let mut tab = Reader::join(&mut hub, "one");
+    let frame = sent(&mut hub, &tab, r#"{"jsonrpc":"2.0","id":7,"method":"opal/ping","params":{}}"#);
+    hub.told(&line(&json!({"jsonrpc": "2.0", "id": frame["id"], "result": {}}).to_string()), Instant::now());
+    assert_eq!(tab.read(&hub), [json!({"jsonrpc": "2.0", "id": 7, "result": {}})]);
+}
+
+#[test]
+fn a_command_that_was_seen_is_not_run_twice() {
+    let mut hub = hub("pi", Policy::default());
+    let tab = Reader::join(&mut hub, "one");
+    sent(&mut hub, &tab, STATE);
+    assert_eq!(hub.heard(tab.seat, STATE), Heard::Nothing);
+}
+
+#[test]
+fn who_comes_back_gets_what_was_missed() {
+    let mut hub = hub("pi", Policy::default());
+    let tab = Reader::join(&mut hub, "one");
+    let event =
+        |hub: &mut Hub, text: &str| hub.told(&line(&json!({"type": text}).to_string()), Instant::now());
+    for text in ["a", "b", "c"] {
+        event(&mut hub, text);
+    }
+    hub.leave(tab.seat);
+    event(&mut hub, "d");
+    let back = hub.join("one", Some(2), Instant::now());
+    assert_eq!(
+        (back.seat, &back.hello["back"], &back.hello["lost"]),
+        (tab.seat, &json!(true), &json!(false))
+    );
+    let mut reader = Reader { seat: back.seat, next: back.next };
+    assert_eq!(reader.read(&hub), [json!({"type": "c"}), json!({"type": "d"})]);
+    for (have, is_back) in [(0, true), (4, true), (5, false)] {
+        assert_eq!(hub.join("one", Some(have), Instant::now()).hello["back"], is_back, "{have}");
+    }
+    let stranger = hub.join("never seen", Some(2), Instant::now());
+    assert_eq!((&stranger.hello["back"], &stranger.hello["lost"]), (&json!(false), &json!(true)));
+}
+
+#[test]
+fn what_is_not_kept_any_longer_cannot_be_read() {
+    let mut hub = hub("pi", Policy::default());
+    hub.log = Log::new(100);
+    let tab = Reader::join(&mut hub, "one");
+    for number in 0..20 {
+        hub.told(&line(&json!({"type": "x", "number": number}).to_string()), Instant::now());
+    }
+    assert!(hub.read(tab.seat, tab.next, usize::MAX).is_none());
+    assert_eq!(hub.join("one", Some(1), Instant::now()).hello["lost"], true);
+    let back = hub.join("two", None, Instant::now());
+    assert_eq!(back.hello["back"], false);
+    let tab = Reader { seat: 1, next: hub.log.first() };
+    assert!(hub.read(tab.seat, tab.next, usize::MAX).is_some());
+}
+
+const QUESTION: &str = r#"{"type":"extension_ui_request","id":"q","method":"confirm","title":"Go?","message":"","timeout":5000}"#;
+const YES: &str = r#"{"type":"extension_ui_response","id":"q","confirmed":true}"#;
+
+#[test]
+fn the_first_answer_to_a_question_counts() {
+    let mut hub = hub("pi", Policy::default());
+    let (one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
+    let now = Instant::now();
+    hub.told(&line(QUESTION), now);
+    let late = hub.join("three", None, now + Duration::from_secs(2));
+    assert_eq!(late.hello["questions"], json!([{"line": QUESTION, "ago": 2000}]));
+    assert_eq!(hub.heard(one.seat, YES), Heard::Line(YES.to_owned()));
+    assert_eq!(hub.heard(two.seat, YES), Heard::Nothing);
+    assert_eq!(two.read(&hub)[1], json!({"agentese": "withdrawn", "id": "q"}));
+    assert_eq!(hub.join("four", None, now).hello["questions"], json!([]));
+}
+
+#[test]
+fn a_question_whose_time_is_up_is_offered_to_nobody() {
+    let mut hub = hub("pi", Policy::default());
+    let now = Instant::now();
+    hub.told(&line(QUESTION), now);
+    hub.told(&line(r#"{"type":"x"}"#), now + Duration::from_secs(6));
+    assert_eq!(hub.join("one", None, now).hello["questions"], json!([]));
+}
+
+#[test]
+fn with_read_only_the_agent_hears_of_nothing_that_changes_something() {
+    let mut hub = hub("pi", Policy { read_only: true, deny: Vec::new() });
+    let mut tab = Reader::join(&mut hub, "one");
+    hub.told(&line(QUESTION), Instant::now());
+    for text in [
+        r#"{"id":"1","type":"prompt","message":"x"}"#,
+        r#"{"id":"2","type":"nothing_known"}"#,
+        r#"{"id":"3","type":"get_state","type":"bash","command":"x"}"#,
+        r#"{"agentese":"restart"}"#,
+        YES,
+        "[1]",
+    ] {
+        assert_eq!(hub.heard(tab.seat, text), Heard::Nothing, "{text}");
+    }
+    let seen = tab.read(&hub);
+    let denied: Vec<_> =
+        seen.iter().filter(|frame| frame["type"] == "response").map(|frame| &frame["id"]).collect();
+    assert_eq!(denied, ["1", "2", "3"]);
+    sent(&mut hub, &tab, r#"{"id":"4","type":"get_state"}"#);
+}
+
+#[test]
+fn a_tab_that_comes_into_a_run_gets_its_events() {
+    let mut hub = hub("pi", Policy::default());
+    let now = Instant::now();
+    for text in ["agent_start", "turn_start"] {
+        hub.told(&line(&json!({"type": text}).to_string()), now);
+    }
+    let begun =
+        |hub: &mut Hub, name: &str| hub.join(name, None, now).hello["begun"].as_array().unwrap().len();
+    assert_eq!(begun(&mut hub, "one"), 2);
+    hub.told(&line(r#"{"type":"agent_end","messages":[]}"#), now);
+    assert_eq!(begun(&mut hub, "two"), 0);
+}
+
+#[test]
+fn when_the_agent_is_started_again_one_tab_resumes() {
+    let mut hub = hub("pi", Policy::default());
+    let (mut one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
+    sent(&mut hub, &two, STATE);
+    hub.ended("exited with code 1", "boom", true);
+    assert_eq!(hub.heard(one.seat, STATE), Heard::Nothing);
+    assert_eq!(hub.join("three", None, Instant::now()).hello["ended"]["text"], "exited with code 1");
+    hub.started();
+    let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
+    assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
+}

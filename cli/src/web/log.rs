@@ -1,0 +1,142 @@
+//! What was sent to the tabs: the newest 64 MiB of it, in order.
+//!
+//! A tab reads at its own pace, from its own place. What it missed while it was away is still here, unless it was away
+//! for too long.
+
+use std::collections::VecDeque;
+
+use axum::extract::ws::Utf8Bytes;
+
+/// How much is kept, in bytes.
+pub(super) const KEPT: usize = 64 * 1024 * 1024;
+
+/// The number of a tab.
+pub(super) type Seat = u32;
+
+/// Who gets a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// Every tab.
+    All,
+    /// Every tab but one.
+    AllBut(Seat),
+    /// One tab.
+    One(Seat),
+}
+
+impl To {
+    pub fn includes(self, seat: Seat) -> bool {
+        match self {
+            To::All => true,
+            To::AllBut(other) => other != seat,
+            To::One(one) => one == seat,
+        }
+    }
+}
+
+/// A message.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub to: To,
+    pub text: Utf8Bytes,
+    /// The event's type, where a newer event of that type carries all that this one does.
+    pub snapshot: Option<&'static str>,
+    /// Whether it is an event of the agent, and no answer, dialog or word of the server.
+    pub event: bool,
+}
+
+/// The messages that are kept.
+#[derive(Debug)]
+pub(super) struct Log {
+    entries: VecDeque<Entry>,
+    /// The number of the first one.
+    first: u64,
+    bytes: usize,
+    kept: usize,
+}
+
+impl Log {
+    /// Keeps that many bytes, and always the newest message.
+    pub fn new(kept: usize) -> Self {
+        Self { entries: VecDeque::new(), first: 0, bytes: 0, kept }
+    }
+
+    /// The number of the first message that is kept.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number that the next message gets.
+    pub fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
+    /// Adds a message. `dropped` is called with each message that is not kept any longer.
+    pub fn push(&mut self, entry: Entry, mut dropped: impl FnMut(u64, &Entry)) {
+        self.bytes += entry.text.len();
+        self.entries.push_back(entry);
+        while self.bytes > self.kept && self.entries.len() > 1 {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.text.len();
+            dropped(self.first, &oldest);
+            self.first += 1;
+        }
+    }
+
+    /// The messages from that number on, with their numbers.
+    pub fn from(&self, number: u64) -> impl Iterator<Item = (u64, &Entry)> {
+        let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let skipped = skipped.min(self.entries.len());
+        self.entries
+            .range(skipped..)
+            .enumerate()
+            .map(move |(at, entry)| (self.first + (skipped + at) as u64, entry))
+    }
+
+    /// The events from that number on, without those that a later one of the same type replaces.
+    pub fn events(&self, number: u64) -> Vec<Utf8Bytes> {
+        let mut kept: Vec<&Entry> = Vec::new();
+        for (_, entry) in self.from(number).filter(|(_, entry)| entry.event) {
+            if entry.snapshot.is_some() && kept.last().is_some_and(|last| last.snapshot == entry.snapshot) {
+                kept.pop();
+            }
+            kept.push(entry);
+        }
+        kept.into_iter().map(|entry| entry.text.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &'static str, snapshot: Option<&'static str>) -> Entry {
+        Entry { to: To::All, text: Utf8Bytes::from_static(text), snapshot, event: true }
+    }
+
+    #[test]
+    fn the_oldest_messages_go_and_the_numbers_stay() {
+        let mut log = Log::new(8);
+        let mut gone = Vec::new();
+        for text in ["aaaa", "bbbb", "cccc", "dddddddddddd"] {
+            log.push(entry(text, None), |number, entry| gone.push((number, entry.text.to_string())));
+        }
+        assert_eq!(gone, [(0, "aaaa".to_owned()), (1, "bbbb".to_owned()), (2, "cccc".to_owned())]);
+        assert_eq!((log.first(), log.end()), (3, 4));
+        assert_eq!(log.from(0).map(|(number, _)| number).collect::<Vec<_>>(), [3]);
+        assert_eq!(log.from(9).count(), 0);
+    }
+
+    #[test]
+    fn of_snapshots_that_follow_each_other_the_last_one_counts() {
+        let mut log = Log::new(KEPT);
+        for (text, snapshot) in
+            [("a", None), ("b1", Some("b")), ("b2", Some("b")), ("c", None), ("b3", Some("b"))]
+        {
+            log.push(entry(text, snapshot), |_, _| ());
+        }
+        let texts: Vec<_> = log.events(0).iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["a", "b2", "c", "b3"]);
+        assert_eq!(log.events(4).len(), 1);
+    }
+}

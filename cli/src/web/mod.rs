@@ -1,0 +1,139 @@
+//! `agentese web`: a page for an agent of any dialect, served on this machine alone. `agentese inspect`: the same page
+//! for a recorded session.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `door` | who may come in: token, origin, host |
+//! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
+//! | `hub`, `log`, `splice` | one agent and several tabs, without I/O |
+//! | `access` | which commands are let through |
+//! | `agent` | the child process |
+//! | `listed` | the sessions that can be opened |
+
+mod access;
+mod agent;
+mod assets;
+mod door;
+mod hub;
+mod listed;
+mod log;
+mod serve;
+mod splice;
+
+use std::ffi::OsString;
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::{Inspect, Web};
+use crate::stderr::Stderr;
+use crate::{Failure, output};
+use access::Policy;
+use agent::Shared;
+use door::Token;
+use hub::{Agent, Hub};
+use serve::Source;
+
+/// Serves the page until somebody stops it. Fails where the dialect is unknown or the port is taken.
+pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let unknown = |error: agentese::Error| Failure::Usage(error.to_string());
+    let (spec, revision) = agentese::dynamic::client(&options.dialect).map_err(unknown)?;
+    // This program speaks the first revision where none is named; of another agent nobody knows.
+    let own_revision = agentese::dynamic::spec(&options.dialect).map_err(unknown)?;
+    let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
+    let policy = Policy { read_only: options.read_only, deny: options.deny };
+    for name in policy.unknown(spec) {
+        stderr.warn(format_args!("--deny {name}: the {} dialect has no such command", spec.name));
+    }
+    let command = if options.command.is_empty() { own(&options.dialect)? } else { options.command };
+    let cwd = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
+    let shown = command
+        .iter()
+        .map(|word| agentese::redact::redact_text(&word.to_string_lossy()).into_owned())
+        .collect();
+    let hub = Hub::new(spec, policy, Agent { command: shown, cwd, revision, ended: None });
+    let shared = Shared::new(hub);
+    let over = CancellationToken::new();
+    runtime()?.block_on(async {
+        let agent = tokio::spawn(agent::run(command, shared.clone(), over.clone()));
+        let served = serve(options.port, !options.no_open, Source::Live(shared), "", stderr).await;
+        over.cancel();
+        let _ = agent.await;
+        served
+    })
+}
+
+/// Serves the page for a recorded session. Fails where the file cannot be read.
+pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let (spec, _) =
+        agentese::dynamic::client(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
+    let text = std::fs::read_to_string(&options.file)
+        .map_err(|source| Failure::Io { context: options.file.display().to_string(), source })?;
+    let name = options.file.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
+    let source = Source::Recorded { name, text: text.into(), dialect: spec.name };
+    runtime()?.block_on(serve(options.port, !options.no_open, source, "#inspect", stderr))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })
+}
+
+/// Serves the page until somebody stops it. `place` is what the address ends with.
+async fn serve(
+    port: u16,
+    opens: bool,
+    source: Source,
+    place: &str,
+    stderr: &Stderr,
+) -> Result<ExitCode, Failure> {
+    let io = |context: &str| {
+        let context = context.to_owned();
+        move |source| Failure::Io { context, source }
+    };
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
+    let port = listener.local_addr().map_err(io("the port"))?.port();
+    let token = Token::random().map_err(|error| Failure::Usage(format!("no random token: {error}")))?;
+    let address = format!("http://127.0.0.1:{port}/{}/{place}", token.reveal());
+    let site = serve::router(serve::Site { token, port, source });
+    output::print(format!("{address}\n").as_bytes())?;
+    if opens && let Err(error) = open::that_detached(&address) {
+        stderr.warn(format_args!("no browser could be opened: {error}"));
+    }
+    let served = tokio::select! {
+        served = axum::serve(listener, site).into_future() => served,
+        () = asked_to_stop() => Ok(()),
+    };
+    served.map(|()| ExitCode::SUCCESS).map_err(io("serving the page"))
+}
+
+/// This program as an agent.
+fn own(dialect: &str) -> Result<Vec<OsString>, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|source| Failure::Io { context: "the path of this program".to_owned(), source })?;
+    Ok([program.into_os_string(), "--mode".into(), "rpc".into(), "--dialect".into(), dialect.into()].into())
+}
+
+/// Resolves when the program is told to end.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = term.recv() => {}
+                _ = hup.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,84 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { Message as Told } from "agentese/ui";
+
+import { Composer } from "./parts/composer.jsx";
+import { Dialogs } from "./parts/dialogs.jsx";
+import { Header, type PanelName } from "./parts/header.jsx";
+import { Messages } from "./parts/messages.jsx";
+import { Activity, StatusLine, Widgets } from "./parts/status.jsx";
+import { Toasts } from "./parts/toasts.jsx";
+import { useNow } from "./parts/use.js";
+import { Panel } from "./panels/panel.jsx";
+
+/** The whole page. */
+export function App() {
+  const { store, conversation } = useNow();
+  const [panel, show] = useState<PanelName | undefined>(undefined);
+  const waits = conversation.dialogs.length;
+  useEffect(() => {
+    const name = conversation.title ?? conversation.session.name;
+    const mark = waits > 0 ? `(${waits}) ` : conversation.run.working ? "… " : "";
+    document.title = `${mark}${name ? `${name} – ` : ""}agentese`;
+  }, [waits, conversation.run.working, conversation.title, conversation.session.name]);
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && !event.defaultPrevented) {
+        if (store.conversation.run.working && store.can("abort") === undefined) void store.try("abort", store.conversation);
+        else show(undefined);
+      }
+      if (event.key === "." && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        show((now) => (now === undefined ? "inspector" : undefined));
+      }
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [store]);
+  const canFork = store.can("fork") === undefined && (conversation.forkPoints !== undefined || !store.dialect.forkReturnsText);
+  const fork = useCallback((message: Told) => void store.forkAt(message), [store]);
+  return (
+    <div class={panel === undefined ? "app" : "app with-panel"}>
+      <Header panel={panel} onPanel={show} />
+      <main>
+        <Messages messages={conversation.messages} onFork={canFork ? fork : undefined}>
+          {conversation.messages.length === 0 && <Welcome />}
+        </Messages>
+        <div class="below">
+          <Activity />
+          <Dialogs />
+          <Widgets placement="aboveEditor" />
+          <Composer />
+          <Widgets placement="belowEditor" />
+          <StatusLine />
+        </div>
+      </main>
+      {panel !== undefined && <Panel name={panel} onClose={() => show(undefined)} />}
+      <Toasts />
+    </div>
+  );
+}
+
+function Welcome() {
+  const { store, page, conversation } = useNow();
+  if (page.hello === undefined) return <p class="welcome">Connecting…</p>;
+  return (
+    <div class="welcome">
+      <h2>What shall the agent do?</h2>
+      <p>
+        It works in <code>{page.hello.cwd}</code>
+        {conversation.model && (
+          <>
+            {" "}
+            with <b>{conversation.model.name ?? conversation.model.id}</b>
+          </>
+        )}
+        .
+      </p>
+      {store.can("shell") === undefined && (
+        <p>
+          <kbd>!</kbd> runs a shell command, <kbd>/</kbd> lists commands, <kbd>Ctrl</kbd>+<kbd>.</kbd> shows the wire.
+        </p>
+      )}
+    </div>
+  );
+}

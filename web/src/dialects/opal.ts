@@ -1,0 +1,27 @@
+/** Opal: several sessions behind one connection, of which the page shows one. */
+
+import type { Conversation } from "agentese/ui";
+
+import type { Dialect } from "./actions.js";
+
+const session = (at: Conversation) => ({ session_id: at.session.id ?? "" });
+
+export const opal: Dialect = {
+  actions: {
+    prompt: { command: "agent/prompt", params: (text, _pictures, _delivery, at) => ({ ...session(at), text }) },
+    abort: { command: "agent/abort", params: (at) => session(at) },
+    compact: { command: "session/compact", params: (_instructions, at) => session(at) },
+    newSession: { command: "session/start", params: () => ({ session: true }) },
+    fork: { command: "session/branch", params: (entry, at) => ({ ...session(at), entry_id: entry }) },
+    models: { command: "models/list", params: () => ({}) },
+    setModel: { command: "model/set", params: (provider, id, at) => ({ ...session(at), model_id: `${provider}:${id}` }) },
+    setThinking: { command: "thinking/set", params: (level, at) => ({ ...session(at), level }) },
+    state: { command: "agent/state", params: (at) => session(at) },
+    history: { command: "session/history", params: (at) => session(at) },
+  },
+  pictures: false,
+  deliveries: ["steer"],
+  levels: ["off", "low", "medium", "high", "max"],
+  forkReturnsText: false,
+  begin: async (ask) => void (await ask({ command: "session/start", params: { session: true } })),
+};

@@ -1,0 +1,105 @@
+/** What can be said about frames: what caused what, how long it took, what it cost, and what does not fit. */
+
+import type { Spec } from "agentese";
+import { validate } from "agentese/check";
+
+import { DIALECTS } from "../dialects/index.js";
+import type { Entry } from "./frames.js";
+
+/** What a command led to. */
+export interface Effect {
+  readonly answer: Entry | undefined;
+  /** From the command to its answer, in milliseconds. */
+  readonly took: number | undefined;
+  /** The events until the next command that changes something. */
+  readonly events: readonly Entry[];
+}
+
+/** Whether two entries are a question and its answer: a command and its response, or a dialog and its reply. */
+function answers(question: Entry, answer: Entry): boolean {
+  const kinds = question.kind === "command" ? "answer" : question.kind === "dialog" ? "reply" : undefined;
+  return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
+}
+
+/** What a command or a dialog led to. */
+export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | undefined): Effect {
+  const start = entries.indexOf(entry);
+  const behind = start < 0 ? [] : entries.slice(start + 1);
+  const answer = behind.find((one) => answers(entry, one));
+  const took = answer && answer.t - entry.t;
+  if (entry.kind !== "command" || spec?.commands[entry.type]?.reads) return { answer, took, events: [] };
+  const end = behind.findIndex((one) => one.kind === "command" && !spec?.commands[one.type]?.reads);
+  const events = (end < 0 ? behind : behind.slice(0, end)).filter((one) => one.kind === "event");
+  return { answer, took, events };
+}
+
+/** The command or the dialog that an entry answers. */
+export function causeOf(entries: readonly Entry[], entry: Entry): Entry | undefined {
+  if (entry.kind !== "answer" && entry.kind !== "reply") return undefined;
+  return entries.slice(0, entries.indexOf(entry)).findLast((one) => answers(one, entry));
+}
+
+/** Where a frame of the agent does not fit its declaration; `undefined` where it does. */
+export function misfitOf(spec: Spec | undefined, entry: Entry, command?: string): { path: string; message: string } | undefined {
+  if (entry.kind === "noise") return { path: "", message: "the line is not a JSON object" };
+  if (spec === undefined || entry.direction !== "received") return undefined;
+  const frame = JSON.parse(entry.line) as Record<string, never>;
+  const isRpc = spec.framing === "json-rpc";
+  switch (entry.kind) {
+    case "answer": {
+      if (entry.failed) return undefined;
+      const name = command ?? entry.type;
+      return validate(spec as never, "answer", name, isRpc ? frame["result"] : frame["data"]) ?? undefined;
+    }
+    case "event": {
+      const isWrapped = spec.framing === "enveloped" && frame["type"] === "event";
+      const body = isRpc ? frame["params"] : isWrapped ? frame["event"] : frame;
+      return validate(spec as never, "event", entry.type, body) ?? undefined;
+    }
+    case "dialog":
+      return validate(spec as never, "dialog", entry.type, isRpc ? frame["params"] : frame) ?? undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** What one kind of frame costs. */
+export interface Cost {
+  readonly name: string;
+  readonly direction: "sent" | "received";
+  readonly frames: number;
+  readonly bytes: number;
+  /** The bytes that would not have been sent if events carried only what is new. */
+  readonly saved: number;
+}
+
+/** What the kinds of frames cost, the dearest first. */
+export function costs(entries: readonly Entry[], dialect: string): Cost[] {
+  const paths = DIALECTS[dialect]?.dialect.repeated ?? {};
+  const found = new Map<string, { name: string; direction: "sent" | "received"; frames: number; bytes: number; saved: number }>();
+  for (const entry of entries) {
+    if (entry.direction === "note") continue;
+    const name = entry.kind === "answer" && entry.type !== "" ? `${entry.type} (answer)` : entry.type || entry.kind;
+    const key = `${entry.direction} ${name}`;
+    const cost = found.get(key) ?? { name, direction: entry.direction, frames: 0, bytes: 0, saved: 0 };
+    cost.frames++;
+    cost.bytes += entry.bytes;
+    cost.saved += entry.kind === "event" ? repeated(entry, paths[entry.type] ?? []) : 0;
+    found.set(key, cost);
+  }
+  return [...found.values()].sort((one, other) => other.bytes - one.bytes);
+}
+
+const encoder = new TextEncoder();
+
+/** The bytes of the members that tell again what was told. */
+function repeated(entry: Entry, paths: readonly string[]): number {
+  if (paths.length === 0) return 0;
+  const frame: unknown = JSON.parse(entry.line);
+  return paths.reduce((sum, path) => {
+    const names = path.split(".");
+    const value = names.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], frame);
+    if (value === undefined) return sum;
+    return sum + encoder.encode(`"${names.at(-1)}":${JSON.stringify(value)},`).length;
+  }, 0);
+}

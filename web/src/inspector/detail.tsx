@@ -1,0 +1,71 @@
+import { useState } from "preact/hooks";
+import type { Spec } from "agentese";
+
+import { highlighted } from "../text/highlight.js";
+import { bytes, duration } from "../text/words.js";
+import { causeOf, effectOf, misfitOf } from "./analysis.js";
+import type { Entry } from "./frames.js";
+
+/** One frame: what it says, what caused it, and what it caused. */
+export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: readonly Entry[]; spec: Spec | undefined; onGo: (entry: Entry) => void }) {
+  const [isRaw, raw] = useState(false);
+  const cause = causeOf(entries, entry);
+  const effect = effectOf(entries, entry, spec);
+  const misfit = misfitOf(spec, entry, cause?.type);
+  return (
+    <section class="detail" aria-label="The frame that was chosen">
+      <header>
+        <b>{entry.type || entry.kind}</b>
+        <span>
+          {entry.direction === "sent" ? (entry.others ? "sent by another tab" : "sent") : entry.direction} at {duration(entry.t)}, {bytes(entry.bytes)}
+        </span>
+        <button type="button" aria-pressed={isRaw} onClick={() => raw(!isRaw)}>
+          Raw
+        </button>
+      </header>
+      {misfit && (
+        <p class="failure misfit">
+          Does not fit the declaration{misfit.path === "" ? "" : <> at <code>{misfit.path}</code></>}: {misfit.message}.
+        </p>
+      )}
+      {cause && (
+        <p>
+          Answers{" "}
+          <button type="button" class="link" onClick={() => onGo(cause)}>
+            {cause.type} (#{cause.number})
+          </button>{" "}
+          after {duration(entry.t - cause.t)}.
+        </p>
+      )}
+      {effect.answer && (
+        <p>
+          Answered by{" "}
+          <button type="button" class="link" onClick={() => effect.answer && onGo(effect.answer)}>
+            #{effect.answer.number}
+          </button>{" "}
+          after {duration(effect.took ?? 0)}.
+        </p>
+      )}
+      {effect.events.length > 0 && (
+        <p>
+          {effect.events.length} events followed within {duration((effect.events.at(-1)?.t ?? entry.t) - entry.t)}: {counted(effect.events)}.
+        </p>
+      )}
+      <pre tabIndex={0} role="region" aria-label="Frame">
+        {isRaw || entry.kind === "noise" || entry.kind === "note" ? entry.line : <code dangerouslySetInnerHTML={{ __html: pretty(entry.line) }} />}
+      </pre>
+    </section>
+  );
+}
+
+function pretty(line: string): string {
+  return highlighted(JSON.stringify(JSON.parse(line), null, 2), "json");
+}
+
+/** Types of events with their numbers, the most frequent first. */
+function counted(events: readonly Entry[]): string {
+  const counts = new Map<string, number>();
+  for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
+  const sorted = [...counts].sort(([, one], [, other]) => other - one);
+  return sorted.map(([type, count]) => `${count} ${type}`).join(", ");
+}

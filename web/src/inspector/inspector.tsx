@@ -1,0 +1,12 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { useStore } from "../parts/use.js";
+import { Wire } from "./wire.jsx";
+
+/** Every frame of this connection. */
+export function Inspector() {
+  const { recorder } = useStore();
+  const [, redraw] = useState(0);
+  useEffect(() => recorder.subscribe(() => redraw((count) => count + 1)), [recorder]);
+  return <Wire entries={recorder.entries} spec={recorder.spec} dialect={recorder.dialect} dropped={recorder.dropped} />;
+}

@@ -1,0 +1,78 @@
+/** Every frame of a connection, in both directions, as it was on the wire. */
+
+import type { Spec } from "agentese";
+
+import { type Entry, classify } from "./frames.js";
+
+/** How many bytes of frames are kept; the oldest go first. */
+const KEPT = 64 * 1024 * 1024;
+
+/** What was seen on the wire. */
+export class Recorder {
+  entries: readonly Entry[] = [];
+  dialect = "pi";
+  spec: Spec | undefined;
+  /** How many frames are not kept any longer. */
+  dropped = 0;
+  #bytes = 0;
+  #pending: Entry[] = [];
+  #count = 0;
+  #listeners = new Set<() => void>();
+  #isAnnounced = false;
+  readonly #began = Date.now();
+
+  /** Says which dialect the frames are of. */
+  begin(dialect: string, spec: Spec): void {
+    this.dialect = dialect;
+    this.spec = spec;
+  }
+
+  add(direction: "sent" | "received", line: string, others = false): void {
+    this.#put({ ...classify(this.spec, direction, line), number: ++this.#count, t: Date.now() - this.#began, others });
+  }
+
+  /** Something that is no frame: the agent ended, a line was no frame. */
+  note(text: string): void {
+    this.#put({
+      number: ++this.#count,
+      t: Date.now() - this.#began,
+      direction: "note",
+      line: text,
+      bytes: 0,
+      kind: "note",
+      type: text,
+      id: undefined,
+      others: false,
+    });
+  }
+
+  #put(entry: Entry): void {
+    this.#pending.push(entry);
+    this.#bytes += entry.bytes;
+    if (this.#isAnnounced) return;
+    this.#isAnnounced = true;
+    setTimeout(() => this.#flush(), 100);
+  }
+
+  #flush(): void {
+    this.#isAnnounced = false;
+    const all = [...this.entries, ...this.#pending.splice(0)];
+    let gone = 0;
+    while (this.#bytes > KEPT && gone < all.length - 1) this.#bytes -= all[gone++]?.bytes ?? 0;
+    this.dropped += gone;
+    this.entries = gone === 0 ? all : all.slice(gone);
+    for (const listener of this.#listeners) listener();
+  }
+
+  clear(): void {
+    this.entries = [];
+    this.#pending = [];
+    this.#bytes = 0;
+    for (const listener of this.#listeners) listener();
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+}

@@ -1,0 +1,109 @@
+import { useEffect, useState } from "preact/hooks";
+import { type Conversation, View } from "agentese/ui";
+
+import { DIALECTS } from "../dialects/index.js";
+import { Messages } from "../parts/messages.jsx";
+import type { Entry } from "./frames.js";
+import { read } from "./transcript.js";
+import { Wire } from "./wire.jsx";
+
+/** A transcript that was loaded, with the conversation after each of its records. */
+interface Loaded {
+  readonly name: string;
+  readonly dialect: string;
+  readonly entries: readonly Entry[];
+  readonly after: readonly Conversation[];
+}
+
+function load(name: string, text: string, fallback: string): Loaded {
+  const dialectOf = (agent: string): string => (DIALECTS[agent] === undefined ? fallback : agent);
+  const { header, entries } = read(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
+  const dialect = dialectOf(header.agent);
+  const view = View.open(dialect);
+  // What did not change is shared, so that a conversation for each record costs little.
+  const after = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
+  return { name: header.title ?? name, dialect, entries, after };
+}
+
+/** The page of `agentese inspect`: a transcript, step by step, with the conversation that it tells. */
+export function Standalone() {
+  const [loaded, set] = useState<Loaded | undefined>(undefined);
+  const [failure, fail] = useState<string | undefined>(undefined);
+  const [step, go] = useState(0);
+  const open = (name: string, text: string, dialect: string): void => {
+    try {
+      const next = load(name, text, dialect);
+      set(next);
+      go(next.entries.length - 1);
+      fail(undefined);
+      document.title = `${next.name} – agentese inspect`;
+    } catch (error) {
+      fail(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  useEffect(() => {
+    void fetch("transcript")
+      .then(async (response) => {
+        const text = await response.text();
+        if (!response.ok) throw new Error(text);
+        open(decodeURIComponent(response.headers.get("x-file-name") ?? "transcript"), text, response.headers.get("x-dialect") ?? "pi");
+      })
+      .catch((error: unknown) => fail(String(error)));
+  }, []);
+  const conversation = loaded?.after[step];
+  return (
+    <div class="standalone">
+      <header class="top">
+        <h1>{loaded?.name ?? "agentese inspect"}</h1>
+        {loaded && (
+          <div class="stepper" role="group" aria-label="Steps">
+            <button type="button" disabled={step === 0} onClick={() => go(step - 1)}>
+              ‹ Back
+            </button>
+            <input
+              type="range"
+              aria-label="Step"
+              min={0}
+              max={loaded.entries.length - 1}
+              value={step}
+              onInput={(event) => go(Number(event.currentTarget.value))}
+            />
+            <button type="button" disabled={step >= loaded.entries.length - 1} onClick={() => go(step + 1)}>
+              Next ›
+            </button>
+            <span class="note">
+              {step + 1} of {loaded.entries.length}
+            </span>
+          </div>
+        )}
+        <label class="button">
+          Load…
+          <input
+            type="file"
+            class="hidden-file"
+            accept=".jsonl"
+            onChange={async (event) => {
+              const file = event.currentTarget.files?.[0];
+              if (file) open(file.name, await file.text(), loaded?.dialect ?? "pi");
+            }}
+          />
+        </label>
+      </header>
+      {failure !== undefined && <p class="banner failure" role="alert">{failure}</p>}
+      {loaded && conversation && (
+        <div class="standalone-inside">
+          <Wire
+            entries={loaded.entries}
+            spec={DIALECTS[loaded.dialect]?.spec}
+            dialect={loaded.dialect}
+            step={loaded.entries[step]?.number ?? 0}
+            onChoose={(entry) => go(loaded.entries.indexOf(entry))}
+          />
+          <main>
+            <Messages messages={conversation.messages} onFork={undefined} />
+          </main>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,242 @@
+/** The connection to the server behind the page: frames of the agent, and words of the server itself. */
+
+import type { Spec } from "agentese";
+
+/** What the server says when a tab comes. */
+export interface Hello {
+  readonly agentese: "hello";
+  readonly version: string;
+  /** Whether the tab goes on where it was. */
+  readonly back: boolean;
+  /** Whether the tab was away for too long: what it missed is not kept. */
+  readonly lost: boolean;
+  readonly dialect: string;
+  /** The revision of the dialect, where the server was told it. */
+  readonly revision: string | null;
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly ended: Ended | null;
+  readonly running: boolean;
+  readonly readOnly: boolean;
+  readonly deny: readonly string[];
+  /** The events of the run that is going on, without those that later ones replace. */
+  readonly begun: readonly string[];
+  /** The questions that wait for an answer, and how long they do, in milliseconds. */
+  readonly questions: readonly { readonly line: string; readonly ago: number }[];
+}
+
+export interface Ended {
+  readonly agentese: "ended";
+  readonly text: string;
+  readonly stderr: string;
+  /** Whether the server starts the agent again by itself. */
+  readonly restarts: boolean;
+}
+
+/** A session that can be opened. */
+export interface Listed {
+  readonly path: string;
+  readonly id: string;
+  readonly cwd?: string;
+  readonly modified: string;
+  readonly messageCount: number;
+  readonly name?: string;
+  readonly firstMessage?: string;
+}
+
+/** What the server says besides the agent's frames. */
+export type Word =
+  | Hello
+  | Ended
+  | { readonly agentese: "started"; readonly resume: boolean }
+  | { readonly agentese: "withdrawn"; readonly id: unknown }
+  | { readonly agentese: "sent" | "told"; readonly line: string }
+  | { readonly agentese: "noise"; readonly line: string; readonly error: string }
+  | { readonly agentese: "refused"; readonly error: string }
+  | { readonly agentese: "sessions"; readonly sessions: readonly Listed[] }
+  | { readonly agentese: "reload" };
+
+/** A command that the agent or the server refused, or that got no answer. */
+export class CallError extends Error {
+  override readonly name = "CallError";
+  constructor(
+    readonly command: string,
+    message: string,
+  ) {
+    super(message);
+  }
+
+  /** Whether the agent does not know the command at all. */
+  get isUnknown(): boolean {
+    return /unknown command|method not found|unknown method/i.test(this.message);
+  }
+}
+
+/** Who listens. */
+export interface Listener {
+  word(word: Word): void;
+  /** A line went to the agent or came from it; `others` where another tab sent it. */
+  frame(direction: "sent" | "received", line: string, others: boolean): void;
+  state(connected: boolean): void;
+}
+
+interface Waiting {
+  readonly command: string;
+  readonly line: string;
+  resolve(data: unknown): void;
+  reject(error: Error): void;
+}
+
+/** What begins every word of the server. */
+const MARK = '{"agentese":';
+/** The pauses between attempts to connect, in milliseconds. */
+const PAUSES = [200, 500, 1000, 2000, 4000];
+
+/** A connection that comes back by itself, with the calls that wait for answers. */
+export class Link {
+  readonly #listener: Listener;
+  readonly #address: string;
+  #tab = newName();
+  #socket: WebSocket | undefined;
+  #have: number | undefined;
+  #attempts = 0;
+  #nextId = 0;
+  #waiting = new Map<string, Waiting>();
+  /** The tables of the dialect, which the server names. */
+  spec: Spec | undefined;
+
+  constructor(listener: Listener) {
+    this.#listener = listener;
+    this.#address = new URL("ws", location.href).href.replace(/^http/, "ws").replace(/[?#].*$/, "");
+  }
+
+  /** Connects, and connects again whenever the connection is lost. */
+  open(): void {
+    const have = this.#have === undefined ? "" : `&have=${this.#have}`;
+    const socket = new WebSocket(`${this.#address}?tab=${this.#tab}${have}`);
+    this.#socket = socket;
+    let greeted = false;
+    socket.onmessage = ({ data }: MessageEvent<string>) => {
+      if (!greeted) {
+        greeted = true;
+        this.#attempts = 0;
+        this.#greeted(JSON.parse(data) as Hello);
+        return;
+      }
+      this.#have = (this.#have ?? 0) + 1;
+      this.#heard(data);
+    };
+    socket.onclose = () => {
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      this.#listener.state(false);
+      setTimeout(() => this.open(), PAUSES[Math.min(this.#attempts++, PAUSES.length - 1)]);
+    };
+  }
+
+  /** Begins anew, as a tab that was never there. */
+  restart(): void {
+    const old = this.#socket;
+    this.#socket = undefined;
+    this.#tab = newName();
+    this.#have = undefined;
+    this.fail("the page begins anew");
+    old?.close();
+    this.open();
+  }
+
+  /** Drops the connection, as a network does that goes away. For tests. */
+  drop(): void {
+    this.#socket?.close();
+  }
+
+  #greeted(hello: Hello): void {
+    if (hello.lost) this.fail("the connection was lost for too long");
+    if (!hello.back) this.#have = 0;
+    this.#listener.state(true);
+    this.#listener.word(hello);
+    // A command that has arrived before is not run again.
+    if (hello.back) for (const { line } of this.#waiting.values()) this.#socket?.send(line);
+  }
+
+  #heard(data: string): void {
+    if (!data.startsWith(MARK)) {
+      this.#listener.frame("received", data, false);
+      return this.#settle(data);
+    }
+    const word = JSON.parse(data) as Word;
+    if (word.agentese === "reload") return this.restart();
+    if (word.agentese === "ended") this.fail("the agent has ended");
+    if (word.agentese === "sent") this.#listener.frame("sent", word.line, true);
+    else if (word.agentese === "told") this.#listener.frame("received", word.line, true);
+    else this.#listener.word(word);
+  }
+
+  #settle(line: string): void {
+    const isRpc = this.spec?.framing === "json-rpc";
+    if (!isRpc && !line.includes('"response"')) return;
+    const frame = JSON.parse(line) as Record<string, unknown>;
+    if (isRpc ? "method" in frame : frame["type"] !== "response") return;
+    const id = frame["id"] === undefined || frame["id"] === null ? this.#oldest(frame["command"]) : String(frame["id"]);
+    const call = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || call === undefined) return;
+    this.#waiting.delete(id);
+    const failed = isRpc ? "error" in frame : frame["success"] !== true;
+    if (failed) call.reject(new CallError(call.command, errorText(frame["error"])));
+    else call.resolve(isRpc ? frame["result"] : frame["data"]);
+  }
+
+  /** Failures without an id belong to the oldest call that they can belong to. */
+  #oldest(command: unknown): string | undefined {
+    const calls = [...this.#waiting];
+    const isAny = command === this.spec?.parseCommand || command === undefined;
+    return (isAny ? calls[0] : calls.find(([, call]) => call.command === command))?.[0];
+  }
+
+  /** Sends a command. Gives the data of its answer. */
+  call(command: string, params: object): Promise<unknown> {
+    const id = `${this.#tab}-${++this.#nextId}`;
+    const frame =
+      this.spec?.framing === "json-rpc"
+        ? { jsonrpc: "2.0", id, method: command, params }
+        : { id, type: command, ...params };
+    const line = JSON.stringify(frame);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { command, line, resolve, reject });
+      this.#send(line);
+    });
+  }
+
+  /** Sends a line that no answer belongs to. */
+  #send(line: string): void {
+    this.#listener.frame("sent", line, false);
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(line);
+  }
+
+  /** Answers a question of the agent. */
+  answer(frame: object): void {
+    this.#send(JSON.stringify(frame));
+  }
+
+  /** Asks the server itself. */
+  ask(what: "sessions" | "restart"): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
+  }
+
+  /** Fails all calls. */
+  fail(reason: string): void {
+    const calls = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const call of calls) call.reject(new CallError(call.command, reason));
+  }
+}
+
+function newName(): string {
+  return crypto.randomUUID().slice(0, 18).replaceAll("-", "");
+}
+
+function errorText(error: unknown): string {
+  if (typeof error === "string") return error;
+  const message = (error as { message?: unknown } | null)?.message;
+  return typeof message === "string" ? message : JSON.stringify(error);
+}

@@ -1,0 +1,97 @@
+import { useState } from "preact/hooks";
+
+import { useNow } from "../parts/use.js";
+import { dollars, short } from "../text/words.js";
+
+const THEMES = ["system", "light", "dark"] as const;
+
+/** Sets the colours of the page. */
+export function theme(name: string): void {
+  document.documentElement.dataset["theme"] = name;
+  localStorage.setItem("agentese theme", name);
+}
+
+/** What this page is, what it uses, and what is not there. */
+export function About() {
+  const { store, page, conversation } = useNow();
+  const [now, set] = useState(localStorage.getItem("agentese theme") ?? "system");
+  const { usage, session } = conversation;
+  const absent = store.absent;
+  return (
+    <div class="panel-inside">
+      <label class="row">
+        Colours{" "}
+        <select
+          value={now}
+          onChange={(event) => {
+            set(event.currentTarget.value);
+            theme(event.currentTarget.value);
+          }}
+        >
+          {THEMES.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <dl>
+        <dt>Agent</dt>
+        <dd>
+          <code>{page.hello?.command.join(" ")}</code>
+        </dd>
+        <dt>Directory</dt>
+        <dd>
+          <code>{page.hello?.cwd}</code>
+        </dd>
+        <dt>Session</dt>
+        <dd>
+          <code>{session.file ?? session.id ?? "not kept"}</code>
+        </dd>
+        <dt>Tokens</dt>
+        <dd>
+          {short(usage.input ?? 0)} in, {short(usage.output ?? 0)} out, {short(usage.cacheRead ?? 0)} from the cache
+          {usage.cost !== undefined && `, ${dollars(usage.cost)}`}
+        </dd>
+      </dl>
+      {store.can("exportPage") === undefined && (
+        <button
+          type="button"
+          onClick={async () => {
+            const done = await store.try("exportPage");
+            const path = (done?.data as { path?: string } | undefined)?.path;
+            if (path !== undefined) store.toast("info", `Written to ${path}`);
+          }}
+        >
+          Export the session as a page
+        </button>
+      )}
+      <h3>Keys</h3>
+      <dl class="keys">
+        <dt>Enter</dt>
+        <dd>send, or steer while the agent works</dd>
+        <dt>Alt+Enter</dt>
+        <dd>follow up when the agent would stop</dd>
+        <dt>Shift+Enter</dt>
+        <dd>a new line</dd>
+        <dt>Esc</dt>
+        <dd>stop the agent, close what is open</dd>
+        <dt>Ctrl+.</dt>
+        <dd>the inspector</dd>
+      </dl>
+      {absent.length > 0 && (
+        <>
+          <h3>What is not there</h3>
+          <ul class="absent">
+            {absent.map(({ title, reason }) => (
+              <li key={title}>
+                <b>{title}</b>: {reason}.
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p class="note">
+        agentese {page.hello?.version}. <a href="LICENSES.txt">Licences</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { useMemo, useState } from "preact/hooks";
+import type { Message } from "agentese/ui";
+
+import { Counts, Diff } from "../parts/tool.jsx";
+import { useNow } from "../parts/use.js";
+import { type Change, changeOf } from "../text/diff.js";
+
+/** The changes of each file, in the order in which files were first changed. */
+function changed(messages: readonly Message[]): Map<string, Change[]> {
+  const files = new Map<string, Change[]>();
+  for (const message of messages) {
+    for (const block of message.blocks) {
+      if (block.type !== "tool" || block.state === "failed" || block.state === "skipped") continue;
+      const change = changeOf(block);
+      if (change !== undefined) files.set(change.path, [...(files.get(change.path) ?? []), change]);
+    }
+  }
+  return files;
+}
+
+/** One view of all files that the agent's tools changed. */
+export function Files() {
+  const { conversation } = useNow();
+  const files = useMemo(() => changed(conversation.messages), [conversation.messages]);
+  const [open, toggle] = useState<ReadonlySet<string>>(new Set());
+  if (files.size === 0) return <p class="note panel-inside">No file was changed by a tool yet. What shell commands change is not seen.</p>;
+  return (
+    <div class="panel-inside">
+      {[...files].map(([path, changes]) => {
+        const added = changes.reduce((sum, change) => sum + change.added, 0);
+        const removed = changes.reduce((sum, change) => sum + change.removed, 0);
+        const isOpen = open.has(path) || files.size === 1;
+        return (
+          <details key={path} class="file" open={isOpen}>
+            <summary
+              onClick={(event) => {
+                event.preventDefault();
+                const next = new Set(open);
+                if (!next.delete(path)) next.add(path);
+                toggle(next);
+              }}
+            >
+              <code>{path}</code> <Counts change={{ path, lines: [], added, removed, whole: false }} />
+            </summary>
+            {isOpen && changes.map((change, at) => <Diff key={at} change={change} />)}
+          </details>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import { useEffect } from "preact/hooks";
+
+import { useNow } from "../parts/use.js";
+
+interface Node {
+  readonly entry: { readonly id: string; readonly type: string; readonly message?: { readonly role?: string; readonly content?: unknown }; readonly name?: string };
+  readonly children: readonly Node[];
+}
+
+/** Where the session can be forked, and its tree where the agent tells it. */
+export function Forks() {
+  const { store, page, conversation } = useNow();
+  useEffect(() => void Promise.all([store.quietly("forkPoints"), store.quietly("tree")]), [store, conversation.messages.length]);
+  const points = conversation.forkPoints ?? [];
+  const reason = store.can("fork");
+  const tree = page.tree as { tree?: readonly Node[]; leafId?: string | null } | undefined;
+  return (
+    <div class="panel-inside">
+      {reason !== undefined && <p class="note">The session cannot be forked here: {reason}.</p>}
+      {reason === undefined && store.can("forkPoints") !== undefined && (
+        <p class="note">Use “Fork here” below a message: there is no list, because {store.can("forkPoints")}.</p>
+      )}
+      {points.length > 0 && (
+        <>
+          <p class="note">A fork ends before the message; its text comes back to be changed.</p>
+          <ul class="list">
+            {points.map((point) => (
+              <li key={point.id}>
+                <button type="button" disabled={reason !== undefined || page.ended !== undefined} onClick={() => void store.fork(point.id)}>
+                  <b>{point.text.slice(0, 200)}</b>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {points.length === 0 && reason === undefined && store.can("forkPoints") === undefined && <p class="note">Nothing was said yet.</p>}
+      <h3>Session tree</h3>
+      {store.can("tree") !== undefined ? (
+        <p class="note">The tree is not shown: {store.can("tree")}.</p>
+      ) : (
+        <ul class="tree">
+          {(tree?.tree ?? []).map((node) => (
+            <Branch key={node.entry.id} node={node} leaf={tree?.leafId ?? undefined} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** A line of entries, and the branches that leave it. */
+function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
+  const line = [node];
+  for (let last = node; last.children.length === 1; ) {
+    const next = last.children[0];
+    if (next === undefined) break;
+    line.push(next);
+    last = next;
+  }
+  const ends = line.at(-1)?.children ?? [];
+  return (
+    <li>
+      {line.filter(isShown).map(({ entry }) => (
+        <div key={entry.id} class={entry.id === leaf ? "entry here" : "entry"}>
+          <span class="badge">{entry.message?.role ?? entry.type}</span> {words(entry)}
+        </div>
+      ))}
+      {ends.length > 1 && (
+        <ul>
+          {ends.map((child) => (
+            <Branch key={child.entry.id} node={child} leaf={leaf} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function isShown({ entry }: Node): boolean {
+  return entry.message !== undefined || entry.type === "compaction";
+}
+
+function words({ message, name, type }: Node["entry"]): string {
+  const content = message?.content;
+  const parts = Array.isArray(content) ? content : [];
+  const text = typeof content === "string" ? content : parts.map((part: { text?: string; name?: string }) => part.text ?? part.name ?? "").join(" ");
+  return (text || name || type).slice(0, 120);
+}

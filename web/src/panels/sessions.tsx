@@ -1,0 +1,45 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { useNow } from "../parts/use.js";
+import { ago } from "../text/words.js";
+
+/** The sessions of the working directory. */
+export function Sessions() {
+  const { store, page, conversation } = useNow();
+  const [search, look] = useState("");
+  const reason = store.can("openSession");
+  useEffect(() => store.link.ask("sessions"), [store, conversation.session.id]);
+  const words = search.toLowerCase();
+  const found = (page.sessions ?? []).filter((session) =>
+    `${session.name ?? ""} ${session.firstMessage ?? ""} ${session.id}`.toLowerCase().includes(words),
+  );
+  return (
+    <div class="panel-inside">
+      {reason !== undefined && <p class="note">Sessions cannot be opened here: {reason}.</p>}
+      <input type="search" aria-label="Search sessions" placeholder="Search" value={search} onInput={(event) => look(event.currentTarget.value)} />
+      {page.sessions === undefined ? (
+        <p class="note">Reading…</p>
+      ) : found.length === 0 ? (
+        <p class="note">No sessions{search === "" ? " here yet" : " with these words"}.</p>
+      ) : (
+        <ul class="list">
+          {found.map((session) => (
+            <li key={session.path}>
+              <button
+                type="button"
+                disabled={reason !== undefined || page.ended !== undefined}
+                aria-current={session.id === conversation.session.id}
+                onClick={() => void store.renew("openSession", session.path, session.id)}
+              >
+                <b>{session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"}</b>
+                <span>
+                  {ago(session.modified)} · {session.messageCount} messages
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

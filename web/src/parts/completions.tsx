@@ -1,0 +1,38 @@
+interface Command {
+  readonly name: string;
+  readonly description?: string;
+  readonly source?: string;
+}
+
+/** How many commands are offered at a time. */
+const MOST = 8;
+
+/** The commands that a text may be the beginning of. */
+export function completionsFor(text: string, commands: readonly Command[]): readonly Command[] {
+  const begun = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
+  if (begun === undefined) return [];
+  const starts = commands.filter(({ name }) => name.toLowerCase().startsWith(begun));
+  const holds = commands.filter(({ name }) => !starts.some((one) => one.name === name) && name.toLowerCase().includes(begun));
+  return [...starts, ...holds].slice(0, MOST);
+}
+
+export function Completions({ offered, chosen, onTake }: { offered: readonly Command[]; chosen: number; onTake: (at: number) => void }) {
+  return (
+    <ul class="completions" id="completions" role="listbox" aria-label="Commands">
+      {offered.map((command, at) => (
+        <li
+          key={command.name}
+          id={`completion-${at}`}
+          role="option"
+          aria-selected={at === chosen}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            onTake(at);
+          }}
+        >
+          <b>/{command.name}</b> <span>{command.description}</span> <i>{command.source}</i>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,195 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { Completions, completionsFor } from "./completions.jsx";
+import { type Delivery, type Picture as Given } from "../dialects/index.js";
+import { Picture } from "./picture.jsx";
+import { type Attached, readPictures } from "./pictures.js";
+import { useNow } from "./use.js";
+
+/** Where the draft of a session is kept. */
+const draftOf = (session: string | undefined): string => `agentese draft ${session ?? ""}`;
+
+/** Where one writes. Enter sends, Shift+Enter begins a line, Escape stops the agent. */
+export function Composer() {
+  const { store, page, conversation } = useNow();
+  const session = conversation.session.id ?? conversation.session.file;
+  const [text, setText] = useState("");
+  const [pictures, setPictures] = useState<readonly Attached[]>([]);
+  const [chosen, choose] = useState(0);
+  const [isClosed, close] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const isWorking = conversation.run.working;
+  const reason = store.can("prompt") ?? (page.ended ? "the agent does not run" : undefined);
+  const deliveries = store.dialect.deliveries;
+  const offered = isClosed ? [] : completionsFor(text, conversation.commands ?? []);
+
+  // A draft belongs to its session.
+  useEffect(() => setText((now) => (now === "" ? (localStorage.getItem(draftOf(session)) ?? "") : now)), [session]);
+  const write = (next: string): void => {
+    setText(next);
+    close(false);
+    choose(0);
+    if (next === "") localStorage.removeItem(draftOf(session));
+    else localStorage.setItem(draftOf(session), next);
+  };
+  // The agent may put a text here: an extension does, and a fork gives back what was said.
+  const draft = conversation.draft;
+  useEffect(() => {
+    if (draft !== undefined) write(draft.text);
+  }, [draft?.count]);
+  useEffect(() => {
+    if (page.draft !== undefined) write(page.draft.text);
+  }, [page.draft?.count]);
+  useEffect(() => {
+    const { current } = field;
+    if (!current) return;
+    current.style.height = "auto";
+    current.style.height = `${Math.min(current.scrollHeight, window.innerHeight * 0.4)}px`;
+  }, [text]);
+  useEffect(() => field.current?.focus(), []);
+
+  const send = async (delivery: Delivery): Promise<void> => {
+    const said = text.trim();
+    if ((said === "" && pictures.length === 0) || reason !== undefined) return;
+    if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
+    const images: Given[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
+    write("");
+    setPictures([]);
+    const isShell = said.startsWith("!") && store.can("shell") === undefined;
+    const done = isShell
+      ? await store.try("shell", said.slice(1).trim())
+      : await store.try("prompt", said, images, isWorking ? delivery : "prompt", store.conversation);
+    // What was refused is not lost.
+    if (done === undefined && field.current?.value === "") {
+      write(said);
+      setPictures(pictures);
+    }
+  };
+  const attach = async (files: Iterable<File>): Promise<void> => {
+    if (!store.dialect.pictures) return store.toast("warning", `The ${page.hello?.dialect} dialect has no pictures in prompts.`);
+    const { read, refused } = await readPictures(files);
+    setPictures((before) => [...before, ...read]);
+    for (const why of refused) store.toast("warning", why);
+  };
+  const take = (at: number): void => {
+    const command = offered[at];
+    if (command === undefined) return;
+    write(`/${command.name} `);
+    close(true);
+    field.current?.focus();
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (offered.length > 0) {
+      const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+      if (step !== 0) {
+        event.preventDefault();
+        return choose((chosen + step + offered.length) % offered.length);
+      }
+      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && text.slice(1) !== offered[chosen]?.name)) {
+        event.preventDefault();
+        return take(chosen);
+      }
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        return close(true);
+      }
+    }
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void send(event.altKey ? (deliveries[1] ?? "prompt") : (deliveries[0] ?? "prompt"));
+    }
+  };
+  return (
+    <form
+      class="composer"
+      aria-label="Write to the agent"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(deliveries[0] ?? "prompt");
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void attach(event.dataTransfer?.files ?? []);
+      }}
+    >
+      {offered.length > 0 && <Completions offered={offered} chosen={chosen} onTake={take} />}
+      {pictures.length > 0 && (
+        <ul class="attached">
+          {pictures.map((picture, at) => (
+            <li key={picture.key}>
+              <Picture mimeType={picture.mimeType} data={picture.data} name={picture.name} />
+              <button
+                type="button"
+                aria-label={`Remove ${picture.name}`}
+                onClick={() => setPictures(pictures.filter((_, other) => other !== at))}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={field}
+        rows={1}
+        value={text}
+        disabled={reason !== undefined}
+        placeholder={reason ?? (isWorking && deliveries.length > 0 ? "Steer the agent while it works…" : "Ask the agent, or / for commands…")}
+        aria-label="Message"
+        aria-autocomplete="list"
+        aria-controls={offered.length > 0 ? "completions" : undefined}
+        aria-activedescendant={offered.length > 0 ? `completion-${chosen}` : undefined}
+        onInput={(event) => write(event.currentTarget.value)}
+        onKeyDown={pressed}
+        onPaste={(event) => {
+          const files = [...(event.clipboardData?.files ?? [])];
+          if (files.length === 0) return;
+          event.preventDefault();
+          void attach(files);
+        }}
+      />
+      <div class="composer-bar">
+        {store.dialect.pictures && (
+          <label class="button quiet" title="Add pictures; pasting and dropping works too">
+            <span aria-hidden="true">+</span> Picture
+            <input
+              type="file"
+              class="hidden-file"
+              accept="image/png,image/jpeg,image/gif,image/webp"
+              multiple
+              disabled={reason !== undefined}
+              onChange={(event) => {
+                void attach(event.currentTarget.files ?? []);
+                event.currentTarget.value = "";
+              }}
+            />
+          </label>
+        )}
+        <span class="hint">{hint(isWorking, deliveries)}</span>
+        {isWorking && store.can("abort") === undefined && (
+          <button type="button" class="stop" onClick={() => void store.try("abort", store.conversation)}>
+            {conversation.run.aborting ? "Stopping…" : "Stop"}
+          </button>
+        )}
+        {isWorking && deliveries.includes("followUp") && (
+          <button type="button" disabled={text.trim() === ""} onClick={() => void send("followUp")} title="Alt+Enter">
+            Follow up
+          </button>
+        )}
+        {(!isWorking || deliveries.length > 0) && (
+          <button type="submit" class="primary" disabled={reason !== undefined || (text.trim() === "" && pictures.length === 0)}>
+            {isWorking ? "Steer" : "Send"}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function hint(isWorking: boolean, deliveries: readonly Delivery[]): string {
+  if (!isWorking) return "Enter sends · Shift+Enter new line";
+  if (deliveries.length === 0) return "Esc stops";
+  return deliveries.length > 1 ? "Enter steers · Alt+Enter follows up · Esc stops" : "Enter steers · Esc stops";
+}

@@ -1,0 +1,137 @@
+import { useState } from "preact/hooks";
+
+import { fileName, short } from "../text/words.js";
+import { useNow } from "./use.js";
+
+export type PanelName = "sessions" | "forks" | "files" | "inspector" | "about";
+
+const PANELS: readonly (readonly [PanelName, string])[] = [
+  ["sessions", "Sessions"],
+  ["forks", "Forks"],
+  ["files", "Files"],
+  ["inspector", "Inspector"],
+  ["about", "About"],
+];
+
+/** What talks to whom: the session, the model, and the panels. */
+export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPanel: (panel: PanelName | undefined) => void }) {
+  const { store, page, conversation } = useNow();
+  return (
+    <header class="top">
+      <div class="who">
+        <SessionName />
+        <span class="where" title={`${page.hello?.command.join(" ") ?? ""}\n${page.hello?.cwd ?? ""}`}>
+          {page.hello?.dialect} · {fileName(page.hello?.cwd ?? "")}
+          {page.hello?.readOnly && <span class="badge">read only</span>}
+        </span>
+      </div>
+      <div class="choices">
+        <ModelChoice />
+        <ThinkingChoice />
+      </div>
+      <nav class="panels" aria-label="Panels">
+        {PANELS.map(([name, title]) => (
+          <button key={name} type="button" aria-pressed={panel === name} onClick={() => onPanel(panel === name ? undefined : name)}>
+            {title}
+          </button>
+        ))}
+        {store.can("newSession") === undefined && (
+          <button type="button" disabled={page.ended !== undefined} onClick={() => void store.renew("newSession", conversation)}>
+            New
+          </button>
+        )}
+      </nav>
+    </header>
+  );
+}
+
+function SessionName() {
+  const { store, conversation } = useNow();
+  const [draft, setDraft] = useState<string | undefined>(undefined);
+  const name = conversation.session.name ?? conversation.title ?? "";
+  if (store.can("rename") !== undefined) return <h1>{name || "agentese"}</h1>;
+  if (draft === undefined) {
+    return (
+      <h1>
+        <button type="button" class="quiet name" title="Name the session" onClick={() => setDraft(name)}>
+          {name || "agentese"}
+        </button>
+      </h1>
+    );
+  }
+  const done = (): void => {
+    if (draft.trim() !== "" && draft.trim() !== name) void store.rename(draft.trim());
+    setDraft(undefined);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        done();
+      }}
+    >
+      <input
+        class="name"
+        aria-label="Name of the session"
+        value={draft}
+        ref={(field) => field?.focus()}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onBlur={done}
+        onKeyDown={(event) => event.key === "Escape" && setDraft(undefined)}
+      />
+    </form>
+  );
+}
+
+function ModelChoice() {
+  const { store, page, conversation } = useNow();
+  const models = conversation.models ?? [];
+  const now = conversation.model;
+  const key = (model: { provider?: string; id: string } | undefined): string => (model ? `${model.provider ?? ""}\n${model.id}` : "");
+  if (store.can("setModel") !== undefined || models.length === 0) {
+    return now ? <span class="model">{now.name ?? now.id}</span> : null;
+  }
+  const isListed = models.some((model) => key(model) === key(now));
+  return (
+    <select
+      aria-label="Model"
+      title={now?.window ? `${short(now.window)} tokens of context` : "Model"}
+      value={key(now)}
+      disabled={page.ended !== undefined}
+      onChange={(event) => {
+        const [provider = "", id = ""] = event.currentTarget.value.split("\n");
+        void store.change("setModel", provider, id, conversation);
+      }}
+    >
+      {!isListed && <option value={key(now)}>{now?.name ?? now?.id ?? "No model"}</option>}
+      {models.map((model) => (
+        <option key={key(model)} value={key(model)}>
+          {model.name ?? model.id}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function ThinkingChoice() {
+  const { store, page, conversation } = useNow();
+  const levels = page.levels ?? store.dialect.levels;
+  const level = conversation.thinkingLevel;
+  if (store.can("setThinking") !== undefined || levels.length === 0 || conversation.model?.reasoning === false) return null;
+  return (
+    <select
+      aria-label="Thinking level"
+      title="How long the model thinks"
+      value={level ?? "off"}
+      disabled={page.ended !== undefined}
+      onChange={(event) => void store.change("setThinking", event.currentTarget.value, conversation)}
+    >
+      {level !== undefined && !levels.includes(level) && <option value={level}>thinking: {level}</option>}
+      {levels.map((one) => (
+        <option key={one} value={one}>
+          thinking: {one}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,18 @@
+import { Component, type ComponentChild, type FunctionComponent } from "preact";
+
+/** A component that is drawn again only when one of its properties is another object. */
+export function memo<P extends object>(draw: FunctionComponent<P>): FunctionComponent<P> {
+  class Memo extends Component<P> {
+    override shouldComponentUpdate(next: P): boolean {
+      const before = this.props as Record<string, unknown>;
+      const after = next as Record<string, unknown>;
+      const names = Object.keys(after);
+      return names.length !== Object.keys(before).length || names.some((name) => before[name] !== after[name]);
+    }
+
+    override render(): ComponentChild {
+      return draw(this.props as never) as ComponentChild;
+    }
+  }
+  return Memo as unknown as FunctionComponent<P>;
+}

@@ -1,0 +1,109 @@
+import { useState } from "preact/hooks";
+import type { Block, Message as Told } from "agentese/ui";
+
+import { coloured } from "../text/ansi.js";
+import { dollars, short, taken } from "../text/words.js";
+import { Markdown } from "./markdown.jsx";
+import { memo } from "./memo.js";
+import { Picture } from "./picture.jsx";
+import { Tool } from "./tool.jsx";
+
+const NAMES = { user: "You", assistant: "Agent", tool: "Tool", system: "System", summary: "Summary", shell: "Shell", note: "Note" } as const;
+
+/** One message. It is drawn again only when it is another one. */
+export const Message = memo(({ message, onFork }: { message: Told; onFork: ((message: Told) => void) | undefined }) => {
+  // The result of a tool stands in its call.
+  if (message.role === "tool" || message.hidden) return null;
+  const isGrowing = message.state === "growing";
+  return (
+    <article class={`message ${message.role} ${message.state}${message.gone ? " gone" : ""}`} aria-label={NAMES[message.role]} aria-busy={isGrowing}>
+      {message.role === "shell" && <ShellHead message={message} />}
+      {message.role === "summary" && <p class="divider">The conversation was compacted</p>}
+      {message.role === "note" && message.kind !== undefined && <p class="kind">{message.kind}</p>}
+      {message.blocks.map((block, at) => (
+        <Part key={at} block={block} role={message.role} growing={isGrowing && at === message.blocks.length - 1} />
+      ))}
+      {isGrowing && message.blocks.length === 0 && <p class="waiting-dots" aria-label="The agent is working" role="img" />}
+      {message.error !== undefined && <p class="failure" role="alert">{message.error}</p>}
+      {message.state === "aborted" && <p class="failure">Stopped</p>}
+      <Foot message={message} onFork={onFork} />
+    </article>
+  );
+});
+
+function ShellHead({ message }: { message: Told }) {
+  const code = message.exitCode;
+  return (
+    <p class="shell-head">
+      <code>$ {message.command}</code>
+      {message.cancelled ? <span class="failure">stopped</span> : code !== 0 && code !== undefined && <span class="failure">exit code {code}</span>}
+    </p>
+  );
+}
+
+const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"]; growing: boolean }) => {
+  switch (block.type) {
+    case "text":
+      if (role === "user") return <p class="said">{block.text}</p>;
+      if (role === "shell") return <pre class="shell" tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(block.text) }} />;
+      if (role === "summary") return <Summary text={block.text} />;
+      return <Markdown text={block.text} growing={growing} />;
+    case "thinking":
+      return <Thinking text={block.redacted ? "(kept secret by the provider)" : block.text} growing={growing} />;
+    case "image":
+      return <Picture mimeType={block.mimeType} data={block.data} />;
+    case "tool":
+      return <Tool tool={block} />;
+    case "data":
+      return <pre class="shell" tabIndex={0}>{JSON.stringify(block.value, null, 2)}</pre>;
+  }
+});
+
+function Summary({ text }: { text: string }) {
+  return (
+    <details class="summary">
+      <summary>Summary of what was said before</summary>
+      <Markdown text={text} growing={false} />
+    </details>
+  );
+}
+
+function Thinking({ text, growing }: { text: string; growing: boolean }) {
+  const [chosen, choose] = useState<boolean | undefined>(undefined);
+  const isOpen = chosen ?? growing;
+  if (text === "" && !growing) return null;
+  return (
+    <details class="thinking" open={isOpen}>
+      <summary
+        onClick={(event) => {
+          event.preventDefault();
+          choose(!isOpen);
+        }}
+      >
+        {growing ? "Thinking…" : "Thought"}
+      </summary>
+      {isOpen && <Markdown text={text} growing={growing} />}
+    </details>
+  );
+}
+
+function Foot({ message, onFork }: { message: Told; onFork: ((message: Told) => void) | undefined }) {
+  const { usage, role } = message;
+  const canFork = onFork !== undefined && (role === "user" || role === "assistant") && message.state !== "growing";
+  const parts = [
+    message.model,
+    usage && (usage.output ?? 0) > 0 && `${short(taken(usage))} in, ${short(usage.output ?? 0)} out`,
+    usage?.cost !== undefined && usage.cost > 0 && dollars(usage.cost),
+  ].filter(Boolean);
+  if (parts.length === 0 && !canFork) return null;
+  return (
+    <footer class="message-foot">
+      {role === "assistant" && message.state !== "growing" && <span>{parts.join(" · ")}</span>}
+      {canFork && (
+        <button type="button" class="link" onClick={() => onFork(message)}>
+          Fork here
+        </button>
+      )}
+    </footer>
+  );
+}

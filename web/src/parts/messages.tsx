@@ -1,0 +1,128 @@
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Message as Told } from "agentese/ui";
+
+import { memo } from "./memo.js";
+import { Message } from "./message.jsx";
+
+/** How many messages are drawn, or not, together. */
+const CHUNK = 25;
+/** How tall a chunk is taken to be that was never drawn, in pixels. */
+const TALL = 3000;
+/** How near the window a chunk has to be to be drawn. */
+const NEAR = "1500px 0px";
+/** How near the end one has to be for the end to be followed, in pixels. */
+const FOLLOW = 80;
+
+/** The conversation. Of a long one, what is far from the window is not drawn. */
+export function Messages({
+  messages,
+  onFork,
+  children,
+}: {
+  messages: readonly Told[];
+  onFork: ((message: Told) => void) | undefined;
+  children?: ComponentChildren;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
+  const [isAway, away] = useState(false);
+  const chunks = split(messages);
+
+  const toEnd = (): void => {
+    const { current } = box;
+    if (current) current.scrollTop = current.scrollHeight;
+  };
+  useLayoutEffect(() => {
+    if (following.current) toEnd();
+  });
+  // Pictures and chunks that are drawn change the height without a change of the messages.
+  useEffect(() => {
+    if (!inner.current) return undefined;
+    const observer = new ResizeObserver(() => following.current && toEnd());
+    observer.observe(inner.current);
+    return () => observer.disconnect();
+  }, []);
+  const scrolled = (): void => {
+    const { current } = box;
+    if (!current) return;
+    following.current = current.scrollHeight - current.scrollTop - current.clientHeight < FOLLOW;
+    away(!following.current);
+  };
+  return (
+    <div class="scroller-box">
+      <div class="scroller" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+        <div class="conversation" ref={inner}>
+          {chunks.map((chunk, at) => (
+            <Chunk key={chunk[0]?.key ?? at} messages={chunk} onFork={onFork} last={at >= chunks.length - 2} box={box} />
+          ))}
+          {children}
+        </div>
+      </div>
+      {isAway && (
+        <button
+          type="button"
+          class="to-end"
+          onClick={() => {
+            following.current = true;
+            toEnd();
+          }}
+        >
+          ↓ To the end
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The chunks of the last conversation: those that did not change are the same objects. */
+let known: (readonly Told[])[] = [];
+
+function split(messages: readonly Told[]): (readonly Told[])[] {
+  const chunks: (readonly Told[])[] = [];
+  for (let at = 0; at < messages.length; at += CHUNK) {
+    const chunk = messages.slice(at, at + CHUNK);
+    const before = known[chunks.length];
+    const isSame = before?.length === chunk.length && chunk.every((message, index) => message === before[index]);
+    chunks.push(isSame ? before : chunk);
+  }
+  known = chunks;
+  return chunks;
+}
+
+interface ChunkProps {
+  messages: readonly Told[];
+  onFork: ((message: Told) => void) | undefined;
+  last: boolean;
+  box: RefObject<HTMLDivElement | null>;
+}
+
+const Chunk = memo(({ messages, onFork, last, box }: ChunkProps) => <ChunkInside {...{ messages, onFork, last, box }} />);
+
+function ChunkInside({ messages, onFork, last, box }: ChunkProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [isNear, near] = useState(false);
+  const height = useRef(Math.min(TALL, messages.length * 120));
+  useEffect(() => {
+    const { current } = place;
+    if (!current) return undefined;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (!entry) return;
+        // What was drawn keeps its height when it is drawn no longer.
+        if (!entry.isIntersecting && entry.boundingClientRect.height > 0) height.current = entry.boundingClientRect.height;
+        near(entry.isIntersecting);
+      },
+      { root: box.current, rootMargin: NEAR },
+    );
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [box]);
+  const isDrawn = last || isNear;
+  return (
+    <div ref={place} class="chunk" style={isDrawn ? {} : { height: `${height.current}px` }}>
+      {isDrawn && messages.map((message) => <Message key={message.key} message={message} onFork={onFork} />)}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { useEffect, useRef } from "preact/hooks";
+
+import { useNow } from "./use.js";
+
+/** Messages that come and go: those of the page, and notices of the agent. */
+export function Toasts() {
+  const { store, page, conversation } = useNow();
+  const seen = useRef<string | undefined>(undefined);
+  const last = conversation.notices.at(-1);
+  useEffect(() => {
+    if (last === undefined || last.key === seen.current) return;
+    seen.current = last.key;
+    // Of a command that was refused, whoever sent it says so.
+    if (last.source !== undefined && store.link.spec !== undefined && Object.hasOwn(store.link.spec.commands, last.source)) return;
+    store.toast(last.level, last.source ? `${last.source}: ${last.text}` : last.text);
+  }, [last?.key]);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {page.toasts.map((toast) => (
+        <div key={toast.key} class={`toast ${toast.level}`}>
+          <span>{toast.text}</span>
+          <button type="button" class="quiet" aria-label="Close" onClick={() => store.dismiss(toast.key)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

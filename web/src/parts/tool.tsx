@@ -1,0 +1,147 @@
+import { useState } from "preact/hooks";
+import { type Block, type ToolBlock, readArguments } from "agentese/ui";
+
+import { coloured } from "../text/ansi.js";
+import { type Change, changeOf } from "../text/diff.js";
+import { highlighted, languageOf } from "../text/highlight.js";
+import { duration } from "../text/words.js";
+import { memo } from "./memo.js";
+import { Picture } from "./picture.jsx";
+
+/** How much of an output is shown before somebody asks for all of it, in characters. */
+const SHOWN = 20_000;
+
+/** The argument that says most about a call, by the names that tools give it. */
+const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
+
+/** One line about what a call does. */
+function summary(tool: ToolBlock): string {
+  const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
+  const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
+  const rest = Object.values(given).find((value) => typeof value === "string") ?? "";
+  return String(telling ?? rest).split("\n")[0] ?? "";
+}
+
+const STATES = { coming: "being written", running: "running", done: "done", failed: "failed", skipped: "not run" } as const;
+
+/** A tool call: folded, with its output live while it runs. */
+export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
+  const [chosen, choose] = useState<boolean | undefined>(undefined);
+  const change = changeOf(tool);
+  const isLive = tool.state === "running";
+  const isOpen = chosen ?? (isLive || tool.state === "failed" || tool.state === "skipped" || (change !== undefined && !change.whole));
+  return (
+    <details class={`tool ${tool.state}`} open={isOpen}>
+      <summary
+        onClick={(event) => {
+          event.preventDefault();
+          choose(!isOpen);
+        }}
+      >
+        <span class="tool-mark" role="img" aria-label={STATES[tool.state]} />
+        <span class="tool-name">{tool.label ?? tool.name}</span>
+        <span class="tool-about">{summary(tool)}</span>
+        {change && <Counts change={change} />}
+        {tool.durationMs !== undefined && <span class="tool-time">{duration(tool.durationMs)}</span>}
+      </summary>
+      {isOpen && <Inside tool={tool} change={change} />}
+    </details>
+  );
+});
+
+function Inside({ tool, change }: { tool: ToolBlock; change: Change | undefined }) {
+  const shown = tool.result ?? tool.output ?? [];
+  const isPlain = change !== undefined && tool.state !== "failed" && tool.state !== "skipped";
+  return (
+    <div class="tool-inside">
+      {change ? <Diff change={change} /> : <Given tool={tool} />}
+      {!isPlain && <Output blocks={shown} live={tool.state === "running"} path={pathOf(tool)} />}
+    </div>
+  );
+}
+
+function pathOf(tool: ToolBlock): string | undefined {
+  const given = readArguments(tool) as Record<string, unknown> | undefined;
+  return typeof given?.["path"] === "string" ? given["path"] : undefined;
+}
+
+/** The arguments, where one line does not say it all. */
+function Given({ tool }: { tool: ToolBlock }) {
+  const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
+  const names = Object.keys(given);
+  const command = given["command"];
+  if (typeof command === "string") {
+    return <Code html={highlighted(command, "bash")} name="Command" />;
+  }
+  if (names.length === 0) return tool.argumentsText ? <pre tabIndex={0}>{tool.argumentsText}</pre> : null;
+  if (names.length === 1 && String(given[names[0] ?? ""]).length < 80) return null;
+  return <Code html={highlighted(JSON.stringify(given, null, 2), "json")} name="Arguments" />;
+}
+
+function Code({ html, name }: { html: string; name: string }) {
+  return (
+    <pre class="given" tabIndex={0} role="region" aria-label={name}>
+      <code dangerouslySetInnerHTML={{ __html: html }} />
+    </pre>
+  );
+}
+
+function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
+  const [all, showAll] = useState(false);
+  return (
+    <>
+      {blocks.map((block, at) => {
+        if (block.type === "image") return <Picture key={at} mimeType={block.mimeType} data={block.data} />;
+        const text = block.type === "text" ? block.text : block.type === "data" ? JSON.stringify(block.value, null, 2) : "";
+        if (text === "") return null;
+        const isCut = !all && text.length > SHOWN;
+        // Of a long output the end tells most.
+        const part = isCut ? text.slice(-SHOWN) : text;
+        const language = path === undefined ? undefined : languageOf(path);
+        const html = language !== undefined && !part.includes("\u001b") ? highlighted(part, language) : coloured(part);
+        return (
+          <div key={at} class="output">
+            {isCut && (
+              <button type="button" class="link" onClick={() => showAll(true)}>
+                Show all of {Math.round(text.length / 1000)}k characters
+              </button>
+            )}
+            <pre tabIndex={0} role="region" aria-label="Output" aria-busy={live} dangerouslySetInnerHTML={{ __html: html }} />
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+export function Counts({ change }: { change: Change }) {
+  return (
+    <span class="counts">
+      <span class="plus">+{change.added}</span> <span class="minus">−{change.removed}</span>
+    </span>
+  );
+}
+
+const SIGNS = { same: " ", added: "+", removed: "−", gap: "⋯" } as const;
+
+/** What changed in a file. */
+export const Diff = memo(({ change }: { change: Change }) => {
+  const language = languageOf(change.path);
+  return (
+    <div class="diff" tabIndex={0} role="region" aria-label={`Changes of ${change.path}`}>
+      <table>
+        <tbody>
+          {change.lines.map((line, at) => (
+            <tr key={at} class={line.kind}>
+              <td class="number">{line.new ?? line.old ?? ""}</td>
+              <td class="sign">{SIGNS[line.kind]}</td>
+              <td class="line">
+                <code dangerouslySetInnerHTML={{ __html: highlighted(line.text, language) }} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+});

@@ -1,0 +1,83 @@
+/** Changes to files: what the tools of an agent did, whatever they are called. */
+
+import type { ToolBlock } from "agentese/ui";
+import { readArguments } from "agentese/ui";
+import { diffLines } from "diff";
+
+export interface Line {
+  readonly kind: "same" | "added" | "removed" | "gap";
+  readonly text: string;
+  readonly old?: number | undefined;
+  readonly new?: number | undefined;
+}
+
+/** A change to one file. */
+export interface Change {
+  readonly path: string;
+  readonly lines: readonly Line[];
+  readonly added: number;
+  readonly removed: number;
+  /** Whether the whole file was written. */
+  readonly whole: boolean;
+}
+
+/** How many lines around a change are shown. */
+const AROUND = 3;
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+/** The change that a tool call makes, where it makes one that can be told from its arguments or its details. */
+export function changeOf(tool: ToolBlock): Change | undefined {
+  const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
+  const path = text(given["path"]) ?? text(given["file_path"]) ?? text(given["filePath"]) ?? text(given["file"]);
+  if (path === undefined) return undefined;
+  const told = text((tool.details as { diff?: unknown } | null | undefined)?.diff);
+  if (told !== undefined && told !== "") return counted(path, fromNumbered(told), false);
+  const old = text(given["oldText"]) ?? text(given["old_string"]) ?? text(given["old_text"]) ?? text(given["oldString"]);
+  const now = text(given["newText"]) ?? text(given["new_string"]) ?? text(given["new_text"]) ?? text(given["newString"]);
+  if (old !== undefined && now !== undefined) return counted(path, between(old, now), false);
+  const edits = given["edits"];
+  if (Array.isArray(edits)) {
+    const parts = edits.flatMap((edit: Record<string, unknown>, at) => {
+      const [before, after] = [text(edit["oldText"]) ?? text(edit["old_text"]), text(edit["newText"]) ?? text(edit["new_text"])];
+      if (before === undefined || after === undefined) return [];
+      return [...(at > 0 ? [{ kind: "gap", text: "" } as const] : []), ...between(before, after)];
+    });
+    if (parts.length > 0) return counted(path, parts, false);
+  }
+  const content = text(given["content"]);
+  if (content !== undefined && /write|create/i.test(tool.name)) return counted(path, between("", content), true);
+  return undefined;
+}
+
+function counted(path: string, lines: Line[], whole: boolean): Change {
+  const count = (kind: Line["kind"]): number => lines.filter((line) => line.kind === kind).length;
+  return { path, lines, added: count("added"), removed: count("removed"), whole };
+}
+
+/** The lines of a diff with numbers, as agents of the family tell it: `+12 text`, `-12 text`, ` 12 text`. */
+function fromNumbered(diff: string): Line[] {
+  return diff.split("\n").flatMap((line): Line[] => {
+    if (/^(@@|---|\+\+\+|diff |index )/.test(line)) return line.startsWith("@@") ? [{ kind: "gap", text: "" }] : [];
+    const [, sign = " ", number, rest] = /^([-+ ])\s*(\d+)?(?: (.*)|$)/.exec(line) ?? [];
+    if (number === undefined && /^\s*\.\.\.$/.test(line)) return [{ kind: "gap", text: "" }];
+    const at = number === undefined ? undefined : Number(number);
+    const shown = number === undefined ? line.slice(1) : (rest ?? "");
+    if (sign === "+") return [{ kind: "added", text: shown, new: at }];
+    if (sign === "-") return [{ kind: "removed", text: shown, old: at }];
+    return [{ kind: "same", text: shown, old: at }];
+  });
+}
+
+/** The lines of a change from one text to another, without what is far from any change. */
+function between(old: string, now: string): Line[] {
+  const lines: Line[] = diffLines(old, now).flatMap((part) => {
+    const kind = part.added ? "added" : part.removed ? "removed" : "same";
+    return part.value.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line }) as const);
+  });
+  const isNear = lines.map((_, at) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(({ kind }) => kind !== "same"));
+  return lines.flatMap((line, at): Line[] => {
+    if (isNear[at]) return [line];
+    return isNear[at - 1] ? [{ kind: "gap", text: "" }] : [];
+  });
+}

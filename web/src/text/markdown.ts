@@ -1,0 +1,81 @@
+/** Markdown as HTML that runs nothing. What the model, a tool or a file says is foreign text. */
+
+import DOMPurify from "dompurify";
+import { Marked, type Token, type Tokens } from "marked";
+import remend from "remend";
+
+import { escaped, highlighted } from "./highlight.js";
+
+const marked = new Marked({ gfm: true, breaks: true });
+
+marked.use({
+  renderer: {
+    code({ text, lang }: Tokens.Code): string {
+      const language = lang?.split(/\s/)[0]?.toLowerCase() ?? "";
+      const bar = `<span class="language">${escaped(language)}</span><button type="button" class="copy">Copy</button>`;
+      return `<div class="code"><div class="code-bar">${bar}</div><pre tabindex="0"><code>${highlighted(text, language)}</code></pre></div>`;
+    },
+    // HTML in a message is text like any other.
+    html({ text }: Tokens.HTML | Tokens.Tag): string {
+      return escaped(text);
+    },
+    // A picture from elsewhere would tell a foreign server that somebody reads this.
+    image({ href, text }: Tokens.Image): string {
+      return `<a href="${escaped(href)}">${escaped(text === "" ? href : text)}</a>`;
+    },
+  },
+});
+
+const TAGS = [
+  "a", "b", "blockquote", "br", "button", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "input", "li",
+  "ol", "p", "pre", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+];
+const ATTRIBUTES = ["class", "href", "start", "align", "type", "checked", "disabled", "tabindex", "rel", "target"];
+
+DOMPurify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName === "A") {
+    node.setAttribute("target", "_blank");
+    node.setAttribute("rel", "noopener noreferrer");
+  }
+  if (node.tagName === "INPUT") {
+    node.setAttribute("type", "checkbox");
+    node.setAttribute("disabled", "");
+  }
+});
+
+function clean(html: string): string {
+  return DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  });
+}
+
+/** A piece of a text that is drawn by itself: while a text grows, only its last piece changes. */
+export interface Piece {
+  readonly key: string;
+  readonly html: string;
+}
+
+/** What was rendered lately, by its source: a text that grows renders its last piece only. */
+const cache = new Map<string, string>();
+const CACHED = 500;
+
+/** Renders Markdown in pieces. `isGrowing` mends what is still open at the end. */
+export function render(source: string, isGrowing: boolean): Piece[] {
+  const tokens = marked.lexer(isGrowing ? remend(source) : source);
+  const links = (tokens as { links?: unknown }).links ?? {};
+  return tokens
+    .filter((token) => token.type !== "space")
+    .map((token, at) => ({ key: `${at}`, html: one(token, links) }));
+}
+
+function one(token: Token, links: unknown): string {
+  const known = cache.get(token.raw);
+  if (known !== undefined) return known;
+  const html = clean(marked.parser(Object.assign([token], { links }) as never));
+  if (cache.size >= CACHED) cache.delete(cache.keys().next().value ?? "");
+  cache.set(token.raw, html);
+  return html;
+}

@@ -1,0 +1,48 @@
+/** Numbers and times as people read them. */
+
+const UNITS = ["", "k", "M", "G"];
+
+/** A number of tokens: 950, 12.3k, 1.2M. */
+export function short(count: number): string {
+  let unit = 0;
+  let value = count;
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit === 0 ? Math.round(value) : value.toFixed(value < 10 ? 1 : 0)}${UNITS[unit]}`;
+}
+
+/** The tokens that a model was given, those from the cache among them. */
+export function taken(usage: { readonly input?: number; readonly cacheRead?: number; readonly cacheWrite?: number }): number {
+  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
+}
+
+/** A number of bytes. */
+export function bytes(count: number): string {
+  return count < 1000 ? `${count} B` : `${short(count)}B`;
+}
+
+/** A cost in US dollars. */
+export function dollars(cost: number): string {
+  return `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`;
+}
+
+/** A duration, from milliseconds. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** How long ago something was. */
+export function ago(time: string | number): string {
+  const minutes = Math.round((Date.now() - new Date(time).getTime()) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 60 * 24) return `${Math.round(minutes / 60)} h ago`;
+  return new Date(time).toLocaleDateString();
+}
+
+/** The last part of a path. */
+export function fileName(path: string): string {
+  return path.split("/").at(-1) ?? path;
+}

@@ -1,0 +1,118 @@
+// A browser, and `agentese web` with the embedded model behind it.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+const target = process.env.CARGO_TARGET_DIR ?? join(REPOSITORY, "target");
+/** The binary under test. */
+export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese");
+
+/** How long anything may take, in milliseconds. */
+export const PATIENCE = 15_000;
+
+/** The browser that `CHROMIUM` names, or that is found; none where there is none. */
+function findChromium() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  const folders = (process.env.PATH ?? "").split(":");
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
+}
+
+const path = findChromium();
+/** Why there are no tests in a browser; false where there are. */
+export const skip =
+  path === undefined && process.env.REQUIRE_BROWSER !== "1" && "no browser: set CHROMIUM to one, or install chromium";
+if (skip) console.log(`skipped: the page in a browser (${skip})`);
+
+/** Opens the browser. */
+export async function openBrowser() {
+  if (path === undefined) throw new Error("REQUIRE_BROWSER is set and there is no browser: set CHROMIUM to one");
+  return chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: 30_000 });
+}
+
+/** An agent in a folder of its own, and the page in front of it. */
+export class Site {
+  /** Starts one. `responses` is what the model says; `files` lie in the working directory. */
+  static async start({ responses = [], dialect = "pi", files = {}, arguments: own = [], web = [], home = {}, session, command } = {}) {
+    const folder = mkdtempSync(join(tmpdir(), "agentese-web-"));
+    const site = new Site();
+    site.folder = folder;
+    site.work = join(folder, "work");
+    site.sessions = join(folder, "sessions");
+    for (const [name, content] of Object.entries({ ...files, "work/.keep": "", "home/.keep": "", ...home })) {
+      const file = join(folder, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    }
+    const script = join(folder, "script.json");
+    writeFileSync(script, JSON.stringify({ responses, default: { text: "Nothing more to say." } }));
+    const agent = command ?? [
+      AGENTESE, "--mode", "rpc", "--dialect", dialect, "--provider", "scripted", "--script", script, ...own,
+      ...(session === undefined ? [] : ["--session", join(folder, session)]),
+    ];
+    site.process = spawn(AGENTESE, ["web", "--no-open", "--dialect", dialect, ...web, "--", ...agent], {
+      cwd: site.work,
+      env: { PATH: process.env.PATH, HOME: join(folder, "home") },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    site.stderr = "";
+    site.process.stderr.on("data", (chunk) => (site.stderr += chunk));
+    const lines = createInterface({ input: site.process.stdout });
+    site.address = await new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`no address came: ${site.stderr}`)), PATIENCE);
+      lines.once("line", (line) => (clearTimeout(late), resolve(line)));
+      site.process.once("exit", (code) => (clearTimeout(late), reject(new Error(`agentese web ended with ${code}: ${site.stderr}`))));
+    });
+    return site;
+  }
+
+  /** Kills the agent behind the page. */
+  killAgent() {
+    const tasks = readdirSync(`/proc/${this.process.pid}/task`);
+    const all = tasks.flatMap((task) => readFileSync(`/proc/${this.process.pid}/task/${task}/children`, "utf8").split(" "));
+    for (const id of new Set(all)) if (id.trim() !== "") process.kill(Number(id), "SIGKILL");
+  }
+
+  /** Ends it, and takes its folder away. */
+  async stop() {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const ended = new Promise((resolve) => this.process.once("exit", resolve));
+      this.process.kill("SIGTERM");
+      const late = setTimeout(() => this.process.kill("SIGKILL"), 8000);
+      await ended;
+      clearTimeout(late);
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Opens the page of a site and waits until it is ready. What the console and the page complain about is kept. */
+export async function openPage(browser, site, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1180, height: 820 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && page.complaints.push(message.text()));
+  await page.goto(site.address);
+  await page.waitForSelector(".status-line .dot.on");
+  return page;
+}
+
+/** Says something to the agent. */
+export async function say(page, text) {
+  await page.fill(".composer > textarea", text);
+  await page.press(".composer > textarea", "Enter");
+}
+
+/** Waits until the agent is done. */
+export async function settled(page) {
+  await page.waitForFunction(() => document.querySelector(".doing") === null);
+}
