@@ -197,6 +197,9 @@ fn effect(run: RunEffect) -> String {
         RunEffect::MayEndUnless(member) => {
             format!("the run is over unless something follows or {member} is true")
         }
+        RunEffect::MayEndIf(member) => {
+            format!("the run is over unless something follows, except where {member} is false")
+        }
         RunEffect::HoldsIf(member) => format!("the run is not over, except where {member} is false"),
         RunEffect::Ends => "the run is over".to_owned(),
     }

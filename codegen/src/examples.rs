@@ -125,6 +125,12 @@ pub fn event_frame(index: &Index, event: &Event) -> Value {
 
 /// The question as a server sends it.
 pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
+    if let Some(frames) = dialog.frames {
+        let head = [("type".to_owned(), json!(frames.request)), ("id".to_owned(), json!("uuid-1"))];
+        let mut frame = Map::from_iter(head);
+        frame.extend(members(index, Some(dialog.params.name), dialog.example));
+        return Value::Object(frame);
+    }
     match index.dialect.dialog_frames {
         Some(frames) => {
             let mut frame = Map::from_iter([

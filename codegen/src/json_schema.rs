@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
 use agentese_protocol::index::format_types;
-use agentese_protocol::model::{Command, ConstantValue, Field, Shape, Ty, TypeDef};
+use agentese_protocol::model::{Command, ConstantValue, Dialog, Field, Shape, Ty, TypeDef};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
@@ -406,7 +406,9 @@ impl Builder<'_> {
         }
         if let Some(frames) = self.index.dialect.dialog_frames {
             let mut arms = Vec::new();
-            for dialog in self.index.dialogs.clone() {
+            let (own, shared): (Vec<&Dialog>, Vec<&Dialog>) =
+                self.index.dialogs.iter().partition(|dialog| dialog.frames.is_some());
+            for dialog in &shared {
                 let frame = self.frame(
                     vec![
                         ("type", draft.constant(json!(frames.request))),
@@ -419,7 +421,13 @@ impl Builder<'_> {
                 );
                 arms.push(self.define(format!("{}Request", pascal(dialog.name)), frame));
             }
-            let methods: Vec<&str> = self.index.dialogs.iter().map(|dialog| dialog.wire).collect();
+            for dialog in own {
+                let Some(frames) = dialog.frames else { continue };
+                let name = format!("{}Request", pascal(dialog.name));
+                let frame = self.dialog_frame(frames.request, dialog.params.name, dialog.doc);
+                roots.push(self.define(name, frame));
+            }
+            let methods: Vec<&str> = shared.iter().map(|dialog| dialog.wire).collect();
             let mut open = unknown_arm("method", &methods, draft);
             open["properties"]["type"] = draft.constant(json!(frames.request));
             open["properties"]["id"] = json!({"type": "string"});
@@ -429,11 +437,27 @@ impl Builder<'_> {
         roots
     }
 
+    /// A frame of one dialog alone: a question, an answer, or what may come between them.
+    fn dialog_frame(&self, kind: &str, members: &str, doc: &str) -> Value {
+        self.frame(
+            vec![
+                ("type", self.draft.constant(json!(kind))),
+                ("id", json!({"type": "string", "description": "What question and answer have in common."})),
+            ],
+            &["type", "id"],
+            Some(members),
+            &doc_lines(doc).join("\n"),
+        )
+    }
+
     fn events(&mut self) -> String {
         let arms: Vec<String> = self.index.events.iter().map(|event| event.payload.name.to_owned()).collect();
         let mut tags: Vec<&str> = self.index.events.iter().map(|event| event.name).collect();
         tags.push("response");
         tags.extend(self.index.dialect.dialog_frames.map(|frames| frames.request));
+        tags.extend(
+            self.index.dialogs.iter().filter_map(|dialog| dialog.frames.map(|frames| frames.request)),
+        );
         let open = self.index.dialect.events_open.then(|| unknown_arm("type", &tags, self.draft));
         self.one_of("Event", "What the agent sends without being asked.", &arms, open)
     }
@@ -455,6 +479,17 @@ impl Builder<'_> {
         }
         let mut roots = vec![self.one_of("Command", "A command.", &arms, None)];
         roots.extend(self.index.dialog_answer().map(str::to_owned));
+        for dialog in self.index.dialogs.clone() {
+            let Some(frames) = dialog.frames else { continue };
+            if let (Some(kind), Some(Ty::Named(members))) = (frames.answer, dialog.answer) {
+                let frame = self.dialog_frame(kind, members, "The answer to a question.");
+                roots.push(self.define(format!("{}Answer", pascal(dialog.name)), frame));
+            }
+            if let Some((kind, Ty::Named(members))) = frames.progress {
+                let frame = self.dialog_frame(kind, members, "What there is to show before the answer.");
+                roots.push(self.define(format!("{}Progress", pascal(dialog.name)), frame));
+            }
+        }
         roots
     }
 

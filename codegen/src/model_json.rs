@@ -200,6 +200,7 @@ fn event(row: &Event) -> Value {
         RunEffect::MayEnd => json!("may-end"),
         RunEffect::Holds => json!("holds"),
         RunEffect::MayEndUnless(member) => json!({"may-end-unless": member}),
+        RunEffect::MayEndIf(member) => json!({"may-end-if": member}),
         RunEffect::HoldsIf(member) => json!({"holds-if": member}),
         RunEffect::Ends => json!("ends"),
     };
@@ -276,6 +277,10 @@ fn dialect_json(index: &Index) -> Value {
         "dialogFrames": row.dialog_frames.map(|frames| json!({
             "request": frames.request, "answer": frames.answer, "answerType": frames.answer_type,
         })),
+        "chunks": index.chunks().map(|chunks| json!({
+            "event": chunks.event, "id": chunks.id, "index": chunks.index, "count": chunks.count,
+            "length": chunks.length, "data": chunks.data, "most": chunks.most,
+        })),
         "edges": {
             "unknownCommandEchoesId": edges.unknown_command_echoes_id,
             "unknownCommandText": edges.unknown_command_text,
@@ -310,6 +315,11 @@ fn dialect_json(index: &Index) -> Value {
         "dialogs": index.dialogs.iter().map(|row| json!({
             "name": row.name, "wire": row.wire, "doc": doc(row.doc), "params": row.params.name,
             "answer": row.answer.map(|value| ty(&value)), "fallback": row.fallback.map(parse),
+            "frames": row.frames.map(|frames| json!({
+                "request": frames.request, "answer": frames.answer, "progress": frames.progress.map(|(kind, value)| {
+                    json!({"type": kind, "members": ty(&value)})
+                }),
+            })),
             "expires": row.expires, "withdraws": row.withdraws, "undocumented": row.undocumented, "example": parse(row.example),
         })).collect::<Vec<_>>(),
         "settings": index.settings.iter().map(|row| json!({

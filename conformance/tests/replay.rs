@@ -41,7 +41,7 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
         return line["method"] == "agent/event";
     }
     let kind = line["type"].as_str();
-    kind.is_some() && kind != Some("response") && kind != spec.dialog_frames.map(|frames| frames.request)
+    kind.is_some_and(|kind| kind != "response" && !spec.is_request(kind))
 }
 
 /// How often the run of a recording ends: its last possible end has come and nothing follows.

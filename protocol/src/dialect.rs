@@ -139,6 +139,25 @@ pub struct DialogFrames {
     pub answer_type: &'static str,
 }
 
+/// Frames that are too long for one line and come in pieces, each an event of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunks {
+    /// The event that carries a piece.
+    pub event: &'static str,
+    /// The member that all pieces of a frame have in common.
+    pub id: &'static str,
+    /// The member with the place of the piece, from 0.
+    pub index: &'static str,
+    /// The member with the number of pieces.
+    pub count: &'static str,
+    /// The member with the length of the whole frame, in bytes.
+    pub length: &'static str,
+    /// The member with the bytes, in base64.
+    pub data: &'static str,
+    /// How long a whole frame is at most, in bytes.
+    pub most: u64,
+}
+
 /// A frame that tells revisions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
@@ -198,6 +217,8 @@ pub struct Dialect {
     pub event_members: &'static [Field],
     /// Dialogs in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
+    /// How frames come in pieces, in the revisions that have that event.
+    pub chunks: Option<Chunks>,
     /// Documented failures that do not belong to one command.
     pub errors: &'static [ErrorText],
     /// Where the model's text stands.

@@ -18,7 +18,9 @@
 ///
 /// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both says which revisions have something. It stands before the body of a row, and
 /// behind a member, a string, a failure, what an event says about the run, and `snapshot`; `result: […];` in a command says which of
-/// them answer with data. A member may be declared again for other revisions, where only its presence differs.
+/// them answer with data. `later: EFFECT [since "…"];` is what an event says about the run in other revisions.
+/// `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its own, the last one for what may come before
+/// the answer. A member may be declared again for other revisions, where only its presence differs.
 macro_rules! protocol {
     ($(
         $(#[doc = $doc:literal])*
@@ -284,6 +286,7 @@ macro_rules! row {
     };
     (event $name:ident [$doc:expr] [$span:expr] [$payload:ident { $($fields:tt)* }] []
         $(run: $run:ident $( ($member:ident) )? $( [ $($rspan:tt)* ] )?;)?
+        $(later: $later:ident $( ($lmember:ident) )? [ $($lspan:tt)* ];)?
         $(snapshot: $snapshot:literal $( [ $($sspan:tt)* ] )?;)?
         $(undocumented: $undocumented:literal;)?
         example $example:tt;
@@ -299,6 +302,9 @@ macro_rules! row {
                 [$($crate::model::RunEffect::$run $( (stringify!($member)) )?)?]
                 $crate::model::RunEffect::None),
             run_span: $crate::dsl::span!($( $( $($rspan)* )? )?),
+            later_run: $crate::dsl::optional!($( (
+                $crate::model::RunEffect::$later $( (stringify!($lmember)) )?, $crate::dsl::span!($($lspan)*)
+            ) )?),
             snapshot: $crate::dsl::or_default!([$($snapshot)?] false),
             snapshot_span: $crate::dsl::span!($( $( $($sspan)* )? )?),
             undocumented: $crate::dsl::or_default!([$($undocumented)?] false),
@@ -308,6 +314,7 @@ macro_rules! row {
     };
     (dialog $name:ident [$doc:expr] [$span:expr] [$params:ident { $($fields:tt)* }] [$($answer:ty)?]
         $(wire: $wire:literal;)?
+        $(frame: $frame:literal $( => $answered:literal $( after $progress:literal($shown:ident) )? )?;)?
         $(fallback $fallback:tt;)?
         $(expires: $expires:literal;)?
         $(withdraws: $withdraws:literal;)?
@@ -327,6 +334,11 @@ macro_rules! row {
                 doc: $doc,
                 params: &<$params as $crate::typed::Declared>::DEF,
                 answer: $crate::dsl::optional!($( <$answer as $crate::typed::Typed>::TY )?),
+                frames: $crate::dsl::optional!($( $crate::model::OwnFrames {
+                    request: $frame,
+                    answer: $crate::dsl::optional!($($answered)?),
+                    progress: $crate::dsl::optional!($( $( ($progress, <$shown as $crate::typed::Typed>::TY) )? )?),
+                } )?),
                 fallback: $crate::dsl::optional!($( stringify!($fallback) )?),
                 expires: $crate::dsl::optional!($($expires)?),
                 withdraws: $crate::dsl::optional!($($withdraws)?),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dialect::{Dialect, Revision};
+use crate::dialect::{Chunks, Dialect, Revision};
 use crate::extension;
-use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Ty, TypeDef};
+use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Span, Ty, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 use crate::view::{self, View};
 
@@ -27,6 +27,17 @@ pub struct Index {
     pub settings: Vec<&'static Setting>,
     /// The types that its rows use, by name.
     pub types: BTreeMap<&'static str, &'static TypeDef>,
+}
+
+/// What a handler of a dialog gives.
+#[derive(Debug, Clone, Copy)]
+pub enum Reply {
+    /// Nothing: no answer is expected.
+    Nothing,
+    /// The member of the answer that carries what was chosen or entered.
+    Member(&'static Field),
+    /// All members of the answer: the record with that name.
+    All(&'static str),
 }
 
 impl Index {
@@ -69,7 +80,14 @@ impl Index {
                     replace(&mut self.commands, view.command(row), |c| c.name);
                 }
                 Row::Event(row) if view.has(row.span) => {
-                    replace(&mut self.events, view.event(row), |e| e.name)
+                    // What takes the place of a parent's row is in older revisions, too.
+                    let replaces = self.events.iter().any(|event| event.name == row.name);
+                    let span = if replaces { Span::ALWAYS } else { row.span };
+                    replace(
+                        &mut self.events,
+                        view.event(Box::leak(Box::new(Event { span, ..**row }))),
+                        |e| e.name,
+                    );
                 }
                 Row::Dialog(row) if view.has(row.span) => {
                     replace(&mut self.dialogs, view.dialog(row), |d| d.name);
@@ -137,6 +155,25 @@ impl Index {
         self.dialect.dialog_frames.map(|frames| frames.answer_type)
     }
 
+    /// What a handler of a dialog gives.
+    pub fn reply(&self, dialog: &Dialog) -> Reply {
+        let Some(Ty::Named(name)) = dialog.answer else { return Reply::Nothing };
+        if dialog.frames.is_some() {
+            return Reply::All(name);
+        }
+        match self.type_def(name).map(|def| def.shape) {
+            Some(Shape::Record { fields, .. }) => {
+                fields.iter().find(|field| field.name != "id").map_or(Reply::Nothing, Reply::Member)
+            }
+            _ => Reply::Nothing,
+        }
+    }
+
+    /// How frames come in pieces, where they may.
+    pub fn chunks(&self) -> Option<Chunks> {
+        self.dialect.chunks.filter(|chunks| self.events.iter().any(|event| event.name == chunks.event))
+    }
+
     fn reachable(&self, view: &View) -> BTreeMap<&'static str, &'static TypeDef> {
         let declared = declared_types();
         let mut names: Vec<&'static str> = Vec::new();
@@ -148,6 +185,8 @@ impl Index {
         for dialog in &self.dialogs {
             names.push(dialog.params.name);
             names.extend(dialog.answer.iter().flat_map(|ty| named(ty)));
+            let progress = dialog.frames.and_then(|frames| frames.progress);
+            names.extend(progress.iter().flat_map(|(_, ty)| named(ty)));
         }
         names.extend(self.dialog_answer());
         names.extend(self.settings.iter().flat_map(|setting| named(&setting.ty)));

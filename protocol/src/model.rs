@@ -299,6 +299,8 @@ pub enum RunEffect {
     Holds,
     /// As [`RunEffect::MayEnd`], except where the named boolean member is true: then it holds.
     MayEndUnless(&'static str),
+    /// As [`RunEffect::MayEnd`], except where the named boolean member is false: then it holds.
+    MayEndIf(&'static str),
     /// As [`RunEffect::Holds`], except where the named boolean member is false: then it may end.
     HoldsIf(&'static str),
     /// The run is over, whatever follows.
@@ -316,8 +318,10 @@ pub struct Event {
     pub payload: &'static TypeDef,
     /// What it says about the run.
     pub run: RunEffect,
-    /// The revisions in which it says that; it says nothing in the others.
+    /// The revisions in which it says that.
     pub run_span: Span,
+    /// What it says in other revisions, and which ones those are; it says nothing in the rest.
+    pub later_run: Option<(RunEffect, Span)>,
     /// True where a newer one of the same kind carries all that an older one did.
     pub snapshot: bool,
     /// The revisions in which that is so.
@@ -343,6 +347,9 @@ pub struct Dialog {
     pub params: &'static TypeDef,
     /// The type of the answer, or none where none is expected.
     pub answer: Option<Ty>,
+    /// The frames that it stands in, where they are its own and not those of the dialect's dialogs. The answer is all
+    /// members of its type then.
+    pub frames: Option<OwnFrames>,
     /// The answer that means "no answer", as JSON (a result, or the answer frame without its id).
     pub fallback: Option<&'static str>,
     /// The member that says after how many milliseconds the agent answers for itself: clients withdraw the question
@@ -356,6 +363,17 @@ pub struct Dialog {
     pub span: Span,
     /// Example parameters as a JSON object.
     pub example: &'static str,
+}
+
+/// The `type` of the frames of one dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnFrames {
+    /// Of the question.
+    pub request: &'static str,
+    /// Of the answer; none where none is expected.
+    pub answer: Option<&'static str>,
+    /// Of what a client may send before the answer, and the type of its members.
+    pub progress: Option<(&'static str, Ty)>,
 }
 
 /// A setting that a document names.

@@ -144,12 +144,17 @@ impl View {
             return row;
         }
         let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
-        let run = if self.has(row.run_span) { row.run } else { RunEffect::None };
+        let run = match row.later_run {
+            _ if self.has(row.run_span) => row.run,
+            Some((later, span)) if self.has(span) => later,
+            _ => RunEffect::None,
+        };
         Box::leak(Box::new(Event {
             doc,
             payload,
             run,
             run_span: Span::ALWAYS,
+            later_run: None,
             snapshot: row.snapshot && self.has(row.snapshot_span),
             snapshot_span: Span::ALWAYS,
             span: Span::ALWAYS,

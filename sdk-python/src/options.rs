@@ -72,6 +72,7 @@ impl Tap for ConnectionTap {
             Diagnostic::OtherRevision { told, seen } => {
                 ("other_revision", format!("the agent speaks {seen}, not {told}"))
             }
+            Diagnostic::Chunks { reason } => ("chunks", reason.clone()),
             other => ("other", format!("{other:?}")),
         };
         if let Some(frames) = self.frames.as_ref().filter(|_| self.wants.diagnostics) {

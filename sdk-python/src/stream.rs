@@ -80,7 +80,7 @@ impl EventTable {
         let body = inner.and_then(|inner| frame.slice_of(inner)).unwrap_or_else(|| frame.clone());
         let kind =
             name(&places(body.as_str())?, body.as_str(), "type").ok_or_else(|| wrong("`type` is missing"))?;
-        let request = spec.dialog_frames.is_some_and(|frames| frames.request == kind);
+        let request = spec.is_request(&kind);
         if kind == "response" || request {
             return Err(wrong(&format!("this frame is a `{kind}`, not an event")));
         }

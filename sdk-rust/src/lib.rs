@@ -28,11 +28,11 @@ pub mod serve;
 
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
-pub(crate) use crate::core::{connection, failure};
 pub use crate::core::{
-    correlate, frame, framing, queue, redact, revision, route, run_tracker, scan, schema, script, spec,
-    transport, wire,
+    chunks, correlate, frame, framing, queue, redact, revision, route, run_tracker, scan, schema, script,
+    spec, transport, wire,
 };
+pub(crate) use crate::core::{connection, failure};
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "omp")]
 pub use generated::omp;

@@ -10,7 +10,7 @@ import { FramingError } from "./framing.js";
 import type { JsonObject } from "./generated/types.js";
 import { parseObject, stringify } from "./json.js";
 import { isKnown, route } from "./route.js";
-import { type AnyTypes, type Spec, row } from "./spec.js";
+import { type AnyTypes, type Spec, isAnswer, row } from "./spec.js";
 import { validUpTo } from "./utf8.js";
 
 /** The kinds of frames. */
@@ -72,7 +72,7 @@ export function decodeClient<T extends AnyTypes>(
   const name = value[rpc ? "method" : "type"];
   const answers = rpc
     ? name === undefined && ("result" in value || "error" in value)
-    : name !== undefined && name === spec.dialogFrames?.answer;
+    : name !== undefined && isAnswer(spec, name);
   if (answers) return { known: true, kind: "answer", frame: value as T["clientFrame"], raw };
   if (typeof name !== "string") throw new DecodeError(`the frame has no \`${rpc ? "method" : "type"}\``, raw);
   if (row(spec.commands, name)) return { known: true, kind: "command", frame: value as T["clientFrame"], raw };

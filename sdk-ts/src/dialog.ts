@@ -2,7 +2,7 @@
 
 import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
-import { type AnyTypes, type Spec, row } from "./spec.js";
+import { type AnyTypes, type Spec, isAnswered, row } from "./spec.js";
 
 /** A question that a handler is asked. */
 export interface OpenDialog {
@@ -14,11 +14,17 @@ export interface OpenDialog {
 }
 
 /** The line that answers a question. `id` is raw JSON. */
-export function answerLine(spec: Spec<AnyTypes>, id: string, members: Readonly<Record<string, unknown>>): string {
+export function answerLine(
+  spec: Spec<AnyTypes>,
+  id: string,
+  method: string,
+  members: Readonly<Record<string, unknown>>,
+): string {
   const body = stringify(members);
-  if (spec.dialogFrames === undefined) return `{"jsonrpc":"2.0","id":${id},"result":${body}}`;
+  const type = row(spec.dialogs, method)?.frames?.answer ?? spec.dialogFrames?.answer;
+  if (type === undefined) return `{"jsonrpc":"2.0","id":${id},"result":${body}}`;
   const rest = body === "{}" ? "}" : `,${body.slice(1)}`;
-  return `{"type":${JSON.stringify(spec.dialogFrames.answer)},"id":${id}${rest}`;
+  return `{"type":${JSON.stringify(type)},"id":${id}${rest}`;
 }
 
 /**
@@ -27,11 +33,11 @@ export function answerLine(spec: Spec<AnyTypes>, id: string, members: Readonly<R
  */
 export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): string | undefined {
   const declared = row(spec.dialogs, method);
-  if (declared !== undefined && declared.member === undefined) return undefined;
+  if (declared !== undefined && !isAnswered(declared)) return undefined;
   const flat = spec.dialogFrames !== undefined;
-  const others = flat && declared === undefined ? Object.values(spec.dialogs) : [];
+  const others = flat && declared === undefined ? Object.values(spec.dialogs).filter((dialog) => !dialog.frames) : [];
   const fallback = declared?.fallback ?? others.find((dialog) => dialog.fallback !== undefined)?.fallback;
-  if (fallback !== undefined) return answerLine(spec, id, fallback);
+  if (fallback !== undefined) return answerLine(spec, id, method, fallback);
   if (flat) return undefined;
   const [code, message] = declared ? [-32000, "Nobody is there to answer"] : [-32601, "Method not found"];
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"${message}"}}`;

@@ -61,9 +61,10 @@ function flat(spec: Spec, frame: JsonObject, raw: string): Routed {
     if (typeof success !== "boolean") throw new DecodeError("the response has no `success`", raw);
     return { kind: "answer", id: frame["id"], command: text(frame["command"]), success, frame };
   }
-  if (type === spec.dialogFrames?.request) {
+  const own = Object.keys(spec.dialogs).find((name) => spec.dialogs[name]?.frames?.request === type);
+  if (own !== undefined || type === spec.dialogFrames?.request) {
     const { id } = frame;
-    const method = text(frame["method"]);
+    const method = own ?? text(frame["method"]);
     if (id === undefined) throw new DecodeError("the dialog has no `id`", raw);
     if (method === undefined) throw new DecodeError("the dialog has no `method`", raw);
     return { kind: "dialog", id, method, params: frame };

@@ -1,12 +1,14 @@
 /** The tables of a dialect, generated from the declaration. */
 
+import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
+import type { SafeTap } from "./tap.js";
 
 /** What a command has to do with the work that a prompt starts. */
 export type RunRole = "starts" | "acts" | "stops" | "replaces";
 
 /** What an event says about the run that is going on. */
-export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "holds_if" | "ends";
+export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "may_end_if" | "holds_if" | "ends";
 
 /** What the runtime knows of a command. */
 export interface CommandSpec {
@@ -22,7 +24,7 @@ export interface CommandSpec {
 /** What the runtime knows of an event. */
 export interface EventSpec {
   readonly run?: RunEffect;
-  /** The boolean member that `may_end_unless` and `holds_if` look at. */
+  /** The boolean member that `may_end_unless`, `may_end_if` and `holds_if` look at. */
   readonly member?: string;
   /** Whether a newer one carries all that an older one did. */
   readonly snapshot?: boolean;
@@ -40,6 +42,24 @@ export interface DialogSpec {
   readonly withdraws?: string;
   /** The member that says after how many milliseconds the agent answers for itself. */
   readonly timeout?: string;
+  /**
+   * The types of the frames that it stands in, where they are its own: of the question, of the answer (which has all
+   * members that the handler gives), and of what may come before the answer.
+   */
+  readonly frames?: { readonly request: string; readonly answer?: string; readonly progress?: string };
+}
+
+/** Frames that are too long for one line and come in pieces: the event and its members, and the most bytes of a frame. */
+export interface Chunks {
+  readonly event: string;
+  readonly id: string;
+  readonly index: string;
+  readonly count: string;
+  readonly length: string;
+  readonly data: string;
+  readonly most: number;
+  /** What puts the pieces together; only dialects that have pieces bring its code. */
+  readonly pieces: (chunks: Chunks, tap: SafeTap) => Pieces;
 }
 
 /** How a client knows that a run is over. */
@@ -104,6 +124,8 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly session?: string;
   /** The types of the frames that carry dialogs, in flat dialects. */
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
+  /** How long frames come in pieces, where they may. */
+  readonly chunks?: Chunks;
   /** The `command` of a failure that may belong to any command. */
   readonly parseCommand: string;
   /** The commands whose failures carry their id, where those of others do not. */
@@ -132,4 +154,15 @@ export type DataOf<T extends AnyTypes, K extends keyof T["commands"]> = T["comma
 /** A row of a table by a name that came from outside; never what every object inherits. */
 export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | undefined {
   return typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** Whether somebody has to answer a dialog. */
+export function isAnswered(dialog: DialogSpec): boolean {
+  return dialog.member !== undefined || dialog.frames?.answer !== undefined;
+}
+
+/** Whether frames of that type answer dialogs, or show something before the answer. */
+export function isAnswer(spec: Spec<AnyTypes>, type: unknown): boolean {
+  if (type === spec.dialogFrames?.answer) return true;
+  return Object.values(spec.dialogs).some(({ frames }) => frames?.answer === type || frames?.progress === type);
 }

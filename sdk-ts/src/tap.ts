@@ -24,6 +24,8 @@ export type Diagnostic =
   | { readonly kind: "invalid"; readonly what: Checked; readonly name: string; readonly message: string }
   /** A frame that the revision which the caller named does not send; that revision is spoken on. As in `pi@0.55`. */
   | { readonly kind: "other_revision"; readonly told: string; readonly seen: string }
+  /** A frame in pieces that could not be put together. What had come of it was dropped. */
+  | { readonly kind: "chunks"; readonly message: string }
   /** A dialog that was answered by the declared policy. `error` is what its handler threw. */
   | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
 

@@ -5,9 +5,9 @@ import { answerLine, policyLine } from "../src/dialog.js";
 import { opal, pi } from "../src/generated/index.js";
 
 test("answers in both framings", () => {
-  const flat = answerLine(pi.spec, '"u"', { value: "Allow" });
+  const flat = answerLine(pi.spec, '"u"', "select", { value: "Allow" });
   assert.equal(flat, '{"type":"extension_ui_response","id":"u","value":"Allow"}');
-  const rpc = answerLine(opal.spec, '"s2c-1"', { answer: "blue" });
+  const rpc = answerLine(opal.spec, '"s2c-1"', "client/ask_user", { answer: "blue" });
   assert.equal(rpc, '{"jsonrpc":"2.0","id":"s2c-1","result":{"answer":"blue"}}');
 });
 

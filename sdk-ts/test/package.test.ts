@@ -16,6 +16,9 @@ import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
  */
 const BUDGET = 16 * 1024;
 
+/** What omp takes beyond that: it has three revisions, and the code that puts frames together which come in pieces. */
+const OMP_MORE = 1536;
+
 const scratch = mkdtempSync(join(tmpdir(), "agentese-package-"));
 after(() => rmSync(scratch, { recursive: true }));
 
@@ -174,7 +177,8 @@ for (const dialect of ["pi", "omp", "pisces", "operator", "opal"]) {
     const { bytes, inputs } = await bundle(`import { ${dialect} } from "agentese"; (globalThis as any).client = ${dialect}.Client;`, "browser");
     const size = gzipSync(bytes, { level: 9 }).length;
     console.log(`${dialect}: ${bytes.length} bytes minified, ${size} compressed`);
-    assert.ok(size <= BUDGET, `${size} bytes are more than ${BUDGET}`);
+    const budget = dialect === "omp" ? BUDGET + OMP_MORE : BUDGET;
+    assert.ok(size <= budget, `${size} bytes are more than ${budget}`);
     assert.ok(!inputs.some((path) => path.startsWith("node:")));
   });
 }

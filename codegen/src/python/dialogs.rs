@@ -3,18 +3,12 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::{Dialog, Field, Shape, Ty};
+use agentese_protocol::index::Reply;
+use agentese_protocol::model::{Dialog, Ty};
 
 use super::literal::quote;
 use super::{docs, ty};
 use crate::names::snake;
-
-/// The member of an answer that carries what was chosen or entered.
-fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
-    let Some(Ty::Named(name)) = dialog.answer else { return None };
-    let Shape::Record { fields, .. } = index.type_def(name)?.shape else { return None };
-    fields.iter().find(|field| field.name != "id")
-}
 
 const WHAT: &str = "Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or\n    \
                     raises an exception, get the declared default: questions are dismissed, notices are ignored.";
@@ -54,10 +48,14 @@ pub fn module(out: &mut String, index: &Index) {
         }
     }
     out.push_str(
-        "\n\n# Wire name: the method, the class of the parameters, the member of the answer.\nDIALOGS = {\n",
+        "\n\n# Wire name: the method, the class of the parameters, the member of the answer; True where it has all of them.\nDIALOGS = {\n",
     );
     for dialog in handled(index) {
-        let member = reply(index, dialog).map_or_else(|| "None".to_owned(), |field| quote(field.name));
+        let member = match index.reply(dialog) {
+            Reply::Nothing => "None".to_owned(),
+            Reply::Member(field) => quote(field.name),
+            Reply::All(_) => "True".to_owned(),
+        };
         let _ = writeln!(
             out,
             "    {}: ({}, types.{}, {member}),",
@@ -82,9 +80,10 @@ pub fn stub(out: &mut String, index: &Index) {
             "\nclass {class}(DialogsBase):\n    \"\"\"Answers the agent's dialogs.\n\n    {WHAT}\n\n    {withdrawn}\n    \"\"\""
         );
         for dialog in handled(index) {
-            let answer = match reply(index, dialog) {
-                Some(field) => format!("{} | None", ty::given(&field.ty, "shapes.")),
-                None => "None".to_owned(),
+            let answer = match index.reply(dialog) {
+                Reply::Nothing => "None".to_owned(),
+                Reply::Member(field) => format!("{} | None", ty::given(&field.ty, "shapes.")),
+                Reply::All(record) => format!("{} | None", ty::given(&Ty::Named(record), "shapes.")),
             };
             let _ = writeln!(
                 out,

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::index::named;
-use agentese_protocol::model::{Answer, Command, Field, Lane, Presence, RunEffect, RunRole, Shape, Timeout};
+use agentese_protocol::model::{
+    Answer, Command, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
+};
 
 use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving};
@@ -161,6 +163,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         "spec::TextPieces {{ begins: {:?}, event: {:?}, path: &{:?}, kind: {:?}, piece: {:?} }}",
         pieces.begins, pieces.event, pieces.path, pieces.kind, pieces.piece
     );
+    let chunks = index.chunks().map_or_else(|| "None".to_owned(), |chunks| format!("Some(spec::{chunks:?})"));
     let barrier = match index.revision.run_end.barrier {
         Some(Barrier { command, busy, limit_ms }) => format!(
             "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
@@ -170,7 +173,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
     let _ = writeln!(
         out,
         "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
-         agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    \
+         agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    chunks: {chunks},\n    \
          session_member: {:?},\n    opens_session: {:?},\n    text: {text},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
@@ -216,6 +219,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
             RunEffect::MayEnd => "MayEnd".to_owned(),
             RunEffect::Holds => "Holds".to_owned(),
             RunEffect::MayEndUnless(member) => format!("MayEndUnless({member:?})"),
+            RunEffect::MayEndIf(member) => format!("MayEndIf({member:?})"),
             RunEffect::HoldsIf(member) => format!("HoldsIf({member:?})"),
             RunEffect::Ends => "Ends".to_owned(),
         };
@@ -228,9 +232,18 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
     out.push_str("    ],\n    dialogs: &[\n");
     for dialog in &index.dialogs {
         let fallback = dialog.fallback.map(compact);
+        let frames = dialog.frames.map_or_else(
+            || "None".to_owned(),
+            |OwnFrames { request, answer, progress }| {
+                let progress = progress.map(|(kind, _)| kind);
+                format!(
+                    "Some(spec::OwnFrames {{ request: {request:?}, answer: {answer:?}, progress: {progress:?} }})"
+                )
+            },
+        );
         let _ = writeln!(
             out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?} }},",
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
             dialog.name,
             dialog.wire,
             dialog.answer.is_some(),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::{Dialog, Field, Shape, Ty};
+use agentese_protocol::index::Reply;
 
 use super::docs;
 use super::types::rust_type;
@@ -26,15 +26,18 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
             out.push('\n');
         }
         docs(out, "    ", dialog.doc);
-        match reply(index, dialog) {
-            Some(member) => {
+        let given = match index.reply(dialog) {
+            Reply::Nothing => None,
+            Reply::Member(member) => Some(rust_type(&member.ty)),
+            Reply::All(record) => Some(record.to_owned()),
+        };
+        match given {
+            Some(given) => {
                 let _ = writeln!(
                     out,
                     "    ///\n    /// Return `None` to dismiss the question.\n    fn {}(&self, dialog: {}) -> impl Future<Output = Option<{}>> + Send {{\n        \
                      let _ = dialog;\n        async {{ None }}\n    }}",
-                    dialog.name,
-                    dialog.params.name,
-                    rust_type(&member.ty)
+                    dialog.name, dialog.params.name, given
                 );
             }
             None => {
@@ -58,15 +61,22 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
             let _ = writeln!(out, "                Dialog::{variant}(_) => None,");
             continue;
         }
-        match reply(index, dialog) {
-            Some(member) => {
+        match index.reply(dialog) {
+            Reply::All(_) => {
+                let _ = writeln!(
+                    out,
+                    "                Dialog::{variant}(dialog) => self.{}(dialog).await.map(|answer| crate::dialog::members(&answer)),",
+                    dialog.name
+                );
+            }
+            Reply::Member(member) => {
                 let _ = writeln!(
                     out,
                     "                Dialog::{variant}(dialog) => self.{}(dialog).await.map(|value| crate::dialog::member({:?}, value)),",
                     dialog.name, member.name
                 );
             }
-            None => {
+            Reply::Nothing => {
                 let _ = writeln!(
                     out,
                     "                Dialog::{variant}(notice) => {{\n                    self.{}(notice);\n                    None\n                }}",
@@ -82,7 +92,7 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
             out,
             "impl From<{params}> for Dialog {{\n    fn from(params: {params}) -> Self {{\n        Dialog::{variant}(params)\n    }}\n}}\n"
         );
-        let Some(member) = reply(index, dialog).filter(|_| dialog.withdraws.is_none()) else { continue };
+        let Reply::Member(member) = index.reply(dialog) else { continue };
         let _ = writeln!(
             out,
             "impl crate::serve::Ask<{marker}> for {params} {{\n    type Answer = {};\n    const MEMBER: &'static str = {:?};\n}}\n",
@@ -90,11 +100,4 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
             member.name
         );
     }
-}
-
-/// The member of an answer that carries what was chosen or entered.
-pub fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
-    let Some(Ty::Named(name)) = dialog.answer else { return None };
-    let Shape::Record { fields, .. } = index.type_def(name)?.shape else { return None };
-    fields.iter().find(|field| field.name != "id")
 }

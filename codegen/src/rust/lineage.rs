@@ -96,10 +96,19 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
     if !own.is_empty() {
         let _ = writeln!(
             out,
-            "\n/// The commands of this dialect that no other dialect of its family has in the same form.\n\
+            "\n/// The commands of this dialect that no other dialect of its family has in the same form. One that is not\n\
+             /// implemented, for its revision is not served, answers that it is not available.\n\
              pub trait Own: Send + Sync + 'static {{"
         );
-        methods(out, &own, marker);
+        for command in &own {
+            let _ = writeln!(
+                out,
+                "    {} {{\n        let _ = (params, call);\n        \
+                 async {{ Err(crate::serve::Refusal::not_available({:?})) }}\n    }}",
+                signature(command, marker),
+                command.wire
+            );
+        }
         out.push_str("}\n");
     }
     let mut sources: Vec<(String, &[&'static Command])> = Vec::new();
@@ -203,7 +212,7 @@ mod tests {
             ]
         );
         let omp = Lineage::of(&client("omp")).unwrap();
-        assert!(omp.own.is_empty());
+        assert!(names(&omp.own).contains(&"set_host_tools"));
         assert!(names(&omp.kept).contains(&"get_state"));
         assert!(Lineage::of(&client("opal")).is_none());
     }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Framing, HandlerFailure, Sign};
+use agentese_protocol::index::Reply;
 use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
 
-use super::rows::reply;
 use super::types::type_name;
 use super::{banner, client, docs, key, quote};
 
@@ -22,6 +22,9 @@ pub fn file(index: &Index) -> String {
         crate::rust::sources(index)
     ));
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
+    if index.chunks().is_some() {
+        out.push_str("import { Pieces } from \"../chunks.js\";\n");
+    }
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
         out.push_str("import type { OpenDialog } from \"../dialog.js\";\n");
     }
@@ -70,7 +73,11 @@ fn imports(out: &mut String, index: &Index) {
     for dialog in &index.dialogs {
         add(dialog.params.name);
         add(&dialog.answer.map_or_else(String::new, |ty| type_name(&ty)));
-        add(&reply(index, dialog).map_or_else(String::new, |member| type_name(&member.ty)));
+        add(&given(index, dialog).unwrap_or_default());
+        add(&dialog
+            .frames
+            .and_then(|frames| frames.progress)
+            .map_or_else(String::new, |(_, ty)| type_name(&ty)));
     }
     add(index.dialog_answer().unwrap_or_default());
     if matches!(index.dialect.framing, Framing::JsonRpc { .. }) {
@@ -151,11 +158,30 @@ fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
     };
     match index.dialect.dialog_frames {
         Some(frames) => {
+            let (mut apart, mut requests, mut answers) = (Vec::new(), String::new(), String::new());
+            for dialog in &index.dialogs {
+                let Some(own) = dialog.frames else { continue };
+                apart.push(quote(dialog.wire));
+                let frame = |kind: &str, members: &str| {
+                    format!("\n  | ({{ type: {}; id: string }} & {members})", quote(kind))
+                };
+                requests.push_str(&frame(own.request, dialog.params.name));
+                if let (Some(kind), Some(ty)) = (own.answer, dialog.answer) {
+                    answers.push_str(&frame(kind, &type_name(&ty)));
+                }
+                if let Some((kind, ty)) = own.progress {
+                    answers.push_str(&frame(kind, &type_name(&ty)));
+                }
+            }
+            let shared = match apart.is_empty() {
+                true => "keyof DialogMap".to_owned(),
+                false => format!("Exclude<keyof DialogMap, {}>", apart.join(" | ")),
+            };
             let _ = writeln!(
                 out,
-                "/** A question or notice as it stands on the wire. */\nexport type DialogRequest = {{\n  [K in keyof DialogMap]: {{ type: {}; id: string; method: K }} & DialogMap[K][\"params\"];\n}}[keyof DialogMap];\n\n\
+                "/** A question or notice as it stands on the wire. */\nexport type DialogRequest = {{\n  [K in {shared}]: {{ type: {}; id: string; method: K }} & DialogMap[K][\"params\"];\n}}[{shared}]{requests};\n\n\
                  /** Any frame that a server sends. */\nexport type ServerFrame = Response | {event} | DialogRequest;\n\n\
-                 /** Any frame that a client sends. */\nexport type ClientFrame = Command | {};\n",
+                 /** Any frame that a client sends. */\nexport type ClientFrame = Command | {}{answers};\n",
                 quote(frames.request),
                 frames.answer_type
             );
@@ -196,9 +222,8 @@ fn dialogs(out: &mut String, index: &Index) {
     for dialog in index.dialogs.iter().filter(|dialog| dialog.withdraws.is_none()) {
         docs(out, "  ", dialog.doc, &[]);
         let name = crate::names::camel(dialog.name);
-        let _ = match reply(index, dialog) {
-            Some(member) => {
-                let answer = type_name(&member.ty);
+        let _ = match given(index, dialog) {
+            Some(answer) => {
                 writeln!(
                     out,
                     "  {name}?(dialog: {}, open: OpenDialog): {answer} | undefined | Promise<{answer} | undefined>;",
@@ -233,6 +258,21 @@ fn tables(out: &mut String, index: &Index) {
             quote(frames.request),
             quote(frames.answer)
         );
+    }
+    if let Some(chunks) = index.chunks() {
+        let names = [
+            ("event", chunks.event),
+            ("id", chunks.id),
+            ("index", chunks.index),
+            ("count", chunks.count),
+            ("length", chunks.length),
+            ("data", chunks.data),
+        ];
+        let mut members: Vec<String> =
+            names.iter().map(|(name, value)| format!("{name}: {}", quote(value))).collect();
+        members.push(format!("most: {}", chunks.most));
+        members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
+        let _ = writeln!(out, "  chunks: {},", object(&members));
     }
     let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
     if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
@@ -321,6 +361,7 @@ fn event_spec(event: &Event) -> String {
         RunEffect::MayEnd => (Some("may_end"), None),
         RunEffect::Holds => (Some("holds"), None),
         RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
+        RunEffect::MayEndIf(member) => (Some("may_end_if"), Some(member)),
         RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
         RunEffect::Ends => (Some("ends"), None),
     };
@@ -362,10 +403,25 @@ fn command_spec(command: &Command) -> String {
     object(&members)
 }
 
+/// The type of what a handler gives; none where no answer is expected.
+fn given(index: &Index, dialog: &Dialog) -> Option<String> {
+    match index.reply(dialog) {
+        Reply::Nothing => None,
+        Reply::Member(member) => Some(type_name(&member.ty)),
+        Reply::All(record) => Some(record.to_owned()),
+    }
+}
+
 fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
     let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
-    if let Some(member) = reply(index, dialog) {
+    if let Reply::Member(member) = index.reply(dialog) {
         members.push(format!("member: {}", quote(member.name)));
+    }
+    if let Some(frames) = dialog.frames {
+        let mut own = vec![format!("request: {}", quote(frames.request))];
+        own.extend(frames.answer.map(|kind| format!("answer: {}", quote(kind))));
+        own.extend(frames.progress.map(|(kind, _)| format!("progress: {}", quote(kind))));
+        members.push(format!("frames: {}", object(&own)));
     }
     if let Some(fallback) = dialog.fallback {
         let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();

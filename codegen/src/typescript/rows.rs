@@ -1,7 +1,7 @@
 //! Look-ups that several of this target's files need.
 
 use agentese_protocol::Index;
-use agentese_protocol::model::{Command, Dialog, Field, Shape, Ty};
+use agentese_protocol::model::{Command, Field, Shape};
 
 /// The members of a command's parameters.
 pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
@@ -15,11 +15,4 @@ pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
 /// Whether a parameter names the session, which a run knows by itself.
 pub fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
-}
-
-/// The member of an answer to a dialog that carries what was chosen or entered.
-pub fn reply(index: &Index, dialog: &Dialog) -> Option<&'static Field> {
-    let Some(Ty::Named(name)) = dialog.answer else { return None };
-    let Shape::Record { fields, .. } = index.type_def(name)?.shape else { return None };
-    fields.iter().find(|field| field.name != "id")
 }

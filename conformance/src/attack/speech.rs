@@ -204,7 +204,13 @@ impl Speech {
         let effect = self.spec.event(event).map(|event| event.run);
         matches!(
             effect,
-            Some(RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::HoldsIf(_) | RunEffect::Ends)
+            Some(
+                RunEffect::MayEnd
+                    | RunEffect::MayEndUnless(_)
+                    | RunEffect::MayEndIf(_)
+                    | RunEffect::HoldsIf(_)
+                    | RunEffect::Ends
+            )
         )
     }
 

@@ -154,7 +154,7 @@ pub(super) fn name_of<'a>(spec: &Spec, frame: &'a Value) -> Option<&'a str> {
 /// Whether a client's frame answers a dialog.
 pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
     match spec.dialog_frames {
-        Some(frames) => name_of(spec, frame) == Some(frames.answer),
+        Some(_) => name_of(spec, frame).is_some_and(|kind| spec.is_answer(kind)),
         None if spec.framing_is_flat() => false,
         None => {
             frame.get("method").is_none() && (frame.get("result").is_some() || frame.get("error").is_some())

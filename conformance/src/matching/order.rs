@@ -41,7 +41,14 @@ fn begins(effect: RunEffect) -> bool {
 }
 
 fn ends(effect: RunEffect) -> bool {
-    matches!(effect, RunEffect::MayEnd | RunEffect::Ends | RunEffect::MayEndUnless(_) | RunEffect::HoldsIf(_))
+    matches!(
+        effect,
+        RunEffect::MayEnd
+            | RunEffect::Ends
+            | RunEffect::MayEndUnless(_)
+            | RunEffect::MayEndIf(_)
+            | RunEffect::HoldsIf(_)
+    )
 }
 
 /// Holds the answers against the events, as the declaration says of their commands.

@@ -87,11 +87,11 @@ impl<'a> Reading<'a> {
         let value: Option<Value> = serde_json::from_str(line).ok();
         let name = if matches!(spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" };
         let text = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
-        let command = text(name).filter(|name| spec.dialog_frames.is_none_or(|frames| frames.answer != name));
+        let command = text(name).filter(|name| !spec.is_answer(name));
         let id = value.as_ref().and_then(|value| value.get("id")).map(key);
         let has = |name: &str| value.as_ref().is_some_and(|value| value.get(name).is_some());
         let is_answer = match spec.dialog_frames {
-            Some(frames) => text("type").as_deref() == Some(frames.answer),
+            Some(_) => text("type").is_some_and(|kind| spec.is_answer(&kind)),
             None => command.is_none() && (has("result") || has("error")),
         };
         if let Some(id) = id.as_ref().filter(|_| !is_answer) {

@@ -1,22 +1,28 @@
-//! omp, revision 12.7: pi's family, with a state of its own, branches and reminders.
+//! omp: pi's family, with a state of its own, branches and reminders; from 18.2 on with tools of the client, subagents and
+//! frames in pieces.
 //!
-//! Source: the document "RPC Protocol Reference" of omp 12.7.6.
+//! Sources: the document "RPC Protocol Reference" of omp 12.7.6, what omp 13.19.0 sends, and the types of omp 18.2.3.
 
+pub mod host;
 pub mod matching;
 pub mod meaning;
+pub mod subagents;
+pub mod today;
 
 use crate::dialect::{
-    Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
-    Sign,
+    Case, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision,
+    RunEnd, Sign,
 };
 use crate::dialects::pi;
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::model::{ErrorText, Span};
-use crate::typed::{Any, Bool, Count, Int, List, Nothing, Opt, OptNull, Str};
+use crate::typed::{Any, Bool, Count, Int, List, Nothing, Nullable, Num, Object, Opt, OptNull, Str};
 use crate::types::content::{ImageContent, InputContent};
 use crate::types::model::{Model, ThinkingLevel};
-use crate::types::session::{ForkPoints, ForkResult, QueueMode};
+use crate::types::session::{ContextUsage, ForkPoints, ForkResult, QueueMode};
+
+use today::TodoPhase;
 
 use pi::commands::{CompactParams, ExportHtmlParams, PromptParams};
 
@@ -96,6 +102,20 @@ protocol! {
         messageCount: Count,
         /// The number of queued messages.
         queuedMessageCount: Count,
+        /// The todo list.
+        todoPhases: List<TodoPhase> [since "omp@18.2"],
+        /// Whether faster answers were asked for.
+        fastModeEnabled: Bool [since "omp@18.2"],
+        /// Whether the model gives them.
+        fastModeActive: Bool [since "omp@18.2"],
+        /// How fast the model writes; null where that is not known.
+        tokensPerSecond: Nullable<Num> [since "omp@18.2"],
+        /// What the model is told before the messages.
+        systemPrompt: Opt<List<Str>> [since "omp@18.2"],
+        /// The tools, as the model is told of them.
+        dumpTools: Opt<List<Object>> [since "omp@18.2"],
+        /// How full the context is.
+        contextUsage: Opt<ContextUsage> [since "omp@18.2"],
     }
 
     /// Returns the agent's current state.
@@ -107,7 +127,8 @@ protocol! {
             "thinkingLevel": "medium", "isStreaming": false, "isCompacting": false, "steeringMode": "one-at-a-time",
             "followUpMode": "one-at-a-time", "interruptMode": "immediate", "sessionFile": "/path/to/session.jsonl",
             "sessionId": "abc123", "sessionName": "my-feature-work", "autoCompactionEnabled": true,
-            "messageCount": 0, "queuedMessageCount": 0
+            "messageCount": 0, "queuedMessageCount": 0, "todoPhases": [], "fastModeEnabled": false, "fastModeActive": false,
+            "tokensPerSecond": null
         };
     }
 
@@ -118,8 +139,10 @@ protocol! {
         lane: Session;
         timeout: Never;
         errors {
-            AlreadyCompacted "Failed to parse command: Already compacted" => "nothing was said since the last compaction";
-            NothingToCompact "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise";
+            AlreadyCompacted "Failed to parse command: Already compacted" => "nothing was said since the last compaction" [until "omp@18.2"];
+            NothingToCompact "Failed to parse command: Nothing to compact (session too small)" => "there is nothing to summarise" [until "omp@18.2"];
+            AlreadyCompacted "Already compacted" => "nothing was said since the last compaction" [since "omp@18.2"];
+            NothingToCompact "Nothing to compact (session too small)" => "there is nothing to summarise" [since "omp@18.2"];
         }
         example {"customInstructions": "Focus on code changes"} -> {
             "summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}
@@ -131,7 +154,8 @@ protocol! {
         answer: Done;
         lane: Session;
         errors {
-            SessionNotInFile "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file";
+            SessionNotInFile "Failed to parse command: Cannot export in-memory session to HTML" => "the session is not kept in a file" [until "omp@18.2"];
+            SessionNotInFile "Cannot export in-memory session to HTML" => "the session is not kept in a file" [since "omp@18.2"];
         }
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
@@ -146,7 +170,8 @@ protocol! {
         run: Replaces;
         lane: Session;
         errors {
-            EntryNotFound "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user";
+            EntryNotFound "Failed to parse command: Invalid entry ID for branching" => "there is no such message of the user" [until "omp@18.2"];
+            EntryNotFound "Invalid entry ID for branching" => "there is no such message of the user" [since "omp@18.2"];
         }
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
@@ -209,8 +234,20 @@ protocol! {
     }
 
     /// The agent reads commands from here on. Its first frame.
-    event ready(Ready {}) [since "omp@13.19"] {
-        example {"type": "ready"};
+    event ready(Ready {
+        /// The version of the transport that is spoken.
+        protocolVersion: Count [since "omp@18.2"],
+        /// The versions that can be chosen with `negotiate_protocol`.
+        supportedProtocolVersions: List<Count> [since "omp@18.2"],
+        /// How long a line is at most, in bytes.
+        maxFrameBytes: Count [since "omp@18.2"],
+        /// How long a frame in pieces is at most, in bytes.
+        maxReassembledFrameBytes: Count [since "omp@18.2"],
+    }) [since "omp@13.19"] {
+        example {
+            "type": "ready", "protocolVersion": 1, "supportedProtocolVersions": [1, 2], "maxFrameBytes": 1048576,
+            "maxReassembledFrameBytes": 67108864
+        };
     }
 
     /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
@@ -232,6 +269,8 @@ protocol! {
         status: Str,
         /// Additional data from the tool.
         notes: OptNull<Any>,
+        /// What it waits for, with the status `blocked`.
+        blocker: Opt<Str> [since "omp@18.2"],
     }
 
     /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
@@ -286,6 +325,17 @@ pub(super) const RUN_END: RunEnd = RunEnd { barrier: Some(pi::BARRIER), gap_ms: 
 /// The sub-protocol for questions, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
+/// How omp sends long frames, where a client has asked for it.
+const CHUNKS: Chunks = Chunks {
+    event: "rpc_chunk",
+    id: "chunkId",
+    index: "index",
+    count: "count",
+    length: "byteLength",
+    data: "data",
+    most: 64 * 1024 * 1024,
+};
+
 /// The revisions, the oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
@@ -306,6 +356,24 @@ const REVISIONS: &[Revision] = &[
         shows: &[Sign::Event("ready")],
         excludes: &[],
     },
+    Revision {
+        name: "18.2",
+        document: "omp, the types of RPC mode (18.2.3)",
+        parent: Some("0.55"),
+        edges: Edges { handler_failure: HandlerFailure::OwnCommandAndId, ..EDGES },
+        run_end: RUN_END,
+        shows: &[
+            Sign::EventMember("ready", "protocolVersion"),
+            Sign::EventMember("agent_end", "isTerminal"),
+            Sign::Event("available_commands_update"),
+            Sign::Event("advisor_cost_changed"),
+            Sign::Event("thinking_level_changed"),
+        ],
+        excludes: &[
+            Sign::EventWithout("ready", "protocolVersion"),
+            Sign::EventWithout("agent_end", "isTerminal"),
+        ],
+    },
 ];
 
 /// The omp dialect.
@@ -321,6 +389,7 @@ pub const OMP: Dialect = Dialect {
     events_open: true,
     event_members: &[],
     dialog_frames: DIALOG_FRAMES,
+    chunks: Some(CHUNKS),
     errors: &[
         ErrorText {
             code: None,
@@ -339,7 +408,7 @@ pub const OMP: Dialect = Dialect {
     ],
     text: pi::TEXT,
     probe_command: "get_state",
-    rows: &[ROWS],
+    rows: &[ROWS, host::ROWS, subagents::ROWS, today::ROWS],
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,

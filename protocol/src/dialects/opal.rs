@@ -55,6 +55,7 @@ pub const OPAL: Dialect = Dialect {
         span: Span::ALWAYS,
     }],
     dialog_frames: None,
+    chunks: None,
     errors: &[
         ErrorText {
             code: Some(-32700),

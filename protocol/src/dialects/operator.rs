@@ -351,6 +351,7 @@ pub const OPERATOR: Dialect = Dialect {
     events_open: true,
     event_members: &[],
     dialog_frames: None,
+    chunks: None,
     errors: &[
         ErrorText {
             code: None,

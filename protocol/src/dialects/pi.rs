@@ -104,6 +104,7 @@ pub const PI: Dialect = Dialect {
         answer: "extension_ui_response",
         answer_type: "DialogAnswer",
     }),
+    chunks: None,
     errors: &[
         ErrorText {
             code: None,

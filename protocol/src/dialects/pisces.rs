@@ -363,6 +363,7 @@ pub const PISCES: Dialect = Dialect {
     events_open: true,
     event_members: &[],
     dialog_frames: omp::DIALOG_FRAMES,
+    chunks: None,
     errors: omp::OMP.errors,
     text: pi::TEXT,
     probe_command: "get_state",

@@ -64,6 +64,10 @@ fn of_rows(index: &Index) -> Vec<Rule> {
             RunEffect::None | RunEffect::Holds | RunEffect::HoldsIf(_) => {}
             RunEffect::Begins => rules.push(Rule { slots: ON, ..rule }),
             RunEffect::MayEnd | RunEffect::Ends => rules.push(rule),
+            RunEffect::MayEndIf(member) => {
+                let when: &'static [super::Test] = Box::leak(Box::new([super::Test::Not(member, "false")]));
+                rules.push(rule.when(when));
+            }
             RunEffect::MayEndUnless(member) => {
                 let when: &'static [super::Test] = Box::leak(Box::new([super::Test::Not(member, "true")]));
                 rules.push(rule.when(when));

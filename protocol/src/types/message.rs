@@ -73,6 +73,10 @@ protocol! {
         timestamp: Int,
         /// Files that a front end attached.
         attachments: Opt<List<Attachment>>,
+        /// Who it is from: `user`, or `agent` where another agent wrote it.
+        attribution: Opt<Str> [since "omp@18.2"],
+        /// Whether it was sent to steer a run.
+        steering: Opt<Bool> [since "omp@18.2"],
         ;
         example {"role": "user", "content": "Hello!", "timestamp": 1733234567890, "attachments": []}
     }
@@ -98,7 +102,7 @@ protocol! {
         /// The model that answered, as the provider names it.
         responseModel: Opt<Str> [since "pi@1.5"],
         /// The answer's id at the provider.
-        responseId: Opt<Str> [since "pi@1.5"],
+        responseId: Opt<Str> [since "pi@1.5", since "omp@18.2"],
         /// Why it stopped, in the provider's own word.
         rawStopReason: Opt<Str> [since "pi@1.5"],
         /// How long the answer took, in milliseconds.
@@ -113,6 +117,16 @@ protocol! {
         diagnostics: Opt<List<Any>> [since "pi@1.5"],
         /// Where an answer that comes later is found.
         deferred: Opt<Any> [since "pi@1.5"],
+        /// How long the answer took, in milliseconds.
+        duration: Opt<Num> [since "omp@18.2"],
+        /// After how many milliseconds its first piece came.
+        ttft: Opt<Num> [since "omp@18.2"],
+        /// When it was complete, in milliseconds since the epoch.
+        completedAt: Opt<Num> [since "omp@18.2"],
+        /// What kind of error it is, as a number.
+        errorId: Opt<Num> [since "omp@18.2"],
+        /// The provider's HTTP status.
+        errorStatus: Opt<Num> [since "omp@18.2"],
         ;
         example {
             "role": "assistant",
@@ -192,6 +206,8 @@ protocol! {
         display: Bool,
         /// Facts for a front end; their shape is the extension's own.
         details: OptNull<Any>,
+        /// Who it is from: `user`, or `agent`.
+        attribution: Opt<Str> [since "omp@18.2"],
         /// When, in milliseconds since the epoch.
         timestamp: Int,
         ;

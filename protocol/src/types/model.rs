@@ -19,7 +19,9 @@ protocol! {
         /// More than `high`; only some models have it.
         "xhigh",
         /// As much as the model can; only some models have it.
-        "max" [since "pi@1.5"],
+        "max" [since "pi@1.5", since "omp@18.2"],
+        /// The agent chooses for each turn.
+        "auto" [since "omp@18.2"],
     }
 
     /// What a model can read.

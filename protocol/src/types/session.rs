@@ -116,6 +116,16 @@ protocol! {
         truncated: Bool,
         /// A file with all of the output, where it was cut.
         fullOutputPath: OptNull<Str>,
+        /// Whether its time was up.
+        timedOut: Opt<Bool> [since "omp@18.2"],
+        /// How many lines it wrote.
+        totalLines: Opt<Count> [since "omp@18.2"],
+        /// How many bytes it wrote.
+        totalBytes: Opt<Count> [since "omp@18.2"],
+        /// How many lines `output` has.
+        outputLines: Opt<Count> [since "omp@18.2"],
+        /// How many bytes `output` has.
+        outputBytes: Opt<Count> [since "omp@18.2"],
         ;
         example {
             "output": "truncated output...", "exitCode": 0, "cancelled": false, "truncated": true,
@@ -135,6 +145,8 @@ protocol! {
         cacheWrite: Count,
         /// The sum.
         total: Count,
+        /// Those of `output` that went into reasoning.
+        reasoning: Opt<Count> [since "omp@18.2"],
     }
 
     /// Statistics of a session.
@@ -158,7 +170,9 @@ protocol! {
         /// The cost in US dollars.
         cost: Num,
         /// How full the context is; absent where there is no model.
-        contextUsage: Opt<ContextUsage> [since "pi@1.5"],
+        contextUsage: Opt<ContextUsage> [since "pi@1.5", since "omp@18.2"],
+        /// How many requests the provider counts as premium ones.
+        premiumRequests: Opt<Num> [since "omp@18.2"],
     }
 
     /// How full the context is.
@@ -215,6 +229,10 @@ protocol! {
         "overflow",
         /// A client asked for it.
         "manual" [since "pi@1.5"],
+        /// Nobody has said anything for a while.
+        "idle" [since "omp@18.2"],
+        /// An answer was cut off for lack of room.
+        "incomplete" [since "omp@18.2"],
     }
 
     /// What became of words of the user.

@@ -15,8 +15,9 @@ from agentese.members import encode
 
 logger = logging.getLogger("agentese")
 
-Table: TypeAlias = Mapping[str, tuple[str, type[Record], str | None]]
-"""The wire name of each dialog: the handler's method, the class of the parameters, the member of the answer."""
+Table: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
+"""The wire name of each dialog: the handler's method, the class of the parameters, the member of the answer. `True` where
+the handler gives all members of it, `None` where no answer is expected."""
 
 MOST = 64
 """How many questions of one client are with a handler for threads at once; more wait."""
@@ -71,7 +72,10 @@ def ask(question: Question, table: Table, handler: object) -> Any:
 def settle(question: Question, table: Table, answer: Any) -> None:
     """Sends an answer; `None` leaves it to the declared policy."""
     member = table[question.method][2]
-    question.answer(None if member is None or answer is None else encode({member: answer}))
+    if member is None or answer is None:
+        question.answer(None)
+    else:
+        question.answer(encode(answer if member is True else {member: answer}))
 
 
 def failed(question: Question) -> None:

@@ -16,6 +16,14 @@ pub fn member(name: &str, value: impl Into<Value>) -> Members {
     Map::from_iter([(name.to_owned(), value.into())])
 }
 
+/// An answer with the members of a record.
+pub fn members(answer: &impl serde::Serialize) -> Members {
+    match serde_json::to_value(answer) {
+        Ok(Value::Object(members)) => members,
+        _ => Members::new(),
+    }
+}
+
 /// Takes dialogs of one dialect. Implemented by everything that implements the dialect's `Dialogs`.
 pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
     /// Answers a question; `None` dismisses it. Notices give `None` too, and nothing is sent.
@@ -45,7 +53,7 @@ pub(crate) struct TypedSink<D: Dialect>(pub Arc<dyn DialogSink<D>>);
 
 impl<D: Dialect> AnySink for TypedSink<D> {
     fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
-        let dialog = match D::Dialog::decode(method, params, envelope(D::SPEC)) {
+        let dialog = match D::Dialog::decode(method, params, envelope(D::CLIENT)) {
             None => return Err(Misfit::Unknown),
             Some(Err(error)) => return Err(Misfit::Malformed(error.to_string())),
             Some(Ok(dialog)) => dialog,
@@ -63,14 +71,15 @@ pub(crate) fn envelope(spec: &Spec) -> Envelope {
 }
 
 /// The frame that answers a question.
-pub(crate) fn answer_frame(spec: &Spec, id: &str, members: &Members) -> String {
+pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Members) -> String {
     let body = Value::Object(members.clone()).to_string();
-    match spec.dialog_frames {
+    let own = spec.dialog(method).and_then(|dialog| dialog.frames?.answer);
+    match own.or(spec.dialog_frames.map(|frames| frames.answer)) {
         None => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{body}}}"),
-        Some(frames) => {
+        Some(kind) => {
             let rest = body.strip_prefix('{').unwrap_or("}");
             let comma = if members.is_empty() { "" } else { "," };
-            format!("{{\"type\":{},\"id\":{id}{comma}{rest}", Value::from(frames.answer))
+            format!("{{\"type\":{},\"id\":{id}{comma}{rest}", Value::from(kind))
         }
     }
 }
@@ -84,11 +93,14 @@ pub(crate) fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String
     }
     let fallback = match declared {
         Some(dialog) => dialog.fallback,
-        None if spec.dialog_frames.is_some() => spec.dialogs.iter().find_map(|dialog| dialog.fallback),
+        None if spec.dialog_frames.is_some() => {
+            let shared = spec.dialogs.iter().filter(|dialog| dialog.frames.is_none());
+            shared.filter_map(|dialog| dialog.fallback).next()
+        }
         None => None,
     };
     if let Some(Ok(Value::Object(members))) = fallback.map(serde_json::from_str) {
-        return Some(answer_frame(spec, id, &members));
+        return Some(answer_frame(spec, id, method, &members));
     }
     let (code, message) = match declared {
         Some(_) => (-32000, "Nobody is there to answer"),
@@ -106,9 +118,9 @@ mod tests {
 
     #[test]
     fn answers_in_both_framings() {
-        let flat = answer_frame(&pi::SPEC, "\"u\"", &member("value", "Allow"));
+        let flat = answer_frame(&pi::SPEC, "\"u\"", "select", &member("value", "Allow"));
         assert_eq!(flat, r#"{"type":"extension_ui_response","id":"u","value":"Allow"}"#);
-        let rpc = answer_frame(&opal::SPEC, "\"s2c-1\"", &member("answer", "blue"));
+        let rpc = answer_frame(&opal::SPEC, "\"s2c-1\"", "client/input", &member("answer", "blue"));
         assert_eq!(rpc, r#"{"jsonrpc":"2.0","id":"s2c-1","result":{"answer":"blue"}}"#);
     }
 

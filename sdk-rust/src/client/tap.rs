@@ -55,6 +55,11 @@ pub enum Diagnostic {
         /// The one that the frame shows.
         seen: String,
     },
+    /// A frame in pieces that could not be put together. What had come of it was dropped.
+    Chunks {
+        /// What came, and what is wrong with it.
+        reason: String,
+    },
 }
 
 /// Sees everything that passes. Called on the connection's own tasks: it must not block.

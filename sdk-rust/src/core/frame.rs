@@ -106,7 +106,7 @@ impl<D: Dialect> ServerFrame<D> {
         frame: &FrameText,
         command_of: impl Fn(&Value) -> Option<String>,
     ) -> Result<Self, FrameError> {
-        match route(D::SPEC, frame).map_err(FrameError::new)? {
+        match route(D::CLIENT, frame).map_err(FrameError::new)? {
             Routed::Answer { id, command, success: true, data, error: _ } => {
                 let id = id.as_ref().map(value).transpose()?;
                 let command = command
@@ -124,7 +124,7 @@ impl<D: Dialect> ServerFrame<D> {
                     .map(value)
                     .transpose()?
                     .ok_or_else(|| FrameError::new("`error` is missing"))?;
-                let fits = if D::SPEC.framing_is_flat() {
+                let fits = if D::CLIENT.framing_is_flat() {
                     error.is_string()
                 } else {
                     error["code"].is_i64() && error["message"].is_string()
@@ -143,9 +143,9 @@ impl<D: Dialect> ServerFrame<D> {
                 if !(id.is_string() || id.is_i64()) {
                     return Err(FrameError::new("`id` is neither a string nor a number"));
                 }
-                match D::Dialog::decode(&method, params.as_str(), crate::dialog::envelope(D::SPEC)) {
+                match D::Dialog::decode(&method, params.as_str(), crate::dialog::envelope(D::CLIENT)) {
                     Some(dialog) => Ok(ServerFrame::Dialog { id, dialog: dialog.map_err(FrameError::new)? }),
-                    None if D::SPEC.framing_is_flat() => match value(frame)? {
+                    None if D::CLIENT.framing_is_flat() => match value(frame)? {
                         Value::Object(members) => Ok(ServerFrame::UnknownDialog(members)),
                         _ => Err(FrameError::new("it is not an object")),
                     },
@@ -160,7 +160,7 @@ impl<D: Dialect> ServerFrame<D> {
     /// # Errors
     /// Never for frames that were decoded.
     pub fn encode(&self) -> Result<String, FrameError> {
-        let spec = D::SPEC;
+        let spec = D::CLIENT;
         match self {
             ServerFrame::Success { id, command, reply, empty } => {
                 let data = reply.encode().map_err(FrameError::new)?;
@@ -257,6 +257,10 @@ impl<N: Named> serde::Serialize for Members<'_, N> {
 
 pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Result<String, FrameError> {
     let method = Value::from(dialog.name());
+    if let Some(own) = spec.dialog(dialog.name()).and_then(|dialog| dialog.frames) {
+        let head = [("type", Value::from(own.request)), ("id", id.clone())];
+        return serde_json::to_string(&Members(&head, dialog)).map_err(FrameError::new);
+    }
     match spec.dialog_frames {
         Some(frames) => {
             let head = [("type", Value::from(frames.request)), ("id", id.clone()), ("method", method)];
@@ -300,9 +304,7 @@ static JSON_RPC: Wanted<6> = Wanted::new([
 pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'a>, scan::ScanError> {
     if spec.framing_is_flat() {
         let found = scan::scan(line, &FLAT)?;
-        let is_answer = spec
-            .dialog_frames
-            .is_some_and(|frames| found.string(1).is_some_and(|kind| kind == frames.answer));
+        let is_answer = found.string(1).is_some_and(|kind| spec.is_answer(&kind));
         return Ok(ClientLine {
             id: found.get(0),
             name: found.get(1),
@@ -341,7 +343,7 @@ impl<D: Dialect> ClientFrame<D> {
     /// # Errors
     /// Says which member is missing or wrong.
     pub fn decode(frame: &FrameText) -> Result<Self, FrameError> {
-        let line = client_line(D::SPEC, frame.as_str()).map_err(FrameError::new)?;
+        let line = client_line(D::CLIENT, frame.as_str()).map_err(FrameError::new)?;
         if line.is_answer {
             return match value(frame)? {
                 Value::Object(members) => Ok(ClientFrame::Answer(members)),
@@ -352,7 +354,7 @@ impl<D: Dialect> ClientFrame<D> {
             .name
             .and_then(scan::string)
             .ok_or_else(|| FrameError::new("it has no `type` or `method`"))?;
-        let command = D::Command::decode(&name, line.params, command_envelope(D::SPEC))
+        let command = D::Command::decode(&name, line.params, command_envelope(D::CLIENT))
             .ok_or_else(|| FrameError::new(format!("`{name}` is not a command of this dialect")))?
             .map_err(FrameError::new)?;
         let id = line.id.map(serde_json::from_str).transpose().map_err(FrameError::new)?;
@@ -366,7 +368,7 @@ impl<D: Dialect> ClientFrame<D> {
     pub fn encode(&self) -> Result<String, FrameError> {
         match self {
             ClientFrame::Answer(members) => serde_json::to_string(members).map_err(FrameError::new),
-            ClientFrame::Command { id, command, .. } if D::SPEC.framing_is_flat() => {
+            ClientFrame::Command { id, command, .. } if D::CLIENT.framing_is_flat() => {
                 let mut head: Vec<(&str, Value)> = id.iter().map(|id| ("id", id.clone())).collect();
                 head.push(("type", Value::from(command.name())));
                 serde_json::to_string(&Members(&head, command)).map_err(FrameError::new)

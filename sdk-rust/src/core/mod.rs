@@ -2,6 +2,7 @@
 //!
 //! Most of it is without I/O. The crate's root re-exports what is public.
 
+pub mod chunks;
 pub(crate) mod connection;
 pub mod correlate;
 pub(crate) mod failure;

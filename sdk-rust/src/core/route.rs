@@ -147,6 +147,13 @@ fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
             params: frame.clone(),
         });
     }
+    if let Some(dialog) = spec.asked_by(&kind) {
+        return Ok(Routed::Dialog {
+            id: slice(frame, found.get(1).ok_or("the dialog has no `id`")?),
+            method: dialog.wire.to_owned(),
+            params: frame.clone(),
+        });
+    }
     // Operator's stored server sends events bare although its document wraps them; both are read.
     if spec.framing == Framing::Enveloped && kind == "event" {
         let body = found.get(7).ok_or("the envelope has no `event`")?;

@@ -77,6 +77,8 @@ pub enum RunEffect {
     Holds,
     /// It may be over, except where the named boolean member is true.
     MayEndUnless(&'static str),
+    /// It may be over, except where the named boolean member is false.
+    MayEndIf(&'static str),
     /// It is not over, except where the named boolean member is false.
     HoldsIf(&'static str),
     /// The run is over.
@@ -230,6 +232,38 @@ pub struct DialogSpec {
     pub expires: Option<&'static str>,
     /// The member that names an open question, by its id, which this one takes back.
     pub withdraws: Option<&'static str>,
+    /// The frames that it stands in, where they are its own.
+    pub frames: Option<OwnFrames>,
+}
+
+/// Types of the frames of one dialog alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnFrames {
+    /// Of the question.
+    pub request: &'static str,
+    /// Of the answer.
+    pub answer: Option<&'static str>,
+    /// Of what a client may send before the answer.
+    pub progress: Option<&'static str>,
+}
+
+/// Frames that are too long for one line and come in pieces, each an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunks {
+    /// The event that carries a piece.
+    pub event: &'static str,
+    /// The member that all pieces of a frame have in common.
+    pub id: &'static str,
+    /// The member with the place of the piece, from 0.
+    pub index: &'static str,
+    /// The member with the number of pieces.
+    pub count: &'static str,
+    /// The member with the length of the whole frame, in bytes.
+    pub length: &'static str,
+    /// The member with the bytes, in base64.
+    pub data: &'static str,
+    /// How long a whole frame is at most, in bytes.
+    pub most: u64,
 }
 
 /// A failure that the dialect's document names.
@@ -315,6 +349,8 @@ pub struct Spec {
     pub events_open: bool,
     /// Dialogs in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
+    /// How long frames come in pieces, where they may.
+    pub chunks: Option<Chunks>,
     /// The member of an event that names its session, where a connection has several.
     pub session_member: Option<&'static str>,
     /// The command that opens a session and can be sent without knowing anything, where a connection has several: the
@@ -356,6 +392,23 @@ impl Spec {
     /// A dialog by its method.
     pub fn dialog(&self, wire: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.wire == wire)
+    }
+
+    /// The dialog that has frames of its own, by the type of its question.
+    pub fn asked_by(&self, kind: &str) -> Option<&'static DialogSpec> {
+        self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
+    }
+
+    /// Whether frames of that type are questions or notices.
+    pub fn is_request(&self, kind: &str) -> bool {
+        self.dialog_frames.is_some_and(|frames| frames.request == kind) || self.asked_by(kind).is_some()
+    }
+
+    /// Whether frames of that type answer dialogs, or show something before the answer.
+    pub fn is_answer(&self, kind: &str) -> bool {
+        let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
+        self.dialog_frames.is_some_and(|frames| frames.answer == kind)
+            || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
     /// `NAME@REVISION`.

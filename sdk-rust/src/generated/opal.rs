@@ -58,6 +58,7 @@ pub static SPEC: spec::Spec = spec::Spec {
     framing: spec::Framing::JsonRpc { notification: "agent/event" },
     events_open: true,
     dialog_frames: None,
+    chunks: None,
     session_member: Some("session_id"),
     opens_session: Some("session/start"),
     text: spec::TextPieces { begins: "message_start", event: "message_delta", path: &[], kind: None, piece: "delta" },
@@ -154,9 +155,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "unknown", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None },
-        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None, expires: None, withdraws: None },
+        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 

@@ -47,6 +47,7 @@ pub static SPEC: spec::Spec = spec::Spec {
     framing: spec::Framing::Enveloped,
     events_open: true,
     dialog_frames: None,
+    chunks: None,
     session_member: None,
     opens_session: None,
     text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["message", "contents"], kind: Some(("type", "text")), piece: "content" },

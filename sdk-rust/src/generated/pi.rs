@@ -72,6 +72,7 @@ pub static SPEC: spec::Spec = spec::Spec {
     framing: spec::Framing::Flat,
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
+    chunks: None,
     session_member: None,
     opens_session: None,
     text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
@@ -154,15 +155,15 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -174,6 +175,7 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
     framing: spec::Framing::Flat,
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
+    chunks: None,
     session_member: None,
     opens_session: None,
     text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
@@ -273,15 +275,15 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -293,6 +295,7 @@ pub static CLIENT: spec::Spec = spec::Spec {
     framing: spec::Framing::Flat,
     events_open: true,
     dialog_frames: Some(spec::DialogFrames { request: "extension_ui_request", answer: "extension_ui_response" }),
+    chunks: None,
     session_member: None,
     opens_session: None,
     text: spec::TextPieces { begins: "message_start", event: "message_update", path: &["assistantMessageEvent"], kind: Some(("type", "text_delta")), piece: "delta" },
@@ -394,15 +397,15 @@ pub static CLIENT: spec::Spec = spec::Spec {
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None },
-        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None },
-        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: Some("timeout"), withdraws: None, frames: None },
+        spec::DialogSpec { name: "editor", wire: "editor", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_status", wire: "setStatus", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_widget", wire: "setWidget", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_title", wire: "setTitle", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "set_editor_text", wire: "set_editor_text", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -1796,20 +1799,57 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
     fn wait_until_idle(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// The commands of this dialect that no other dialect of its family has in the same form.
+/// The commands of this dialect that no other dialect of its family has in the same form. One that is not
+/// implemented, for its revision is not served, answers that it is not available.
 pub trait Own: Send + Sync + 'static {
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send;
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send;
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send;
-    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send;
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send;
-    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send;
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
-    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
-    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send;
-    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send;
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send;
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("prompt")) }
+    }
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("steer")) }
+    }
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+    }
+    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("clear_queue")) }
+    }
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_state")) }
+    }
+    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_available_thinking_levels")) }
+    }
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("fork")) }
+    }
+    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("clone")) }
+    }
+    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_entries")) }
+    }
+    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_tree")) }
+    }
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_fork_messages")) }
+    }
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+        let _ = (params, call);
+        async { Err(crate::serve::Refusal::not_available("get_commands")) }
+    }
 }
 
 impl<T: Kept<Pi> + Own> Service for T {

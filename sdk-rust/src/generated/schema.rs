@@ -19,6 +19,10 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("omp", "13.19", "server", include_str!("../../schema/omp@13.19/server.json")),
     #[cfg(feature = "omp")]
     ("omp", "13.19", "client", include_str!("../../schema/omp@13.19/client.json")),
+    #[cfg(feature = "omp")]
+    ("omp", "18.2", "server", include_str!("../../schema/omp@18.2/server.json")),
+    #[cfg(feature = "omp")]
+    ("omp", "18.2", "client", include_str!("../../schema/omp@18.2/client.json")),
     #[cfg(feature = "pisces")]
     ("pisces", "13.18", "server", include_str!("../../schema/pisces@13.18/server.json")),
     #[cfg(feature = "pisces")]
@@ -45,6 +49,10 @@ pub const CHANGES: &[(&str, &str, &str)] = &[
     ("pi@0.55", "pi@1.5", include_str!("../../schema/changes/pi@0.55..pi@1.5.json")),
     #[cfg(feature = "omp")]
     ("omp@12.7", "omp@13.19", include_str!("../../schema/changes/omp@12.7..omp@13.19.json")),
+    #[cfg(feature = "omp")]
+    ("omp@12.7", "omp@18.2", include_str!("../../schema/changes/omp@12.7..omp@18.2.json")),
+    #[cfg(feature = "omp")]
+    ("omp@13.19", "omp@18.2", include_str!("../../schema/changes/omp@13.19..omp@18.2.json")),
 ];
 
 /// The schemas of the file formats: `(name, text)`.

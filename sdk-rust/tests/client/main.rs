@@ -6,6 +6,7 @@ mod calls;
 mod dialogs;
 mod faults;
 mod group;
+mod host;
 mod peer;
 mod process;
 mod queues;

@@ -4,6 +4,7 @@
  * Nothing here knows a dialect's types; its tables say what differs. The public face is the client.
  */
 
+import type { Pieces } from "../chunks.js";
 import { Table } from "../correlate.js";
 import { NotInRevisionError, type RefusedError, StalledError, TimedOutError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
@@ -55,6 +56,8 @@ export class Connection {
   readonly runs: Runs;
   readonly dialogs = new Dialogs(this);
   readonly recent = new RecentFrames();
+  /** Puts frames together that come in pieces. */
+  readonly pieces: Pieces | undefined;
   readonly tap: SafeTap;
   readonly writer: Writer;
   /** Resolves with the end. Never fails. */
@@ -85,6 +88,7 @@ export class Connection {
   ) {
     this.tap = new SafeTap(settings.tap);
     this.known = new Known(spec, settings.revision);
+    this.pieces = spec.chunks?.pieces(spec.chunks, this.tap);
     this.#events = new Map(Object.entries(spec.events));
     this.#take(undefined);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));

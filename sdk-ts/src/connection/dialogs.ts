@@ -2,7 +2,7 @@
 
 import { answerLine, dialogParams, policyLine } from "../dialog.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { row } from "../spec.js";
+import { type DialogSpec, isAnswered, row } from "../spec.js";
 import type { Termination } from "../termination.js";
 import { later } from "../timer.js";
 import type { Connection } from "./connection.js";
@@ -41,7 +41,7 @@ export class Dialogs {
     const given = dialogParams(spec, params);
     if (fits(this.#connection, "dialog", method, given) !== undefined) return this.#byPolicy(rawId, method);
     const limit = declared.timeout === undefined ? undefined : params[declared.timeout];
-    void this.#ask(rawId, id, method, declared.member, limit, (open) => {
+    void this.#ask(rawId, id, method, declared, limit, (open) => {
       return (handler as (...given: unknown[]) => unknown).call(handlers, given, open);
     });
   }
@@ -62,20 +62,23 @@ export class Dialogs {
     rawId: string,
     id: JsonValue,
     method: string,
-    member: string | undefined,
+    declared: DialogSpec,
     limit: JsonValue | undefined,
     handler: (open: { signal: AbortSignal }) => unknown,
   ): Promise<void> {
     const controller = new AbortController();
     const open = { id, controller };
-    if (member !== undefined) this.#open.add(open);
+    const answered = isAnswered(declared);
+    if (answered) this.#open.add(open);
     // The agent answers for itself then, and waits for nobody.
     const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(TIME_IS_UP));
     try {
       const value = await handler({ signal: controller.signal });
-      if (member === undefined || controller.signal.aborted) return;
+      if (!answered || controller.signal.aborted) return;
       if (value === undefined || value === null) return this.#byPolicy(rawId, method);
-      this.#reply(method, answerLine(this.#connection.spec, rawId, { [member]: value }));
+      const { member } = declared;
+      const members = declared.frames === undefined && member !== undefined ? { [member]: value } : value;
+      this.#reply(method, answerLine(this.#connection.spec, rawId, method, members as Record<string, unknown>));
     } catch (error) {
       // A handler that ends itself because nobody waits has not failed.
       if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);

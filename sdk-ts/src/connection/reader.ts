@@ -98,6 +98,7 @@ async function lines(
     const breath = connection.breathe();
     if (breath !== undefined) await breath;
   }
+  connection.pieces?.interrupted("the end of the connection");
 }
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
@@ -107,8 +108,14 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   if (connection.tap.seesFrames) connection.tap.frame("received", line);
   try {
-    const object = parseObject(line, framer);
+    let object = parseObject(line, framer);
     connection.recent.push(line);
+    const { pieces } = connection;
+    if (pieces !== undefined) {
+      const whole = pieces.pass(object, line);
+      if (whole === undefined) return undefined;
+      if (whole !== line) object = parseObject((line = whole));
+    }
     const { type } = object;
     if (!connection.known.isSettled && connection.spec.framing === "flat") connection.lookAtEvent(type, object);
     // What most lines are, told without more ado.
@@ -131,6 +138,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
+    connection.pieces?.interrupted("another frame");
     const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
     return void connection.tap.diagnostic({ kind: "noise", text, message: error.message });
   }
@@ -183,6 +191,8 @@ function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | unde
   switch (run) {
     case "may_end_unless":
       return body[member] === true ? "holds" : "may_end";
+    case "may_end_if":
+      return body[member] === false ? "holds" : "may_end";
     case "holds_if":
       return body[member] === false ? "may_end" : "holds";
     default:

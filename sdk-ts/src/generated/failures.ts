@@ -47,9 +47,19 @@ export const omp = [
   { kind: "model_not_found", text: "Model not found: {provider}/{modelId}" }, // no such model is configured
   { kind: "already_compacted", text: "Failed to parse command: Already compacted" }, // nothing was said since the last compaction
   { kind: "nothing_to_compact", text: "Failed to parse command: Nothing to compact (session too small)" }, // there is nothing to summarise
+  { kind: "already_compacted", text: "Already compacted" }, // nothing was said since the last compaction
+  { kind: "nothing_to_compact", text: "Nothing to compact (session too small)" }, // there is nothing to summarise
   { kind: "session_not_in_file", text: "Failed to parse command: Cannot export in-memory session to HTML" }, // the session is not kept in a file
+  { kind: "session_not_in_file", text: "Cannot export in-memory session to HTML" }, // the session is not kept in a file
   { kind: "empty_session_name", text: "Session name cannot be empty" }, // nothing is left of the name
   { kind: "entry_not_found", text: "Failed to parse command: Invalid entry ID for branching" }, // there is no such message of the user
+  { kind: "entry_not_found", text: "Invalid entry ID for branching" }, // there is no such message of the user
+  { kind: "unsupported_protocol", text: "Unsupported RPC protocol version: {version}" }, // the agent does not have that version
+  { kind: "host_tool_refused", text: "Host tool \"{name}\" {reason}" }, // a tool has no name or no description, or takes the name of another one
+  { kind: "host_scheme_refused", text: "Host URI scheme {reason}" }, // a scheme is empty, has characters that none may have, or is the agent's own
+  { kind: "fast_mode_unavailable", text: "Fast mode is unavailable for the current model." }, // the model has no such mode
+  { kind: "session_changing", text: "Cannot page messages while the session is changing" }, // a run is going on
+  { kind: "stale_cursor", text: "RPC message cursor is stale" }, // the conversation is another one since the part before
   { kind: "unknown_command", text: "Unknown command: {command}" }, // no command has that name; sent without the id
   { kind: "command_failed", text: "Failed to parse command: {reason}" }, // the line cannot be read, or a handler failed; sent as `parse` without the id
 ] as const satisfies readonly FailureText[];

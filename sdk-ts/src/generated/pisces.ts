@@ -192,6 +192,7 @@ export type {
   ThinkingLevel,
   ThinkingStart,
   TodoItem,
+  TodoPhase,
   TodoReminder,
   TokenTotals,
   ToolCall,

@@ -35,6 +35,16 @@ export interface AbortAndPromptParams {
   images?: ImageContent[] | undefined;
 }
 
+/** What the advisor cost is more now. Since omp@18.2. */
+export interface AdvisorCostChanged {
+  type: "advisor_cost_changed";
+}
+
+/** The advisor has nothing more to say. Since omp@18.2. */
+export interface AdvisorYielded {
+  type: "advisor_yielded";
+}
+
 /**
  * Parameters of `agent_abort`.
  *
@@ -52,6 +62,10 @@ export interface AgentEnd {
   messages: AgentMessage[];
   /** Whether the agent tries again on its own. Since pi@1.5. */
   willRetry?: boolean | undefined;
+  /** Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2. */
+  isTerminal?: boolean | undefined;
+  /** How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2. */
+  messageCount?: number | undefined;
 }
 
 /**
@@ -158,7 +172,7 @@ export interface AssistantMessage {
   errorMessage?: string | undefined;
   /** The model that answered, as the provider names it. Since pi@1.5. */
   responseModel?: string | undefined;
-  /** The answer's id at the provider. Since pi@1.5. */
+  /** The answer's id at the provider. Since pi@1.5, omp@18.2. */
   responseId?: string | undefined;
   /** Why it stopped, in the provider's own word. Since pi@1.5. */
   rawStopReason?: string | undefined;
@@ -174,6 +188,16 @@ export interface AssistantMessage {
   diagnostics?: JsonValue[] | undefined;
   /** Where an answer that comes later is found. Since pi@1.5. */
   deferred?: JsonValue | undefined;
+  /** How long the answer took, in milliseconds. Since omp@18.2. */
+  duration?: number | undefined;
+  /** After how many milliseconds its first piece came. Since omp@18.2. */
+  ttft?: number | undefined;
+  /** When it was complete, in milliseconds since the epoch. Since omp@18.2. */
+  completedAt?: number | undefined;
+  /** What kind of error it is, as a number. Since omp@18.2. */
+  errorId?: number | undefined;
+  /** The provider's HTTP status. Since omp@18.2. */
+  errorStatus?: number | undefined;
 }
 
 /**
@@ -271,6 +295,10 @@ export interface AutoCompactionEnd {
   willRetry: boolean;
   /** The error message. */
   errorMessage?: string | undefined;
+  /** How it compacted. Since omp@18.2. */
+  action?: string | undefined;
+  /** Whether there was no need to. Since omp@18.2. */
+  skipped?: boolean | undefined;
 }
 
 /** Automatic compaction begins. Until pi@1.5. */
@@ -278,6 +306,8 @@ export interface AutoCompactionStart {
   type: "auto_compaction_start";
   /** Why. */
   reason: CompactionReason;
+  /** How: by a summary, or in another way of the agent. Since omp@18.2. */
+  action?: string | undefined;
 }
 
 /** Retrying is over: an answer came, or the agent gave up. */
@@ -289,6 +319,8 @@ export interface AutoRetryEnd {
   attempt: number;
   /** Why the agent gave up. */
   finalError?: string | undefined;
+  /** The answers that failed, and what became of them. Since omp@18.2. */
+  retryErrors?: JsonObject[] | undefined;
 }
 
 /** The agent waits before it tries again after a transient error. */
@@ -302,6 +334,35 @@ export interface AutoRetryStart {
   delayMs: number;
   /** The error message. */
   errorMessage: string;
+}
+
+/** A command that a prompt can begin with. Since omp@18.2. */
+export interface AvailableCommand {
+  /** Its name, without the slash. */
+  name: string;
+  /** Other names. */
+  aliases?: string[] | undefined;
+  /** What it does. */
+  description?: string | undefined;
+  /** What can follow it: the member `hint` shows it. */
+  input?: JsonObject | undefined;
+  /** The words that can follow it. */
+  subcommands?: Subcommand[] | undefined;
+  /** Where it comes from, as in `builtin`. */
+  source: string;
+}
+
+/** The commands that prompts can begin with. Since omp@18.2. */
+export interface AvailableCommands {
+  /** Them. */
+  commands: AvailableCommand[];
+}
+
+/** The commands that prompts can begin with are others now. Since omp@18.2. */
+export interface AvailableCommandsUpdate {
+  type: "available_commands_update";
+  /** Them. */
+  commands: AvailableCommand[];
 }
 
 /** The models that can be used. */
@@ -365,6 +426,16 @@ export interface BashResult {
   truncated: boolean;
   /** A file with all of the output, where it was cut. */
   fullOutputPath?: string | null | undefined;
+  /** Whether its time was up. Since omp@18.2. */
+  timedOut?: boolean | undefined;
+  /** How many lines it wrote. Since omp@18.2. */
+  totalLines?: number | undefined;
+  /** How many bytes it wrote. Since omp@18.2. */
+  totalBytes?: number | undefined;
+  /** How many lines `output` has. Since omp@18.2. */
+  outputLines?: number | undefined;
+  /** How many bytes `output` has. Since omp@18.2. */
+  outputBytes?: number | undefined;
 }
 
 /**
@@ -485,6 +556,24 @@ export interface CancelledAnswer {
 /** Text in one piece, or in the pieces in which it is streamed. */
 export type Chunks = string | string[];
 
+/** A tool that the client carries out. Since omp@18.2. */
+export interface ClientTool {
+  /** Its name, as the model has it. */
+  name: string;
+  /** Its name for people. */
+  label?: string | undefined;
+  /** What it does, for the model. */
+  description: string;
+  /** The JSON Schema of its arguments. */
+  parameters: JsonObject;
+  /** Whether it is left out of lists. */
+  hidden?: boolean | undefined;
+  /** When the model is told of it; `discoverable` where it is missing. */
+  loadMode?: ToolLoadMode | undefined;
+  /** Whether it can read the instructions of skills. */
+  readsSkillUris?: boolean | undefined;
+}
+
 /** A command that a prompt can invoke with `/name`. */
 export interface CommandInfo {
   /** The name, without the slash. */
@@ -503,6 +592,13 @@ export interface CommandInfo {
 
 /** Where the file of a command was found. */
 export type CommandLocation = "user" | "project" | "path" | (string & {});
+
+/** A command that a prompt began with has something to say. Since omp@18.2. */
+export interface CommandOutput {
+  type: "command_output";
+  /** What. */
+  text: string;
+}
 
 /** Where a command comes from. */
 export type CommandSource = "extension" | "prompt" | "skill" | (string & {});
@@ -564,7 +660,7 @@ export interface CompactionEntry {
 }
 
 /** Why the agent compacts on its own. */
-export type CompactionReason = "threshold" | "overflow" | "manual" | (string & {});
+export type CompactionReason = "threshold" | "overflow" | "manual" | "idle" | "incomplete" | (string & {});
 
 /** The result of a compaction. */
 export interface CompactionResult {
@@ -598,6 +694,20 @@ export interface CompactionSummaryMessage {
   tokensBefore: number;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
+}
+
+/** The model or its thinking was changed by a command that a prompt began with. Since omp@18.2. */
+export interface ConfigUpdate {
+  type: "config_update";
+  /** The model. */
+  model?: Model | undefined;
+  /** The thinking level. */
+  thinkingLevel?: ThinkingLevel | undefined;
+}
+
+/** What is wrong with the settings is something else now. Since omp@18.2. */
+export interface ConfigWarningsChanged {
+  type: "config_warnings_changed";
 }
 
 /** Asks for yes or no. Resolves to no when the time is up. */
@@ -692,6 +802,8 @@ export interface CustomMessage {
   display: boolean;
   /** Facts for a front end; their shape is the extension's own. */
   details?: JsonValue | null | undefined;
+  /** Who it is from: `user`, or `agent`. Since omp@18.2. */
+  attribution?: string | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
 }
@@ -770,6 +882,8 @@ export interface EditorDialog {
   title: string;
   /** The text to begin with. */
   prefill?: string | undefined;
+  /** Whether it should look like the field for prompts. Since omp@18.2. */
+  promptStyle?: boolean | undefined;
 }
 
 /** Entries of a session. */
@@ -813,6 +927,14 @@ export interface ExtensionError {
 
 /** How a subagent's changes are handled when verification fails. */
 export type FailurePolicy = "return_failure" | "retry_once" | "discard_patch" | (string & {});
+
+/** Whether the model answers faster for a higher price. Since omp@18.2. */
+export interface FastMode {
+  /** Whether it was asked for. */
+  enabled: boolean;
+  /** Whether the model does it. */
+  active: boolean;
+}
 
 /** The files that a prompt mentioned with `@`. */
 export interface FileMentionMessage {
@@ -880,6 +1002,146 @@ export interface GetEntriesParams {
   since?: string | undefined;
 }
 
+/**
+ * Parameters of `get_messages_page`.
+ *
+ * Gives the messages of the conversation in parts.
+ */
+export interface GetMessagesPageParams {
+  /** The `nextCursor` of the part before; the first part where it is missing. */
+  cursor?: string | undefined;
+  /** How many messages at most: 100 where it is missing, and never more than 256. */
+  limit?: number | undefined;
+}
+
+/**
+ * Parameters of `get_subagent_messages`.
+ *
+ * Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+ */
+export interface GetSubagentMessagesParams {
+  /** The subagent. */
+  subagentId?: string | undefined;
+  /** Its session's file. */
+  sessionFile?: string | undefined;
+  /** Where to begin, in bytes; 0 where it is missing. */
+  fromByte?: number | undefined;
+}
+
+/** The goal that the agent works towards is another one, or has come closer. Since omp@18.2. */
+export interface GoalUpdated {
+  type: "goal_updated";
+  /** The goal; null where there is none. */
+  goal: JsonObject | null;
+  /** Whether the agent works towards it. */
+  state?: JsonObject | undefined;
+}
+
+/** Where a conversation was handed over. Since omp@18.2. */
+export interface HandedOver {
+  /** The file with what was handed over, where one was written. */
+  savedPath?: string | undefined;
+}
+
+/**
+ * Parameters of `handoff`.
+ *
+ * Begins a new session with what the model says of the old one. Null where nothing was handed over.
+ */
+export interface HandoffParams {
+  /** What the model should take care of. */
+  customInstructions?: string | undefined;
+}
+
+/** Asks the client to carry out one of its tools. Since omp@18.2. */
+export interface HostToolCall {
+  /** The id of the call, as in the model's message. */
+  toolCallId: string;
+  /** The tool. */
+  toolName: string;
+  /** The arguments. */
+  arguments: JsonObject;
+}
+
+/** Takes the call of a tool back: the run was stopped. Since omp@18.2. */
+export interface HostToolCancel {
+  /** The id of the call's frame. */
+  targetId: string;
+}
+
+/** The tools of the client that the agent has now. Since omp@18.2. */
+export interface HostToolNames {
+  /** Their names. */
+  toolNames: string[];
+}
+
+/** What a tool of the client gave. Since omp@18.2. */
+export interface HostToolResult {
+  /** The result, for the model. */
+  result: ToolOutput;
+  /** Whether the tool failed: the model is told the text of the result as an error. */
+  isError?: boolean | undefined;
+}
+
+/** What a tool of the client has to show before it is done. Since omp@18.2. */
+export interface HostToolUpdate {
+  /** The result so far. */
+  partialResult: ToolOutput;
+}
+
+/** Takes a request for an address back: the run was stopped. Since omp@18.2. */
+export interface HostUriCancel {
+  /** The id of the request's frame. */
+  targetId: string;
+}
+
+/** What is done with an address. Since omp@18.2. */
+export type HostUriOperation = "read" | "write" | (string & {});
+
+/** Asks the client to read or write one of its addresses. Since omp@18.2. */
+export interface HostUriRequest {
+  /** Which of the two. */
+  operation: HostUriOperation;
+  /** The address. */
+  url: string;
+  /** What is to be written. */
+  content?: string | undefined;
+}
+
+/** What the client read, or how writing went. Since omp@18.2. */
+export interface HostUriResult {
+  /** What is there; not for writing. */
+  content?: string | undefined;
+  /** What kind of text it is; `text/plain` where it is missing. */
+  contentType?: string | undefined;
+  /** What the model is told beside it. */
+  notes?: string[] | undefined;
+  /** Whether the address gives the same content for ever. */
+  immutable?: boolean | undefined;
+  /** Whether it failed. */
+  isError?: boolean | undefined;
+  /** What went wrong. */
+  error?: string | undefined;
+}
+
+/** Addresses that the client reads and writes for the agent's tools. Since omp@18.2. */
+export interface HostUriScheme {
+  /** The scheme, as in `notes` of `notes://today`. */
+  scheme: string;
+  /** What is there. */
+  description?: string | undefined;
+  /** Whether tools may write. */
+  writable?: boolean | undefined;
+  /** Whether the same address gives the same content for ever. */
+  immutable?: boolean | undefined;
+}
+
+/** The schemes of the client that the agent has now. Since omp@18.2. */
+export interface HostUriSchemes {
+  /** Them, in small letters. */
+  schemes: string[];
+}
+
 /** A complete image. */
 export interface ImageContent {
   type: "image";
@@ -924,6 +1186,13 @@ export interface InputResult {
 /** When steering messages reach the agent. */
 export type InterruptMode = "immediate" | "wait";
 
+/** Another agent wrote to this one. Since omp@18.2. */
+export interface IrcMessage {
+  type: "irc_message";
+  /** What it wrote. */
+  message: CustomMessage;
+}
+
 /** An entry was marked with a word. */
 export interface LabelEntry {
   type: "label";
@@ -954,6 +1223,40 @@ export interface LineRepeat {
   repeat: string;
   /** How often it stands in the line. */
   n: number;
+}
+
+/** The provider at which somebody is logged in now. Since omp@18.2. */
+export interface LoggedIn {
+  /** Its id. */
+  providerId: string;
+}
+
+/**
+ * Parameters of `login`.
+ *
+ * Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+ */
+export interface LoginParams {
+  /** The provider's id. */
+  providerId: string;
+}
+
+/** A provider at which one can log in. Since omp@18.2. */
+export interface LoginProvider {
+  /** Its id. */
+  id: string;
+  /** Its name for people. */
+  name: string;
+  /** Whether a login is possible here. */
+  available: boolean;
+  /** Whether somebody is logged in. */
+  authenticated: boolean;
+}
+
+/** The providers at which one can log in. Since omp@18.2. */
+export interface LoginProviders {
+  /** Them. */
+  providers: LoginProvider[];
 }
 
 /** A file that a prompt mentioned. */
@@ -1019,6 +1322,16 @@ export interface Messages {
   messages: AgentMessage[];
 }
 
+/** A part of the conversation. Since omp@18.2. */
+export interface MessagesPage {
+  /** The messages, the oldest first. */
+  messages: AgentMessage[];
+  /** What leads to the next part; absent where this is the last one. */
+  nextCursor?: string | undefined;
+  /** How many messages there are. */
+  totalMessages: number;
+}
+
 /** A model that the agent can use. */
 export interface Model {
   /** The model's id at its provider. */
@@ -1056,6 +1369,11 @@ export interface ModelChangeEntry {
   provider: string;
   /** The model's id at that provider. */
   modelId: string;
+}
+
+/** Another model is in use. Since omp@18.2. */
+export interface ModelChanged {
+  type: "model_changed";
 }
 
 /** Prices in US dollars for a million tokens. */
@@ -1114,6 +1432,17 @@ export interface ModelsListParams {
 }
 
 /**
+ * Parameters of `negotiate_protocol`.
+ *
+ * Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
+ * them in version 1.
+ */
+export interface NegotiateProtocolParams {
+  /** The number: `ready` lists those that there are. */
+  protocolVersion: number;
+}
+
+/**
  * Parameters of `new_session`.
  *
  * Starts a new session. An extension can stop it.
@@ -1121,6 +1450,17 @@ export interface ModelsListParams {
 export interface NewSessionParams {
   /** The file of the session that the new one comes from. */
   parentSession?: string | undefined;
+}
+
+/** The agent has something to tell the person. Since omp@18.2. */
+export interface Notice {
+  type: "notice";
+  /** `info`, `warning` or `error`. */
+  level: string;
+  /** What it has to tell. */
+  message: string;
+  /** Which part of the agent says so. */
+  source?: string | undefined;
 }
 
 /** Shows a notice. No answer is expected. */
@@ -1133,6 +1473,21 @@ export interface NotifyNotice {
 
 /** What kind of notice it is. */
 export type NotifyType = "info" | "warning" | "error" | (string & {});
+
+/** The agent waits before it tries again after a transient error. Since omp@18.2. */
+export interface OmpAutoRetryStart {
+  type: "auto_retry_start";
+  /** The number of this retry, from 1. */
+  attempt: number;
+  /** The maximum number. */
+  maxAttempts: number;
+  /** The delay in milliseconds. */
+  delayMs: number;
+  /** The error message. */
+  errorMessage: string;
+  /** What kind of error it is, as a number. */
+  errorId?: number | undefined;
+}
 
 /** The agent's current state. */
 export interface OmpSessionState {
@@ -1162,6 +1517,31 @@ export interface OmpSessionState {
   messageCount: number;
   /** The number of queued messages. */
   queuedMessageCount: number;
+  /** The todo list. Since omp@18.2. */
+  todoPhases?: TodoPhase[] | undefined;
+  /** Whether faster answers were asked for. Since omp@18.2. */
+  fastModeEnabled?: boolean | undefined;
+  /** Whether the model gives them. Since omp@18.2. */
+  fastModeActive?: boolean | undefined;
+  /** How fast the model writes; null where that is not known. Since omp@18.2. */
+  tokensPerSecond?: number | null | undefined;
+  /** What the model is told before the messages. Since omp@18.2. */
+  systemPrompt?: string[] | undefined;
+  /** The tools, as the model is told of them. Since omp@18.2. */
+  dumpTools?: JsonObject[] | undefined;
+  /** How full the context is. Since omp@18.2. */
+  contextUsage?: ContextUsage | undefined;
+}
+
+/** The model thinks more, or less, from here on. Since omp@18.2. */
+export interface OmpThinkingLevelChanged {
+  type: "thinking_level_changed";
+  /** The level; absent where the model cannot think. */
+  thinkingLevel?: ThinkingLevel | undefined;
+  /** The level that was chosen, where that is another one. */
+  configured?: string | undefined;
+  /** What the level `auto` stands for in this turn. */
+  resolved?: string | undefined;
 }
 
 /** The run was stopped; the agent is idle. */
@@ -1639,6 +2019,16 @@ export interface OpalVersion {
   protocol_version: string;
 }
 
+/** Asks the client to open a page, for a login. No answer is expected. Since omp@18.2. */
+export interface OpenUrlNotice {
+  /** The page. */
+  url: string;
+  /** A short address that leads there, for people who copy it. */
+  launchUrl?: string | undefined;
+  /** What the person has to do there. */
+  instructions?: string | undefined;
+}
+
 /** A run is over; the answer to its prompt follows. */
 export interface OperatorAgentEnd {
   type: "agent_end";
@@ -1883,6 +2273,21 @@ export interface PromptQueued {
   queued: boolean;
 }
 
+/** A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2. */
+export interface PromptResult {
+  type: "prompt_result";
+  /** The id of the prompt. */
+  id?: JsonValue | undefined;
+  /** Whether the model is asked. Where it is not, no run follows. */
+  agentInvoked: boolean;
+}
+
+/** The version of the transport that is spoken from here on. Since omp@18.2. */
+export interface ProtocolVersion {
+  /** Its number. */
+  protocolVersion: number;
+}
+
 /** How many queued messages are delivered at a time. */
 export type QueueMode = "all" | "one-at-a-time";
 
@@ -1906,6 +2311,58 @@ export interface QueuedTexts {
 /** The agent reads commands from here on. Its first frame. Since omp@13.19. */
 export interface Ready {
   type: "ready";
+  /** The version of the transport that is spoken. Since omp@18.2. */
+  protocolVersion?: number | undefined;
+  /** The versions that can be chosen with `negotiate_protocol`. Since omp@18.2. */
+  supportedProtocolVersions?: number[] | undefined;
+  /** How long a line is at most, in bytes. Since omp@18.2. */
+  maxFrameBytes?: number | undefined;
+  /** How long a frame in pieces is at most, in bytes. Since omp@18.2. */
+  maxReassembledFrameBytes?: number | undefined;
+}
+
+/** Another model takes the place of one that fails. Since omp@18.2. */
+export interface RetryFallbackApplied {
+  type: "retry_fallback_applied";
+  /** The model that failed. */
+  from: string;
+  /** The other one. */
+  to: string;
+  /** What the model is used for. */
+  role: string;
+}
+
+/** The other model has answered. Since omp@18.2. */
+export interface RetryFallbackSucceeded {
+  type: "retry_fallback_succeeded";
+  /** It. */
+  model: string;
+  /** What it is used for. */
+  role: string;
+}
+
+/** A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2. */
+export interface RpcChunk {
+  type: "rpc_chunk";
+  /** What all pieces of the frame have in common. */
+  chunkId: string;
+  /** The place of this piece, from 0. */
+  index: number;
+  /** How many there are. */
+  count: number;
+  /** How long the whole frame is, in bytes. */
+  byteLength: number;
+  /** The bytes of the piece, in base64. */
+  data: string;
+}
+
+/** A frame was too long even for pieces; this stands in its place. Since omp@18.2. */
+export interface RpcFrameError {
+  type: "rpc_frame_error";
+  /** What the frame was. */
+  originalType?: string | undefined;
+  /** What went wrong. */
+  error: string;
 }
 
 /** Arguments of a scripted tool call: an object, or JSON text in pieces. */
@@ -2083,6 +2540,8 @@ export interface SelectDialog {
   title: string;
   /** The choices. */
   options: string[];
+  /** What more there is to say of each choice: the member `description`. Since omp@18.2. */
+  optionDetails?: JsonObject[] | undefined;
   /** After how many milliseconds the agent answers for itself. */
   timeout?: number | undefined;
 }
@@ -2174,6 +2633,15 @@ export interface SessionInfoEntry {
   timestamp: string;
   /** The name. */
   name?: string | undefined;
+}
+
+/** The session has another name, or is another one. Since omp@18.2. */
+export interface SessionInfoUpdate {
+  type: "session_info_update";
+  /** Its name. */
+  title?: string | undefined;
+  /** Its id. */
+  sessionId: string;
 }
 
 /** Sessions that are kept. */
@@ -2272,8 +2740,10 @@ export interface SessionStats {
   tokens: TokenTotals;
   /** The cost in US dollars. */
   cost: number;
-  /** How full the context is; absent where there is no model. Since pi@1.5. */
+  /** How full the context is; absent where there is no model. Since pi@1.5, omp@18.2. */
   contextUsage?: ContextUsage | undefined;
+  /** How many requests the provider counts as premium ones. Since omp@18.2. */
+  premiumRequests?: number | undefined;
 }
 
 /** The whole session. */
@@ -2311,6 +2781,16 @@ export interface SetEditorTextNotice {
 }
 
 /**
+ * Parameters of `set_fast_mode`.
+ *
+ * Asks for faster answers at a higher price, or takes that back.
+ */
+export interface SetFastModeParams {
+  /** Whether. */
+  enabled: boolean;
+}
+
+/**
  * Parameters of `set_follow_up_mode`.
  *
  * Sets how follow-up messages are delivered.
@@ -2318,6 +2798,27 @@ export interface SetEditorTextNotice {
 export interface SetFollowUpModeParams {
   /** Whether follow-up messages are delivered all at once or one at a time. */
   mode: QueueMode;
+}
+
+/**
+ * Parameters of `set_host_tools`.
+ *
+ * Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+ */
+export interface SetHostToolsParams {
+  /** The tools. */
+  tools: ClientTool[];
+}
+
+/**
+ * Parameters of `set_host_uri_schemes`.
+ *
+ * Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+ * `host_uri_request`.
+ */
+export interface SetHostUriSchemesParams {
+  /** The schemes. */
+  schemes: HostUriScheme[];
 }
 
 /**
@@ -2371,6 +2872,16 @@ export interface SetSteeringModeParams {
 }
 
 /**
+ * Parameters of `set_subagent_subscription`.
+ *
+ * Says how much the client is told of subagents.
+ */
+export interface SetSubagentSubscriptionParams {
+  /** How much. */
+  level: SubagentLevel;
+}
+
+/**
  * Parameters of `set_thinking_level`.
  *
  * Sets the model's thinking level. A level that the model does not support becomes the
@@ -2385,6 +2896,16 @@ export interface SetThinkingLevelParams {
 export interface SetTitleNotice {
   /** The title. */
   title: string;
+}
+
+/**
+ * Parameters of `set_todos`.
+ *
+ * Sets the todo list.
+ */
+export interface SetTodosParams {
+  /** Its parts. */
+  phases: TodoPhase[];
 }
 
 /** Sets or clears a block of lines beside the editor. No answer is expected. */
@@ -2503,6 +3024,182 @@ export interface SubagentEnd {
   verification?: VerificationResult | undefined;
 }
 
+/** A subagent sent an event. Since omp@18.2. */
+export interface SubagentEvent {
+  type: "subagent_event";
+  /** Which one, and the event. */
+  payload: SubagentHappening;
+}
+
+/** An event and the subagent that it is of. Since omp@18.2. */
+export interface SubagentHappening {
+  /** The subagent's id. */
+  id: string;
+  /** The event. */
+  event: JsonObject;
+}
+
+/** How much of subagents a client is told. Since omp@18.2. */
+export type SubagentLevel = "off" | "progress" | "events";
+
+/** A subagent that begins or ends. Since omp@18.2. */
+export interface SubagentLife {
+  /** Its id. */
+  id: string;
+  /** The kind of agent. */
+  agent: string;
+  /** Where that kind comes from. */
+  agentSource: string;
+  /** What it was asked for, in few words. */
+  description?: string | undefined;
+  /** `started`, `completed`, `failed` or `aborted`. */
+  status: string;
+  /** Its session's file. */
+  sessionFile?: string | undefined;
+  /** The call of the tool that began it. */
+  parentToolCallId?: string | undefined;
+  /** Its place among those that were begun together, from 0. */
+  index: number;
+  /** Whether the agent goes on beside it. */
+  detached?: boolean | undefined;
+}
+
+/** A subagent began or ended. Since omp@18.2. */
+export interface SubagentLifecycle {
+  type: "subagent_lifecycle";
+  /** It. */
+  payload: SubagentLife;
+}
+
+/** A part of a subagent's session file. Since omp@18.2. */
+export interface SubagentMessages {
+  /** The file. */
+  sessionFile: string;
+  /** Where the part begins, in bytes. */
+  fromByte: number;
+  /** Where the next part begins, in bytes. */
+  nextByte: number;
+  /** Whether the file was begun anew: what was read before counts no more. */
+  reset: boolean;
+  /** The entries. */
+  entries: JsonObject[];
+  /** The messages among them. */
+  messages: AgentMessage[];
+}
+
+/** How far a subagent is. Since omp@18.2. */
+export interface SubagentProgress {
+  /** Its place among those that were begun together, from 0. */
+  index: number;
+  /** Its id. */
+  id: string;
+  /** The kind of agent. */
+  agent: string;
+  /** Where that kind comes from, as in `bundled`. */
+  agentSource: string;
+  /** What it is doing, as in `running`. */
+  status: string;
+  /** What it was asked for, with everything that it was told. */
+  task: string;
+  /** What it was asked for. */
+  assignment?: string | undefined;
+  /** That, in few words. */
+  description?: string | undefined;
+  /** What its last call is for. */
+  lastIntent?: string | undefined;
+  /** The tool that runs. */
+  currentTool?: string | undefined;
+  /** The arguments of that tool, as text. */
+  currentToolArgs?: string | undefined;
+  /** When that tool began, in milliseconds since the epoch. */
+  currentToolStartMs?: number | undefined;
+  /** The tools that ran last. */
+  recentTools: JsonObject[];
+  /** The lines that it wrote last. */
+  recentOutput: string[];
+  /** How many calls of tools it made. */
+  toolCount: number;
+  /** How many answers of the model it got. */
+  requests: number;
+  /** Tokens used so far, without those from the provider's cache. */
+  tokens: number;
+  /** Tokens in its context. */
+  contextTokens?: number | undefined;
+  /** The size of that context. */
+  contextWindow?: number | undefined;
+  /** What it cost, in US dollars. */
+  cost: number;
+  /** How long it has worked, in milliseconds. */
+  durationMs: number;
+  /** The models that it was told to use. */
+  modelOverride?: JsonValue | undefined;
+  /** The model that it uses, with the thinking level. */
+  resolvedModel?: string | undefined;
+  /** The model that it uses. */
+  resolvedModelIdentity?: string | undefined;
+  /** The retry that it waits for. */
+  retryState?: JsonObject | undefined;
+  /** Why it gave up. */
+  retryFailure?: JsonObject | undefined;
+}
+
+/** A subagent has come further. Since omp@18.2. */
+export interface SubagentProgressed {
+  type: "subagent_progress";
+  /** How far. */
+  payload: SubagentReport;
+}
+
+/** A subagent and how far it is. Since omp@18.2. */
+export interface SubagentReport {
+  /** Its place among those that were begun together, from 0. */
+  index: number;
+  /** The kind of agent. */
+  agent: string;
+  /** Where that kind comes from. */
+  agentSource: string;
+  /** What it was asked for, with everything that it was told. */
+  task: string;
+  /** The call of the tool that began it. */
+  parentToolCallId?: string | undefined;
+  /** What it was asked for. */
+  assignment?: string | undefined;
+  /** How far it is. */
+  progress: SubagentProgress;
+  /** Its session's file. */
+  sessionFile?: string | undefined;
+  /** Whether the agent goes on beside it. */
+  detached?: boolean | undefined;
+}
+
+/** What is known of a subagent. Since omp@18.2. */
+export interface SubagentSnapshot {
+  /** Its id. */
+  id: string;
+  /** Its place among those that were begun together, from 0. */
+  index: number;
+  /** The kind of agent. */
+  agent: string;
+  /** Where that kind comes from. */
+  agentSource: string;
+  /** What it was asked for, in few words. */
+  description?: string | undefined;
+  /** What it is doing, as in `running`. */
+  status: string;
+  /** What it was asked for, with everything that it was told. */
+  task?: string | undefined;
+  /** What it was asked for. */
+  assignment?: string | undefined;
+  /** Its session's file. */
+  sessionFile?: string | undefined;
+  /** When it was last heard of, in milliseconds since the epoch. */
+  lastUpdate: number;
+  /** How far it is. */
+  progress?: SubagentProgress | undefined;
+  /** The call of the tool that began it. */
+  parentToolCallId?: string | undefined;
+}
+
 /** A subagent is about to start. */
 export interface SubagentStart {
   type: "subagent_start";
@@ -2512,6 +3209,12 @@ export interface SubagentStart {
   agent: string;
   /** Whether it works in a worktree of its own. */
   isolated: boolean;
+}
+
+/** How much is told from here on. Since omp@18.2. */
+export interface SubagentSubscription {
+  /** That much. */
+  level: SubagentLevel;
 }
 
 /** A verification command has ended. */
@@ -2562,6 +3265,22 @@ export interface SubagentVerificationStart {
   attempt: number;
   /** The profile, where one is used. */
   profile?: string | undefined;
+}
+
+/** The subagents of the session. Since omp@18.2. */
+export interface Subagents {
+  /** Them. */
+  subagents: SubagentSnapshot[];
+}
+
+/** A word that can follow a command. Since omp@18.2. */
+export interface Subcommand {
+  /** The word. */
+  name: string;
+  /** What it does. */
+  description?: string | undefined;
+  /** What can follow it. */
+  usage?: string | undefined;
 }
 
 /** The request for a summary is made again. Since pi@1.5. */
@@ -2717,7 +3436,7 @@ export interface ThinkingEnd {
 }
 
 /** How hard the model should think. */
-export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | "auto";
 
 /** Another thinking level was chosen. */
 export interface ThinkingLevelChangeEntry {
@@ -2772,6 +3491,11 @@ export interface ThinkingStart {
   partial?: AssistantMessage | undefined;
 }
 
+/** The todo list was emptied, for everything in it is done. Since omp@18.2. */
+export interface TodoAutoClear {
+  type: "todo_auto_clear";
+}
+
 /** An item of the todo list. */
 export interface TodoItem {
   /** Its id. */
@@ -2782,6 +3506,22 @@ export interface TodoItem {
   status: string;
   /** Additional data from the tool. */
   notes?: JsonValue | null | undefined;
+  /** What it waits for, with the status `blocked`. Since omp@18.2. */
+  blocker?: string | undefined;
+}
+
+/** A part of the todo list. Since omp@18.2. */
+export interface TodoPhase {
+  /** Its name. */
+  name: string;
+  /** What is to be done. */
+  tasks: TodoItem[];
+}
+
+/** The todo list. Since omp@18.2. */
+export interface TodoPhases {
+  /** Its parts. */
+  todoPhases: TodoPhase[];
 }
 
 /** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
@@ -2807,6 +3547,8 @@ export interface TokenTotals {
   cacheWrite: number;
   /** The sum. */
   total: number;
+  /** Those of `output` that went into reasoning. Since omp@18.2. */
+  reasoning?: number | undefined;
 }
 
 /** A tool call of the model. */
@@ -2897,6 +3639,8 @@ export interface ToolExecutionStart {
   toolName: string;
   /** The arguments. */
   args: JsonObject;
+  /** What the call is for. Since omp@18.2. */
+  intent?: string | undefined;
 }
 
 /** A tool has something to show. `partialResult` is all of it so far, to replace what is shown. */
@@ -2911,6 +3655,9 @@ export interface ToolExecutionUpdate {
   /** The result so far. */
   partialResult: ToolOutput;
 }
+
+/** When the model is told of a tool. Since omp@18.2. */
+export type ToolLoadMode = "essential" | "discoverable" | (string & {});
 
 /** What a tool gives back, whole or so far. */
 export interface ToolOutput {
@@ -2949,6 +3696,17 @@ export interface ToolResultMessage {
   nestedCalls?: JsonValue | undefined;
   /** When, in milliseconds since the epoch. */
   timestamp: number;
+}
+
+/** A tool has something to show that is in no result. Since omp@18.2. */
+export interface ToolStreamUpdate {
+  type: "tool_stream_update";
+  /** The id of the call. */
+  toolCallId: string;
+  /** The tool's name. */
+  toolName: string;
+  /** What it has to show. */
+  update: JsonValue;
 }
 
 /** Something that happened beside the lines: stdin closed, a signal, the end of the process. */
@@ -3094,6 +3852,10 @@ export interface UserMessage {
   timestamp: number;
   /** Files that a front end attached. */
   attachments?: Attachment[] | undefined;
+  /** Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2. */
+  attribution?: string | undefined;
+  /** Whether it was sent to steer a run. Since omp@18.2. */
+  steering?: boolean | undefined;
 }
 
 /** A dialog answered with a value. */

@@ -5,7 +5,7 @@ import { DecodeError } from "../error.js";
 import { shapes } from "../generated/shapes.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember, stringify } from "../json.js";
-import { type AnyTypes, type Spec, row } from "../spec.js";
+import { type AnyTypes, type Spec, isAnswer, row } from "../spec.js";
 import { type Misfit, misfitText } from "../validation.js";
 import { Refusal } from "./refusal.js";
 import type { ServedCommand, Serving } from "./spec.js";
@@ -55,7 +55,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);
   const name = frame[flat ? "type" : "method"];
   const answers = flat
-    ? name !== undefined && name === spec.dialogFrames?.answer
+    ? name !== undefined && isAnswer(spec, name)
     : name === undefined && ("result" in frame || "error" in frame);
   if (answers) {
     const members = flat ? frame : object(frame["result"]);
@@ -209,5 +209,7 @@ export function eventLine<T extends AnyTypes>(spec: Spec<T>, body: string): stri
 /** The line of a question or notice. */
 export function dialogLine<T extends AnyTypes>(spec: Spec<T>, id: string, method: string, params: object): string {
   if (spec.dialogFrames === undefined) return stringify({ jsonrpc: "2.0", id, method, params });
+  const own = row(spec.dialogs, method)?.frames;
+  if (own !== undefined) return stringify({ type: own.request, id, ...params });
   return stringify({ type: spec.dialogFrames.request, id, method, ...params });
 }

@@ -11,7 +11,7 @@
 import { Framer } from "../framing.js";
 import type { JsonObject, JsonValue, TranscriptRecord } from "../generated/types.js";
 import { route } from "../route.js";
-import { type AnyTypes, type Spec, row } from "../spec.js";
+import { type AnyTypes, type Spec, isAnswer, row } from "../spec.js";
 import { pause } from "../timer.js";
 import { readTranscript, recordedLine } from "../transcript.js";
 import type { Transport } from "../transport.js";
@@ -158,7 +158,7 @@ class Player {
   async improvise(line: string, expected?: string): Promise<void> {
     const said = object(line);
     const name = this.#nameOf(said);
-    if (name === undefined || name === this.#spec.dialogFrames?.answer) return;
+    if (name === undefined || isAnswer(this.#spec, name)) return;
     const last = this.#last.get(name);
     if (last === undefined) return this.#write(this.#unrecorded(name, said?.["id"], expected));
     const answer: JsonObject = structuredClone(last);

@@ -84,7 +84,7 @@ impl Budgets {
             ThinkingLevel::Off => None,
             ThinkingLevel::Minimal => Some(self.minimal),
             ThinkingLevel::Low => Some(self.low),
-            ThinkingLevel::Medium => Some(self.medium),
+            ThinkingLevel::Medium | ThinkingLevel::Auto => Some(self.medium),
             ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => Some(self.high),
         }
     }

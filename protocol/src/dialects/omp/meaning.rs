@@ -3,7 +3,8 @@
 use crate::meaning::Source::{Count, First};
 use crate::meaning::Test::Not;
 use crate::meaning::{
-    Act, Meaning, OTHER, On, Reader, Rule, answer, at, case, each, event, flag, read, refused, sent, text,
+    Act, Meaning, OTHER, On, Reader, Rule, answer, at, case, dialog, each, event, flag, read, refused, sent,
+    text,
 };
 
 /// How values of omp are read.
@@ -78,11 +79,68 @@ const RULES: &[Rule] = &[
     answer("branch", Act::Replace, &[("empty", flag(false))]).when(&[Not("data.cancelled", "true")]),
     answer("branch", Act::Draft, &[("text", at("data.text"))]).when(&[Not("data.cancelled", "true")]),
     answer("get_branch_messages", Act::Set, &[("forkPoints", each("fork", "data.messages"))]),
+    event(
+        "notice",
+        Act::Notice,
+        &[("level", at("level")), ("text", at("message")), ("source", at("source"))],
+    ),
+    event("command_output", Act::Notice, &[("level", text("info")), ("text", at("text"))]),
+    event("rpc_frame_error", Act::Notice, &[("level", text("error")), ("text", at("error"))]),
+    event("thinking_level_changed", Act::Keep, &[("thinkingLevel", at("thinkingLevel"))]),
+    event(
+        "session_info_update",
+        Act::Keep,
+        &[("session.name", at("title")), ("session.id", at("sessionId"))],
+    ),
+    event(
+        "config_update",
+        Act::Keep,
+        &[("model", read("model", "model")), ("thinkingLevel", at("thinkingLevel"))],
+    ),
+    event("available_commands_update", Act::Set, &[("commands", each("command", "commands"))]),
+    answer("get_available_commands", Act::Set, &[("commands", each("command", "data.commands"))]),
+    answer("handoff", Act::Replace, &[("empty", flag(false))]),
+    dialog("open_url", Act::Notice, &[("level", text("info")), ("text", at("url"))]),
+];
+
+/// Rows of younger revisions that a conversation does not show: what stands in other frames as well, what other agents do,
+/// and what the client does for the agent.
+const SILENT: &[On] = &[
+    On::Event("ready"),
+    On::Event("rpc_chunk"),
+    On::Event("prompt_result"),
+    On::Event("subagent_lifecycle"),
+    On::Event("subagent_progress"),
+    On::Event("subagent_event"),
+    On::Event("retry_fallback_applied"),
+    On::Event("retry_fallback_succeeded"),
+    On::Event("model_changed"),
+    On::Event("config_warnings_changed"),
+    On::Event("advisor_cost_changed"),
+    On::Event("advisor_yielded"),
+    On::Event("todo_auto_clear"),
+    On::Event("irc_message"),
+    On::Event("goal_updated"),
+    On::Event("tool_stream_update"),
+    On::Answer("negotiate_protocol"),
+    On::Answer("set_host_tools"),
+    On::Answer("set_host_uri_schemes"),
+    On::Answer("get_login_providers"),
+    On::Answer("login"),
+    On::Answer("set_subagent_subscription"),
+    On::Answer("get_subagents"),
+    On::Answer("get_subagent_messages"),
+    On::Answer("set_todos"),
+    On::Answer("set_fast_mode"),
+    On::Answer("get_messages_page"),
+    On::Dialog("host_tool_call"),
+    On::Dialog("host_tool_cancel"),
+    On::Dialog("host_uri_request"),
+    On::Dialog("host_uri_cancel"),
 ];
 
 /// What the rule says that the stream ran into.
 const RULE: crate::meaning::Source = First(&[at("rules.0.content"), at("rules.0.name")]);
 
 /// What the frames of omp mean.
-pub const MEANING: Meaning =
-    Meaning { readers: READERS, rules: RULES, silent: &[On::Event("ready")], asks: &[] };
+pub const MEANING: Meaning = Meaning { readers: READERS, rules: RULES, silent: SILENT, asks: &[] };

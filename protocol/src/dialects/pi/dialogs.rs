@@ -1,7 +1,7 @@
 //! What extensions ask or tell the person behind a client of the pi family.
 
 use crate::dsl::protocol;
-use crate::typed::{Bool, Count, List, Opt, Str};
+use crate::typed::{Bool, Count, List, Object, Opt, Str};
 
 protocol! {
     /// A dialog answered with a value.
@@ -55,6 +55,8 @@ protocol! {
         title: Str,
         /// The choices.
         options: List<Str>,
+        /// What more there is to say of each choice: the member `description`.
+        optionDetails: Opt<List<Object>> [since "omp@18.2"],
         /// After how many milliseconds the agent answers for itself.
         timeout: Opt<Count>,
     }) -> ValueAnswer {
@@ -97,6 +99,8 @@ protocol! {
         title: Str,
         /// The text to begin with.
         prefill: Opt<Str>,
+        /// Whether it should look like the field for prompts.
+        promptStyle: Opt<Bool> [since "omp@18.2"],
     }) -> ValueAnswer {
         fallback {"cancelled": true};
         example {"title": "Edit some text", "prefill": "Line 1\nLine 2\nLine 3"};

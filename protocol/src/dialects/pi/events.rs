@@ -22,8 +22,13 @@ protocol! {
         messages: List<AgentMessage>,
         /// Whether the agent tries again on its own.
         willRetry: Bool [since "pi@1.5"],
+        /// Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run.
+        isTerminal: Opt<Bool> [since "omp@18.2"],
+        /// How many messages the run has, where those that were told before are left out of `messages`.
+        messageCount: Opt<Count> [since "omp@18.2"],
     }) {
-        run: MayEnd [until "pi@1.5"];
+        run: MayEnd [until "pi@1.5", until "omp@18.2"];
+        later: MayEndIf(isTerminal) [since "omp@18.2"];
         example {
             "type": "agent_end", "messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}],
             "willRetry": false
@@ -108,6 +113,8 @@ protocol! {
         toolName: Str,
         /// The arguments.
         args: Object,
+        /// What the call is for.
+        intent: Opt<Str> [since "omp@18.2"],
     }) {
         example {"type": "tool_execution_start", "toolCallId": "call_abc123", "toolName": "bash", "args": {"command": "ls -la"}};
     }
@@ -155,6 +162,8 @@ protocol! {
     event auto_compaction_start(AutoCompactionStart {
         /// Why.
         reason: CompactionReason,
+        /// How: by a summary, or in another way of the agent.
+        action: Opt<Str> [since "omp@18.2"],
     }) [until "pi@1.5"] {
         run: Holds;
         example {"type": "auto_compaction_start", "reason": "threshold"};
@@ -170,6 +179,10 @@ protocol! {
         willRetry: Bool,
         /// The error message.
         errorMessage: Opt<Str>,
+        /// How it compacted.
+        action: Opt<Str> [since "omp@18.2"],
+        /// Whether there was no need to.
+        skipped: Opt<Bool> [since "omp@18.2"],
     }) [until "pi@1.5"] {
         run: MayEndUnless(willRetry);
         example {
@@ -315,8 +328,10 @@ protocol! {
         attempt: Count,
         /// Why the agent gave up.
         finalError: Opt<Str>,
+        /// The answers that failed, and what became of them.
+        retryErrors: Opt<List<Object>> [since "omp@18.2"],
     }) {
-        run: HoldsIf(success) [until "pi@1.5"];
+        run: HoldsIf(success) [until "pi@1.5", until "omp@18.2"];
         example {"type": "auto_retry_end", "success": false, "attempt": 3, "finalError": "529 overloaded_error: Overloaded"};
     }
 

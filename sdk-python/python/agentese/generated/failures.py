@@ -64,6 +64,24 @@ class ExtensionCommand(RefusedError):
     kind = "extension_command"
 
 
+class FastModeUnavailable(RefusedError):
+    """The agent rejected the command: the model has no such mode."""
+
+    kind = "fast_mode_unavailable"
+
+
+class HostSchemeRefused(RefusedError):
+    """The agent rejected the command: a scheme is empty, has characters that none may have, or is the agent's own."""
+
+    kind = "host_scheme_refused"
+
+
+class HostToolRefused(RefusedError):
+    """The agent rejected the command: a tool has no name or no description, or takes the name of another one."""
+
+    kind = "host_tool_refused"
+
+
 class InternalError(RefusedError):
     """The agent rejected the command: the method failed."""
 
@@ -166,6 +184,12 @@ class NothingToExport(RefusedError):
     kind = "nothing_to_export"
 
 
+class SessionChanging(RefusedError):
+    """The agent rejected the command: a run is going on."""
+
+    kind = "session_changing"
+
+
 class SessionFileNotFound(RefusedError):
     """The agent rejected the command: there is no such file."""
 
@@ -188,6 +212,12 @@ class SessionStartFailed(RefusedError):
     """The agent rejected the command: anything else."""
 
     kind = "session_start_failed"
+
+
+class StaleCursor(RefusedError):
+    """The agent rejected the command: the conversation is another one since the part before."""
+
+    kind = "stale_cursor"
 
 
 class SummarizationFailed(RefusedError):
@@ -226,6 +256,12 @@ class UnknownTool(RefusedError):
     kind = "unknown_tool"
 
 
+class UnsupportedProtocol(RefusedError):
+    """The agent rejected the command: the agent does not have that version."""
+
+    kind = "unsupported_protocol"
+
+
 FAILURES: dict[str, type[RefusedError]] = {
     "agent_busy": AgentBusy,
     "already_compacted": AlreadyCompacted,
@@ -237,6 +273,9 @@ FAILURES: dict[str, type[RefusedError]] = {
     "empty_session_name": EmptySessionName,
     "entry_not_found": EntryNotFound,
     "extension_command": ExtensionCommand,
+    "fast_mode_unavailable": FastModeUnavailable,
+    "host_scheme_refused": HostSchemeRefused,
+    "host_tool_refused": HostToolRefused,
     "internal_error": InternalError,
     "invalid_feature_value": InvalidFeatureValue,
     "invalid_features": InvalidFeatures,
@@ -254,14 +293,17 @@ FAILURES: dict[str, type[RefusedError]] = {
     "nothing_said": NothingSaid,
     "nothing_to_compact": NothingToCompact,
     "nothing_to_export": NothingToExport,
+    "session_changing": SessionChanging,
     "session_file_not_found": SessionFileNotFound,
     "session_not_found": SessionNotFound,
     "session_not_in_file": SessionNotInFile,
     "session_start_failed": SessionStartFailed,
+    "stale_cursor": StaleCursor,
     "summarization_failed": SummarizationFailed,
     "unknown_command": UnknownCommand,
     "unknown_feature": UnknownFeature,
     "unknown_provider": UnknownProvider,
     "unknown_provider_in_list": UnknownProviderInList,
     "unknown_tool": UnknownTool,
+    "unsupported_protocol": UnsupportedProtocol,
 }

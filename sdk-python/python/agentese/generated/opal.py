@@ -401,7 +401,7 @@ class AsyncDialogs(DialogsBase):
         return None
 
 
-# Wire name: the method, the class of the parameters, the member of the answer.
+# Wire name: the method, the class of the parameters, the member of the answer; True where it has all of them.
 DIALOGS = {
     "client/confirm": ("confirm", types.OpalConfirm, "action"),
     "client/input": ("input", types.OpalInput, "text"),

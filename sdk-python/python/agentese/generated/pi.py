@@ -605,7 +605,7 @@ class AsyncDialogs(DialogsBase):
         return None
 
 
-# Wire name: the method, the class of the parameters, the member of the answer.
+# Wire name: the method, the class of the parameters, the member of the answer; True where it has all of them.
 DIALOGS = {
     "select": ("select", types.SelectDialog, "value"),
     "confirm": ("confirm", types.ConfirmDialog, "confirmed"),

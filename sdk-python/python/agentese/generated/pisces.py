@@ -116,6 +116,7 @@ from agentese.generated.types import (
     ThinkingLevel as ThinkingLevel,
     ThinkingStart as ThinkingStart,
     TodoItem as TodoItem,
+    TodoPhase as TodoPhase,
     TodoReminder as TodoReminder,
     TokenTotals as TokenTotals,
     ToolCall as ToolCall,
@@ -295,6 +296,7 @@ __all__ = [
     "ThinkingLevel",
     "ThinkingStart",
     "TodoItem",
+    "TodoPhase",
     "TodoReminder",
     "TokenTotals",
     "ToolCall",
@@ -567,7 +569,7 @@ class AsyncDialogs(DialogsBase):
         return None
 
 
-# Wire name: the method, the class of the parameters, the member of the answer.
+# Wire name: the method, the class of the parameters, the member of the answer; True where it has all of them.
 DIALOGS = {
     "select": ("select", types.SelectDialog, "value"),
     "confirm": ("confirm", types.ConfirmDialog, "confirmed"),

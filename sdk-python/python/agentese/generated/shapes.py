@@ -25,6 +25,16 @@ class AbortAndPromptParams(TypedDict):
     """Images that go with it."""
 
 
+class AdvisorCostChanged(TypedDict):
+    """What the advisor cost is more now. Since omp@18.2."""
+    type: Literal["advisor_cost_changed"]
+
+
+class AdvisorYielded(TypedDict):
+    """The advisor has nothing more to say. Since omp@18.2."""
+    type: Literal["advisor_yielded"]
+
+
 class AgentAbortParams(TypedDict):
     """Parameters of `agent_abort`.
 
@@ -41,6 +51,10 @@ class AgentEnd(TypedDict):
     """All messages of this run, the prompt among them."""
     willRetry: NotRequired["bool"]
     """Whether the agent tries again on its own. Since pi@1.5."""
+    isTerminal: NotRequired["bool"]
+    """Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2."""
+    messageCount: NotRequired["int"]
+    """How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2."""
 
 
 class AgentPromptParams(TypedDict):
@@ -119,7 +133,7 @@ class AssistantMessage(TypedDict):
     responseModel: NotRequired["str"]
     """The model that answered, as the provider names it. Since pi@1.5."""
     responseId: NotRequired["str"]
-    """The answer's id at the provider. Since pi@1.5."""
+    """The answer's id at the provider. Since pi@1.5, omp@18.2."""
     rawStopReason: NotRequired["str"]
     """Why it stopped, in the provider's own word. Since pi@1.5."""
     durationMs: NotRequired["float"]
@@ -134,6 +148,16 @@ class AssistantMessage(TypedDict):
     """Facts about the request, for looking into it. Since pi@1.5."""
     deferred: NotRequired["JsonValue"]
     """Where an answer that comes later is found. Since pi@1.5."""
+    duration: NotRequired["float"]
+    """How long the answer took, in milliseconds. Since omp@18.2."""
+    ttft: NotRequired["float"]
+    """After how many milliseconds its first piece came. Since omp@18.2."""
+    completedAt: NotRequired["float"]
+    """When it was complete, in milliseconds since the epoch. Since omp@18.2."""
+    errorId: NotRequired["float"]
+    """What kind of error it is, as a number. Since omp@18.2."""
+    errorStatus: NotRequired["float"]
+    """The provider's HTTP status. Since omp@18.2."""
 
 
 class Attachment(TypedDict):
@@ -203,6 +227,10 @@ class AutoCompactionEnd(TypedDict):
     """Whether the prompt is tried again."""
     errorMessage: NotRequired["str"]
     """The error message."""
+    action: NotRequired["str"]
+    """How it compacted. Since omp@18.2."""
+    skipped: NotRequired["bool"]
+    """Whether there was no need to. Since omp@18.2."""
 
 
 class AutoCompactionStart(TypedDict):
@@ -210,6 +238,8 @@ class AutoCompactionStart(TypedDict):
     type: Literal["auto_compaction_start"]
     reason: "CompactionReason"
     """Why."""
+    action: NotRequired["str"]
+    """How: by a summary, or in another way of the agent. Since omp@18.2."""
 
 
 class AutoRetryEnd(TypedDict):
@@ -221,6 +251,8 @@ class AutoRetryEnd(TypedDict):
     """The number of the last retry."""
     finalError: NotRequired["str"]
     """Why the agent gave up."""
+    retryErrors: NotRequired["Sequence[Mapping[str, JsonValue]]"]
+    """The answers that failed, and what became of them. Since omp@18.2."""
 
 
 class AutoRetryStart(TypedDict):
@@ -234,6 +266,35 @@ class AutoRetryStart(TypedDict):
     """The delay in milliseconds."""
     errorMessage: "str"
     """The error message."""
+
+
+class AvailableCommand(TypedDict):
+    """A command that a prompt can begin with. Since omp@18.2."""
+    name: "str"
+    """Its name, without the slash."""
+    aliases: NotRequired["Sequence[str]"]
+    """Other names."""
+    description: NotRequired["str"]
+    """What it does."""
+    input: NotRequired["Mapping[str, JsonValue]"]
+    """What can follow it: the member `hint` shows it."""
+    subcommands: NotRequired["Sequence[Subcommand]"]
+    """The words that can follow it."""
+    source: "str"
+    """Where it comes from, as in `builtin`."""
+
+
+class AvailableCommands(TypedDict):
+    """The commands that prompts can begin with. Since omp@18.2."""
+    commands: "Sequence[AvailableCommand]"
+    """Them."""
+
+
+class AvailableCommandsUpdate(TypedDict):
+    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    type: Literal["available_commands_update"]
+    commands: "Sequence[AvailableCommand]"
+    """Them."""
 
 
 class AvailableModels(TypedDict):
@@ -296,6 +357,16 @@ class BashResult(TypedDict):
     """Whether `output` was cut."""
     fullOutputPath: NotRequired["str | None"]
     """A file with all of the output, where it was cut."""
+    timedOut: NotRequired["bool"]
+    """Whether its time was up. Since omp@18.2."""
+    totalLines: NotRequired["int"]
+    """How many lines it wrote. Since omp@18.2."""
+    totalBytes: NotRequired["int"]
+    """How many bytes it wrote. Since omp@18.2."""
+    outputLines: NotRequired["int"]
+    """How many lines `output` has. Since omp@18.2."""
+    outputBytes: NotRequired["int"]
+    """How many bytes `output` has. Since omp@18.2."""
 
 
 class BranchParams(TypedDict):
@@ -402,6 +473,24 @@ class CancelledAnswer(TypedDict):
     """The id of the question."""
 
 
+class ClientTool(TypedDict):
+    """A tool that the client carries out. Since omp@18.2."""
+    name: "str"
+    """Its name, as the model has it."""
+    label: NotRequired["str"]
+    """Its name for people."""
+    description: "str"
+    """What it does, for the model."""
+    parameters: "Mapping[str, JsonValue]"
+    """The JSON Schema of its arguments."""
+    hidden: NotRequired["bool"]
+    """Whether it is left out of lists."""
+    loadMode: NotRequired["ToolLoadMode"]
+    """When the model is told of it; `discoverable` where it is missing."""
+    readsSkillUris: NotRequired["bool"]
+    """Whether it can read the instructions of skills."""
+
+
 class CommandInfo(TypedDict):
     """A command that a prompt can invoke with `/name`."""
     name: "str"
@@ -416,6 +505,13 @@ class CommandInfo(TypedDict):
     """The absolute path of its file. Until pi@1.5."""
     sourceInfo: NotRequired["SourceInfo"]
     """Where it was found. Since pi@1.5."""
+
+
+class CommandOutput(TypedDict):
+    """A command that a prompt began with has something to say. Since omp@18.2."""
+    type: Literal["command_output"]
+    text: "str"
+    """What."""
 
 
 class Commands(TypedDict):
@@ -505,6 +601,20 @@ class CompactionSummaryMessage(TypedDict):
     """Tokens in the context before."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
+
+
+class ConfigUpdate(TypedDict):
+    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    type: Literal["config_update"]
+    model: NotRequired["Model"]
+    """The model."""
+    thinkingLevel: NotRequired["ThinkingLevel"]
+    """The thinking level."""
+
+
+class ConfigWarningsChanged(TypedDict):
+    """What is wrong with the settings is something else now. Since omp@18.2."""
+    type: Literal["config_warnings_changed"]
 
 
 class ConfirmDialog(TypedDict):
@@ -599,6 +709,8 @@ class CustomMessage(TypedDict):
     """Whether a front end should show it."""
     details: NotRequired["JsonValue | None"]
     """Facts for a front end; their shape is the extension's own."""
+    attribution: NotRequired["str"]
+    """Who it is from: `user`, or `agent`. Since omp@18.2."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
 
@@ -665,6 +777,8 @@ class EditorDialog(TypedDict):
     """What is edited."""
     prefill: NotRequired["str"]
     """The text to begin with."""
+    promptStyle: NotRequired["bool"]
+    """Whether it should look like the field for prompts. Since omp@18.2."""
 
 
 class Entries(TypedDict):
@@ -700,6 +814,14 @@ class ExtensionError(TypedDict):
     """The event that it handled, or `command`."""
     error: "str"
     """What it said."""
+
+
+class FastMode(TypedDict):
+    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    enabled: "bool"
+    """Whether it was asked for."""
+    active: "bool"
+    """Whether the model does it."""
 
 
 class FileMentionMessage(TypedDict):
@@ -765,6 +887,140 @@ class GetEntriesParams(TypedDict):
     """The entry behind which to begin; all where it is missing."""
 
 
+class GetMessagesPageParams(TypedDict):
+    """Parameters of `get_messages_page`.
+
+    Gives the messages of the conversation in parts.
+    """
+    cursor: NotRequired["str"]
+    """The `nextCursor` of the part before; the first part where it is missing."""
+    limit: NotRequired["int"]
+    """How many messages at most: 100 where it is missing, and never more than 256."""
+
+
+class GetSubagentMessagesParams(TypedDict):
+    """Parameters of `get_subagent_messages`.
+
+    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    """
+    subagentId: NotRequired["str"]
+    """The subagent."""
+    sessionFile: NotRequired["str"]
+    """Its session's file."""
+    fromByte: NotRequired["int"]
+    """Where to begin, in bytes; 0 where it is missing."""
+
+
+class GoalUpdated(TypedDict):
+    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    type: Literal["goal_updated"]
+    goal: "Mapping[str, JsonValue] | None"
+    """The goal; null where there is none."""
+    state: NotRequired["Mapping[str, JsonValue]"]
+    """Whether the agent works towards it."""
+
+
+class HandedOver(TypedDict):
+    """Where a conversation was handed over. Since omp@18.2."""
+    savedPath: NotRequired["str"]
+    """The file with what was handed over, where one was written."""
+
+
+class HandoffParams(TypedDict):
+    """Parameters of `handoff`.
+
+    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    """
+    customInstructions: NotRequired["str"]
+    """What the model should take care of."""
+
+
+class HostToolCall(TypedDict):
+    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    toolCallId: "str"
+    """The id of the call, as in the model's message."""
+    toolName: "str"
+    """The tool."""
+    arguments: "Mapping[str, JsonValue]"
+    """The arguments."""
+
+
+class HostToolCancel(TypedDict):
+    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    targetId: "str"
+    """The id of the call's frame."""
+
+
+class HostToolNames(TypedDict):
+    """The tools of the client that the agent has now. Since omp@18.2."""
+    toolNames: "Sequence[str]"
+    """Their names."""
+
+
+class HostToolResult(TypedDict):
+    """What a tool of the client gave. Since omp@18.2."""
+    result: "ToolOutput"
+    """The result, for the model."""
+    isError: NotRequired["bool"]
+    """Whether the tool failed: the model is told the text of the result as an error."""
+
+
+class HostToolUpdate(TypedDict):
+    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    partialResult: "ToolOutput"
+    """The result so far."""
+
+
+class HostUriCancel(TypedDict):
+    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    targetId: "str"
+    """The id of the request's frame."""
+
+
+class HostUriRequest(TypedDict):
+    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    operation: "HostUriOperation"
+    """Which of the two."""
+    url: "str"
+    """The address."""
+    content: NotRequired["str"]
+    """What is to be written."""
+
+
+class HostUriResult(TypedDict):
+    """What the client read, or how writing went. Since omp@18.2."""
+    content: NotRequired["str"]
+    """What is there; not for writing."""
+    contentType: NotRequired["str"]
+    """What kind of text it is; `text/plain` where it is missing."""
+    notes: NotRequired["Sequence[str]"]
+    """What the model is told beside it."""
+    immutable: NotRequired["bool"]
+    """Whether the address gives the same content for ever."""
+    isError: NotRequired["bool"]
+    """Whether it failed."""
+    error: NotRequired["str"]
+    """What went wrong."""
+
+
+class HostUriScheme(TypedDict):
+    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    scheme: "str"
+    """The scheme, as in `notes` of `notes://today`."""
+    description: NotRequired["str"]
+    """What is there."""
+    writable: NotRequired["bool"]
+    """Whether tools may write."""
+    immutable: NotRequired["bool"]
+    """Whether the same address gives the same content for ever."""
+
+
+class HostUriSchemes(TypedDict):
+    """The schemes of the client that the agent has now. Since omp@18.2."""
+    schemes: "Sequence[str]"
+    """Them, in small letters."""
+
+
 class ImageContent(TypedDict):
     """A complete image."""
     type: Literal["image"]
@@ -788,6 +1044,13 @@ class InputResult(TypedDict):
     """The text that the user entered."""
     text: "str"
     """The text."""
+
+
+class IrcMessage(TypedDict):
+    """Another agent wrote to this one. Since omp@18.2."""
+    type: Literal["irc_message"]
+    message: "CustomMessage"
+    """What it wrote."""
 
 
 class LabelEntry(TypedDict):
@@ -817,6 +1080,39 @@ class LineRepeat(TypedDict):
     """The text."""
     n: "int"
     """How often it stands in the line."""
+
+
+class LoggedIn(TypedDict):
+    """The provider at which somebody is logged in now. Since omp@18.2."""
+    providerId: "str"
+    """Its id."""
+
+
+class LoginParams(TypedDict):
+    """Parameters of `login`.
+
+    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    """
+    providerId: "str"
+    """The provider's id."""
+
+
+class LoginProvider(TypedDict):
+    """A provider at which one can log in. Since omp@18.2."""
+    id: "str"
+    """Its id."""
+    name: "str"
+    """Its name for people."""
+    available: "bool"
+    """Whether a login is possible here."""
+    authenticated: "bool"
+    """Whether somebody is logged in."""
+
+
+class LoginProviders(TypedDict):
+    """The providers at which one can log in. Since omp@18.2."""
+    providers: "Sequence[LoginProvider]"
+    """Them."""
 
 
 class MentionedFile(TypedDict):
@@ -881,6 +1177,16 @@ class Messages(TypedDict):
     """In order."""
 
 
+class MessagesPage(TypedDict):
+    """A part of the conversation. Since omp@18.2."""
+    messages: "Sequence[AgentMessage]"
+    """The messages, the oldest first."""
+    nextCursor: NotRequired["str"]
+    """What leads to the next part; absent where this is the last one."""
+    totalMessages: "int"
+    """How many messages there are."""
+
+
 class Model(TypedDict):
     """A model that the agent can use."""
     id: "str"
@@ -918,6 +1224,11 @@ class ModelChangeEntry(TypedDict):
     """The provider."""
     modelId: "str"
     """The model's id at that provider."""
+
+
+class ModelChanged(TypedDict):
+    """Another model is in use. Since omp@18.2."""
+    type: Literal["model_changed"]
 
 
 class ModelCost(TypedDict):
@@ -972,6 +1283,16 @@ class ModelsListParams(TypedDict):
     """Providers whose models are listed too."""
 
 
+class NegotiateProtocolParams(TypedDict):
+    """Parameters of `negotiate_protocol`.
+
+    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
+    them in version 1.
+    """
+    protocolVersion: "int"
+    """The number: `ready` lists those that there are."""
+
+
 class NewSessionParams(TypedDict):
     """Parameters of `new_session`.
 
@@ -981,12 +1302,38 @@ class NewSessionParams(TypedDict):
     """The file of the session that the new one comes from."""
 
 
+class Notice(TypedDict):
+    """The agent has something to tell the person. Since omp@18.2."""
+    type: Literal["notice"]
+    level: "str"
+    """`info`, `warning` or `error`."""
+    message: "str"
+    """What it has to tell."""
+    source: NotRequired["str"]
+    """Which part of the agent says so."""
+
+
 class NotifyNotice(TypedDict):
     """Shows a notice. No answer is expected."""
     message: "str"
     """The notice."""
     notifyType: NotRequired["NotifyType"]
     """What kind it is; `info` where it is missing."""
+
+
+class OmpAutoRetryStart(TypedDict):
+    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    type: Literal["auto_retry_start"]
+    attempt: "int"
+    """The number of this retry, from 1."""
+    maxAttempts: "int"
+    """The maximum number."""
+    delayMs: "float"
+    """The delay in milliseconds."""
+    errorMessage: "str"
+    """The error message."""
+    errorId: NotRequired["float"]
+    """What kind of error it is, as a number."""
 
 
 class OmpSessionState(TypedDict):
@@ -1017,6 +1364,31 @@ class OmpSessionState(TypedDict):
     """The number of messages in the conversation."""
     queuedMessageCount: "int"
     """The number of queued messages."""
+    todoPhases: NotRequired["Sequence[TodoPhase]"]
+    """The todo list. Since omp@18.2."""
+    fastModeEnabled: NotRequired["bool"]
+    """Whether faster answers were asked for. Since omp@18.2."""
+    fastModeActive: NotRequired["bool"]
+    """Whether the model gives them. Since omp@18.2."""
+    tokensPerSecond: NotRequired["float | None"]
+    """How fast the model writes; null where that is not known. Since omp@18.2."""
+    systemPrompt: NotRequired["Sequence[str]"]
+    """What the model is told before the messages. Since omp@18.2."""
+    dumpTools: NotRequired["Sequence[Mapping[str, JsonValue]]"]
+    """The tools, as the model is told of them. Since omp@18.2."""
+    contextUsage: NotRequired["ContextUsage"]
+    """How full the context is. Since omp@18.2."""
+
+
+class OmpThinkingLevelChanged(TypedDict):
+    """The model thinks more, or less, from here on. Since omp@18.2."""
+    type: Literal["thinking_level_changed"]
+    thinkingLevel: NotRequired["ThinkingLevel"]
+    """The level; absent where the model cannot think."""
+    configured: NotRequired["str"]
+    """The level that was chosen, where that is another one."""
+    resolved: NotRequired["str"]
+    """What the level `auto` stands for in this turn."""
 
 
 class OpalAgentAbort(TypedDict):
@@ -1483,6 +1855,16 @@ class OpalVersion(TypedDict):
     """The protocol's version."""
 
 
+class OpenUrlNotice(TypedDict):
+    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    url: "str"
+    """The page."""
+    launchUrl: NotRequired["str"]
+    """A short address that leads there, for people who copy it."""
+    instructions: NotRequired["str"]
+    """What the person has to do there."""
+
+
 class OperatorAgentEnd(TypedDict):
     """A run is over; the answer to its prompt follows."""
     type: Literal["agent_end"]
@@ -1704,6 +2086,21 @@ class PromptQueued(TypedDict):
     """True if the agent is busy and the prompt was queued."""
 
 
+class PromptResult(TypedDict):
+    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    type: Literal["prompt_result"]
+    id: NotRequired["JsonValue"]
+    """The id of the prompt."""
+    agentInvoked: "bool"
+    """Whether the model is asked. Where it is not, no run follows."""
+
+
+class ProtocolVersion(TypedDict):
+    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    protocolVersion: "int"
+    """Its number."""
+
+
 class QueueUpdate(TypedDict):
     """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
     type: Literal["queue_update"]
@@ -1724,6 +2121,58 @@ class QueuedTexts(TypedDict):
 class Ready(TypedDict):
     """The agent reads commands from here on. Its first frame. Since omp@13.19."""
     type: Literal["ready"]
+    protocolVersion: NotRequired["int"]
+    """The version of the transport that is spoken. Since omp@18.2."""
+    supportedProtocolVersions: NotRequired["Sequence[int]"]
+    """The versions that can be chosen with `negotiate_protocol`. Since omp@18.2."""
+    maxFrameBytes: NotRequired["int"]
+    """How long a line is at most, in bytes. Since omp@18.2."""
+    maxReassembledFrameBytes: NotRequired["int"]
+    """How long a frame in pieces is at most, in bytes. Since omp@18.2."""
+
+
+class RetryFallbackApplied(TypedDict):
+    """Another model takes the place of one that fails. Since omp@18.2."""
+    type: Literal["retry_fallback_applied"]
+    from: "str"
+    """The model that failed."""
+    to: "str"
+    """The other one."""
+    role: "str"
+    """What the model is used for."""
+
+
+class RetryFallbackSucceeded(TypedDict):
+    """The other model has answered. Since omp@18.2."""
+    type: Literal["retry_fallback_succeeded"]
+    model: "str"
+    """It."""
+    role: "str"
+    """What it is used for."""
+
+
+class RpcChunk(TypedDict):
+    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    type: Literal["rpc_chunk"]
+    chunkId: "str"
+    """What all pieces of the frame have in common."""
+    index: "int"
+    """The place of this piece, from 0."""
+    count: "int"
+    """How many there are."""
+    byteLength: "int"
+    """How long the whole frame is, in bytes."""
+    data: "str"
+    """The bytes of the piece, in base64."""
+
+
+class RpcFrameError(TypedDict):
+    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    type: Literal["rpc_frame_error"]
+    originalType: NotRequired["str"]
+    """What the frame was."""
+    error: "str"
+    """What went wrong."""
 
 
 class ScriptCondition(TypedDict):
@@ -1892,6 +2341,8 @@ class SelectDialog(TypedDict):
     """The question."""
     options: "Sequence[str]"
     """The choices."""
+    optionDetails: NotRequired["Sequence[Mapping[str, JsonValue]]"]
+    """What more there is to say of each choice: the member `description`. Since omp@18.2."""
     timeout: NotRequired["int"]
     """After how many milliseconds the agent answers for itself."""
 
@@ -1960,6 +2411,15 @@ class SessionInfoEntry(TypedDict):
     """When, as ISO 8601."""
     name: NotRequired["str"]
     """The name."""
+
+
+class SessionInfoUpdate(TypedDict):
+    """The session has another name, or is another one. Since omp@18.2."""
+    type: Literal["session_info_update"]
+    title: NotRequired["str"]
+    """Its name."""
+    sessionId: "str"
+    """Its id."""
 
 
 class SessionList(TypedDict):
@@ -2058,7 +2518,9 @@ class SessionStats(TypedDict):
     cost: "float"
     """The cost in US dollars."""
     contextUsage: NotRequired["ContextUsage"]
-    """How full the context is; absent where there is no model. Since pi@1.5."""
+    """How full the context is; absent where there is no model. Since pi@1.5, omp@18.2."""
+    premiumRequests: NotRequired["float"]
+    """How many requests the provider counts as premium ones. Since omp@18.2."""
 
 
 class SessionTree(TypedDict):
@@ -2093,6 +2555,15 @@ class SetEditorTextNotice(TypedDict):
     """The text."""
 
 
+class SetFastModeParams(TypedDict):
+    """Parameters of `set_fast_mode`.
+
+    Asks for faster answers at a higher price, or takes that back.
+    """
+    enabled: "bool"
+    """Whether."""
+
+
 class SetFollowUpModeParams(TypedDict):
     """Parameters of `set_follow_up_mode`.
 
@@ -2100,6 +2571,25 @@ class SetFollowUpModeParams(TypedDict):
     """
     mode: "QueueMode"
     """Whether follow-up messages are delivered all at once or one at a time."""
+
+
+class SetHostToolsParams(TypedDict):
+    """Parameters of `set_host_tools`.
+
+    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    """
+    tools: "Sequence[ClientTool]"
+    """The tools."""
+
+
+class SetHostUriSchemesParams(TypedDict):
+    """Parameters of `set_host_uri_schemes`.
+
+    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    `host_uri_request`.
+    """
+    schemes: "Sequence[HostUriScheme]"
+    """The schemes."""
 
 
 class SetInterruptModeParams(TypedDict):
@@ -2148,6 +2638,15 @@ class SetSteeringModeParams(TypedDict):
     """Whether steering messages are delivered all at once or one at a time."""
 
 
+class SetSubagentSubscriptionParams(TypedDict):
+    """Parameters of `set_subagent_subscription`.
+
+    Says how much the client is told of subagents.
+    """
+    level: "SubagentLevel"
+    """How much."""
+
+
 class SetThinkingLevelParams(TypedDict):
     """Parameters of `set_thinking_level`.
 
@@ -2162,6 +2661,15 @@ class SetTitleNotice(TypedDict):
     """Sets the title of the window or tab. No answer is expected."""
     title: "str"
     """The title."""
+
+
+class SetTodosParams(TypedDict):
+    """Parameters of `set_todos`.
+
+    Sets the todo list.
+    """
+    phases: "Sequence[TodoPhase]"
+    """Its parts."""
 
 
 class SetWidgetNotice(TypedDict):
@@ -2263,6 +2771,179 @@ class SubagentEnd(TypedDict):
     """The verification, where one was asked for."""
 
 
+class SubagentEvent(TypedDict):
+    """A subagent sent an event. Since omp@18.2."""
+    type: Literal["subagent_event"]
+    payload: "SubagentHappening"
+    """Which one, and the event."""
+
+
+class SubagentHappening(TypedDict):
+    """An event and the subagent that it is of. Since omp@18.2."""
+    id: "str"
+    """The subagent's id."""
+    event: "Mapping[str, JsonValue]"
+    """The event."""
+
+
+class SubagentLife(TypedDict):
+    """A subagent that begins or ends. Since omp@18.2."""
+    id: "str"
+    """Its id."""
+    agent: "str"
+    """The kind of agent."""
+    agentSource: "str"
+    """Where that kind comes from."""
+    description: NotRequired["str"]
+    """What it was asked for, in few words."""
+    status: "str"
+    """`started`, `completed`, `failed` or `aborted`."""
+    sessionFile: NotRequired["str"]
+    """Its session's file."""
+    parentToolCallId: NotRequired["str"]
+    """The call of the tool that began it."""
+    index: "int"
+    """Its place among those that were begun together, from 0."""
+    detached: NotRequired["bool"]
+    """Whether the agent goes on beside it."""
+
+
+class SubagentLifecycle(TypedDict):
+    """A subagent began or ended. Since omp@18.2."""
+    type: Literal["subagent_lifecycle"]
+    payload: "SubagentLife"
+    """It."""
+
+
+class SubagentMessages(TypedDict):
+    """A part of a subagent's session file. Since omp@18.2."""
+    sessionFile: "str"
+    """The file."""
+    fromByte: "int"
+    """Where the part begins, in bytes."""
+    nextByte: "int"
+    """Where the next part begins, in bytes."""
+    reset: "bool"
+    """Whether the file was begun anew: what was read before counts no more."""
+    entries: "Sequence[Mapping[str, JsonValue]]"
+    """The entries."""
+    messages: "Sequence[AgentMessage]"
+    """The messages among them."""
+
+
+class SubagentProgress(TypedDict):
+    """How far a subagent is. Since omp@18.2."""
+    index: "int"
+    """Its place among those that were begun together, from 0."""
+    id: "str"
+    """Its id."""
+    agent: "str"
+    """The kind of agent."""
+    agentSource: "str"
+    """Where that kind comes from, as in `bundled`."""
+    status: "str"
+    """What it is doing, as in `running`."""
+    task: "str"
+    """What it was asked for, with everything that it was told."""
+    assignment: NotRequired["str"]
+    """What it was asked for."""
+    description: NotRequired["str"]
+    """That, in few words."""
+    lastIntent: NotRequired["str"]
+    """What its last call is for."""
+    currentTool: NotRequired["str"]
+    """The tool that runs."""
+    currentToolArgs: NotRequired["str"]
+    """The arguments of that tool, as text."""
+    currentToolStartMs: NotRequired["float"]
+    """When that tool began, in milliseconds since the epoch."""
+    recentTools: "Sequence[Mapping[str, JsonValue]]"
+    """The tools that ran last."""
+    recentOutput: "Sequence[str]"
+    """The lines that it wrote last."""
+    toolCount: "int"
+    """How many calls of tools it made."""
+    requests: "int"
+    """How many answers of the model it got."""
+    tokens: "int"
+    """Tokens used so far, without those from the provider's cache."""
+    contextTokens: NotRequired["int"]
+    """Tokens in its context."""
+    contextWindow: NotRequired["int"]
+    """The size of that context."""
+    cost: "float"
+    """What it cost, in US dollars."""
+    durationMs: "float"
+    """How long it has worked, in milliseconds."""
+    modelOverride: NotRequired["JsonValue"]
+    """The models that it was told to use."""
+    resolvedModel: NotRequired["str"]
+    """The model that it uses, with the thinking level."""
+    resolvedModelIdentity: NotRequired["str"]
+    """The model that it uses."""
+    retryState: NotRequired["Mapping[str, JsonValue]"]
+    """The retry that it waits for."""
+    retryFailure: NotRequired["Mapping[str, JsonValue]"]
+    """Why it gave up."""
+
+
+class SubagentProgressed(TypedDict):
+    """A subagent has come further. Since omp@18.2."""
+    type: Literal["subagent_progress"]
+    payload: "SubagentReport"
+    """How far."""
+
+
+class SubagentReport(TypedDict):
+    """A subagent and how far it is. Since omp@18.2."""
+    index: "int"
+    """Its place among those that were begun together, from 0."""
+    agent: "str"
+    """The kind of agent."""
+    agentSource: "str"
+    """Where that kind comes from."""
+    task: "str"
+    """What it was asked for, with everything that it was told."""
+    parentToolCallId: NotRequired["str"]
+    """The call of the tool that began it."""
+    assignment: NotRequired["str"]
+    """What it was asked for."""
+    progress: "SubagentProgress"
+    """How far it is."""
+    sessionFile: NotRequired["str"]
+    """Its session's file."""
+    detached: NotRequired["bool"]
+    """Whether the agent goes on beside it."""
+
+
+class SubagentSnapshot(TypedDict):
+    """What is known of a subagent. Since omp@18.2."""
+    id: "str"
+    """Its id."""
+    index: "int"
+    """Its place among those that were begun together, from 0."""
+    agent: "str"
+    """The kind of agent."""
+    agentSource: "str"
+    """Where that kind comes from."""
+    description: NotRequired["str"]
+    """What it was asked for, in few words."""
+    status: "str"
+    """What it is doing, as in `running`."""
+    task: NotRequired["str"]
+    """What it was asked for, with everything that it was told."""
+    assignment: NotRequired["str"]
+    """What it was asked for."""
+    sessionFile: NotRequired["str"]
+    """Its session's file."""
+    lastUpdate: "float"
+    """When it was last heard of, in milliseconds since the epoch."""
+    progress: NotRequired["SubagentProgress"]
+    """How far it is."""
+    parentToolCallId: NotRequired["str"]
+    """The call of the tool that began it."""
+
+
 class SubagentStart(TypedDict):
     """A subagent is about to start."""
     type: Literal["subagent_start"]
@@ -2272,6 +2953,12 @@ class SubagentStart(TypedDict):
     """The agent's name."""
     isolated: "bool"
     """Whether it works in a worktree of its own."""
+
+
+class SubagentSubscription(TypedDict):
+    """How much is told from here on. Since omp@18.2."""
+    level: "SubagentLevel"
+    """That much."""
 
 
 class SubagentVerificationCommandEnd(TypedDict):
@@ -2322,6 +3009,22 @@ class SubagentVerificationStart(TypedDict):
     """The number of the attempt, from 1."""
     profile: NotRequired["str"]
     """The profile, where one is used."""
+
+
+class Subagents(TypedDict):
+    """The subagents of the session. Since omp@18.2."""
+    subagents: "Sequence[SubagentSnapshot]"
+    """Them."""
+
+
+class Subcommand(TypedDict):
+    """A word that can follow a command. Since omp@18.2."""
+    name: "str"
+    """The word."""
+    description: NotRequired["str"]
+    """What it does."""
+    usage: NotRequired["str"]
+    """What can follow it."""
 
 
 class SummarizationRetryAttemptStart(TypedDict):
@@ -2523,6 +3226,11 @@ class ThinkingStart(TypedDict):
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
+class TodoAutoClear(TypedDict):
+    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    type: Literal["todo_auto_clear"]
+
+
 class TodoItem(TypedDict):
     """An item of the todo list."""
     id: NotRequired["str"]
@@ -2533,6 +3241,22 @@ class TodoItem(TypedDict):
     """The status, such as `pending`."""
     notes: NotRequired["JsonValue | None"]
     """Additional data from the tool."""
+    blocker: NotRequired["str"]
+    """What it waits for, with the status `blocked`. Since omp@18.2."""
+
+
+class TodoPhase(TypedDict):
+    """A part of the todo list. Since omp@18.2."""
+    name: "str"
+    """Its name."""
+    tasks: "Sequence[TodoItem]"
+    """What is to be done."""
+
+
+class TodoPhases(TypedDict):
+    """The todo list. Since omp@18.2."""
+    todoPhases: "Sequence[TodoPhase]"
+    """Its parts."""
 
 
 class TodoReminder(TypedDict):
@@ -2558,6 +3282,8 @@ class TokenTotals(TypedDict):
     """Tokens written to the provider's cache."""
     total: "int"
     """The sum."""
+    reasoning: NotRequired["int"]
+    """Those of `output` that went into reasoning. Since omp@18.2."""
 
 
 class ToolCall(TypedDict):
@@ -2648,6 +3374,8 @@ class ToolExecutionStart(TypedDict):
     """The tool's name."""
     args: "Mapping[str, JsonValue]"
     """The arguments."""
+    intent: NotRequired["str"]
+    """What the call is for. Since omp@18.2."""
 
 
 class ToolExecutionUpdate(TypedDict):
@@ -2700,6 +3428,17 @@ class ToolResultMessage(TypedDict):
     """Calls of other tools that the tool made. Since pi@1.5."""
     timestamp: "int"
     """When, in milliseconds since the epoch."""
+
+
+class ToolStreamUpdate(TypedDict):
+    """A tool has something to show that is in no result. Since omp@18.2."""
+    type: Literal["tool_stream_update"]
+    toolCallId: "str"
+    """The id of the call."""
+    toolName: "str"
+    """The tool's name."""
+    update: "JsonValue"
+    """What it has to show."""
 
 
 class TranscriptControl(TypedDict):
@@ -2841,6 +3580,10 @@ class UserMessage(TypedDict):
     """When, in milliseconds since the epoch."""
     attachments: NotRequired["Sequence[Attachment]"]
     """Files that a front end attached."""
+    attribution: NotRequired["str"]
+    """Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2."""
+    steering: NotRequired["bool"]
+    """Whether it was sent to steer a run. Since omp@18.2."""
 
 
 class ValueAnswer(TypedDict):
@@ -2943,7 +3686,7 @@ CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 
-CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual"] | str
+CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual", "idle", "incomplete"] | str
 
 Direction: TypeAlias = Literal["c2s", "s2c"]
 
@@ -2954,6 +3697,8 @@ DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
 ErrorReason: TypeAlias = Literal["aborted", "error"]
 
 FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
+
+HostUriOperation: TypeAlias = Literal["read", "write"] | str
 
 InputKind: TypeAlias = Literal["text", "image"] | str
 
@@ -2981,9 +3726,13 @@ StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted",
 
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
 
+SubagentLevel: TypeAlias = Literal["off", "progress", "events"]
+
 SummarySource: TypeAlias = Literal["compaction", "branchSummary"] | str
 
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
+
+ToolLoadMode: TypeAlias = Literal["essential", "discoverable"] | str
 
 VerificationMode: TypeAlias = Literal["none", "command"] | str
 

@@ -20,6 +20,22 @@ class AbortAndPromptParams(Record):
     images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
+class AdvisorCostChanged(Record):
+    """What the advisor cost is more now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"advisor_cost_changed\""}
+    type = "advisor_cost_changed"
+
+
+class AdvisorYielded(Record):
+    """The advisor has nothing more to say. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"advisor_yielded\""}
+    type = "advisor_yielded"
+
+
 class AgentAbortParams(Record):
     """Parameters of `agent_abort`.
 
@@ -34,11 +50,13 @@ class AgentAbortParams(Record):
 class AgentEnd(Record):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
-    __match_args__ = ("messages", "will_retry")
+    __match_args__ = ("messages", "will_retry", "is_terminal", "message_count")
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
     messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: All messages of this run, the prompt among them.")
     will_retry = Member("willRetry", "bool", "bool | None: Whether the agent tries again on its own. Since pi@1.5.", required=False, nullable=True)
+    is_terminal = Member("isTerminal", "bool", "bool | None: Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2.", required=False, nullable=True)
+    message_count = Member("messageCount", "int", "int | None: How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2.", required=False, nullable=True)
 
 
 class AgentPromptParams(Record):
@@ -105,7 +123,7 @@ class AskUserResult(Record):
 class AssistantMessage(Record):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
-    __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred")
+    __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred", "duration", "ttft", "completed_at", "error_id", "error_status")
     _constants = {"role": "\"assistant\""}
     role = "assistant"
     content = Member("content", "[AssistantBlock]", "list[AssistantBlock]: Text, reasoning and tool calls in the order in which they came.")
@@ -117,7 +135,7 @@ class AssistantMessage(Record):
     timestamp = Member("timestamp", "int", "int: When it began, in milliseconds since the epoch.")
     error_message = Member("errorMessage", "str", "str | None: The error message, with `error` and `aborted`.", required=False, nullable=True)
     response_model = Member("responseModel", "str", "str | None: The model that answered, as the provider names it. Since pi@1.5.", required=False, nullable=True)
-    response_id = Member("responseId", "str", "str | None: The answer's id at the provider. Since pi@1.5.", required=False, nullable=True)
+    response_id = Member("responseId", "str", "str | None: The answer's id at the provider. Since pi@1.5, omp@18.2.", required=False, nullable=True)
     raw_stop_reason = Member("rawStopReason", "str", "str | None: Why it stopped, in the provider's own word. Since pi@1.5.", required=False, nullable=True)
     duration_ms = Member("durationMs", "number", "float | None: How long the answer took, in milliseconds. Since pi@1.5.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard the model was asked to think. Since pi@1.5.", required=False, nullable=True)
@@ -125,6 +143,11 @@ class AssistantMessage(Record):
     end_turn = Member("endTurn", "bool", "bool | None: Whether the provider says that the turn is over. Since pi@1.5.", required=False, nullable=True)
     diagnostics = Member("diagnostics", "[any]", "list[JsonValue] | None: Facts about the request, for looking into it. Since pi@1.5.", required=False, nullable=True)
     deferred = Member("deferred", "any", "JsonValue: Where an answer that comes later is found. Since pi@1.5.", required=False, nullable=True)
+    duration = Member("duration", "number", "float | None: How long the answer took, in milliseconds. Since omp@18.2.", required=False, nullable=True)
+    ttft = Member("ttft", "number", "float | None: After how many milliseconds its first piece came. Since omp@18.2.", required=False, nullable=True)
+    completed_at = Member("completedAt", "number", "float | None: When it was complete, in milliseconds since the epoch. Since omp@18.2.", required=False, nullable=True)
+    error_id = Member("errorId", "number", "float | None: What kind of error it is, as a number. Since omp@18.2.", required=False, nullable=True)
+    error_status = Member("errorStatus", "number", "float | None: The provider's HTTP status. Since omp@18.2.", required=False, nullable=True)
 
 
 class Attachment(Record):
@@ -186,33 +209,37 @@ class Authenticated(Record):
 class AutoCompactionEnd(Record):
     """Automatic compaction ended, with or without a result. Until pi@1.5."""
     __slots__ = ()
-    __match_args__ = ("result", "aborted", "will_retry", "error_message")
+    __match_args__ = ("result", "aborted", "will_retry", "error_message", "action", "skipped")
     _constants = {"type": "\"auto_compaction_end\""}
     type = "auto_compaction_end"
     result = Member("result", "CompactionResult", "CompactionResult | None: The result; absent or null if nothing was compacted.", required=False, nullable=True)
     aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
     will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
     error_message = Member("errorMessage", "str", "str | None: The error message.", required=False, nullable=True)
+    action = Member("action", "str", "str | None: How it compacted. Since omp@18.2.", required=False, nullable=True)
+    skipped = Member("skipped", "bool", "bool | None: Whether there was no need to. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoCompactionStart(Record):
     """Automatic compaction begins. Until pi@1.5."""
     __slots__ = ()
-    __match_args__ = ("reason",)
+    __match_args__ = ("reason", "action")
     _constants = {"type": "\"auto_compaction_start\""}
     type = "auto_compaction_start"
     reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
+    action = Member("action", "str", "str | None: How: by a summary, or in another way of the agent. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoRetryEnd(Record):
     """Retrying is over: an answer came, or the agent gave up."""
     __slots__ = ()
-    __match_args__ = ("success", "attempt", "final_error")
+    __match_args__ = ("success", "attempt", "final_error", "retry_errors")
     _constants = {"type": "\"auto_retry_end\""}
     type = "auto_retry_end"
     success = Member("success", "bool", "bool: Whether an answer came.")
     attempt = Member("attempt", "int", "int: The number of the last retry.")
     final_error = Member("finalError", "str", "str | None: Why the agent gave up.", required=False, nullable=True)
+    retry_errors = Member("retryErrors", "[object]", "list[JsonObject] | None: The answers that failed, and what became of them. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoRetryStart(Record):
@@ -225,6 +252,36 @@ class AutoRetryStart(Record):
     max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
     delay_ms = Member("delayMs", "int", "int: The delay in milliseconds.")
     error_message = Member("errorMessage", "str", "str: The error message.")
+
+
+class AvailableCommand(Record):
+    """A command that a prompt can begin with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("name", "aliases", "description", "input", "subcommands", "source")
+    _constants = {}
+    name = Member("name", "str", "str: Its name, without the slash.")
+    aliases = Member("aliases", "[str]", "list[str] | None: Other names.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: What it does.", required=False, nullable=True)
+    input = Member("input", "object", "JsonObject | None: What can follow it: the member `hint` shows it.", required=False, nullable=True)
+    subcommands = Member("subcommands", "[Subcommand]", "list[Subcommand] | None: The words that can follow it.", required=False, nullable=True)
+    source = Member("source", "str", "str: Where it comes from, as in `builtin`.")
+
+
+class AvailableCommands(Record):
+    """The commands that prompts can begin with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("commands",)
+    _constants = {}
+    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
+
+
+class AvailableCommandsUpdate(Record):
+    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("commands",)
+    _constants = {"type": "\"available_commands_update\""}
+    type = "available_commands_update"
+    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
 
 
 class AvailableModels(Record):
@@ -277,13 +334,18 @@ class BashParams(Record):
 class BashResult(Record):
     """The outcome of a shell command."""
     __slots__ = ()
-    __match_args__ = ("output", "exit_code", "cancelled", "truncated", "full_output_path")
+    __match_args__ = ("output", "exit_code", "cancelled", "truncated", "full_output_path", "timed_out", "total_lines", "total_bytes", "output_lines", "output_bytes")
     _constants = {}
     output = Member("output", "str", "str: What it wrote on stdout and stderr, cut to a limit.")
     exit_code = Member("exitCode", "int", "int | None: Its exit code; absent or null where it was stopped.", required=False, nullable=True)
     cancelled = Member("cancelled", "bool", "bool: Whether it was stopped with `abort_bash`.")
     truncated = Member("truncated", "bool", "bool: Whether `output` was cut.")
     full_output_path = Member("fullOutputPath", "str", "str | None: A file with all of the output, where it was cut.", required=False, nullable=True)
+    timed_out = Member("timedOut", "bool", "bool | None: Whether its time was up. Since omp@18.2.", required=False, nullable=True)
+    total_lines = Member("totalLines", "int", "int | None: How many lines it wrote. Since omp@18.2.", required=False, nullable=True)
+    total_bytes = Member("totalBytes", "int", "int | None: How many bytes it wrote. Since omp@18.2.", required=False, nullable=True)
+    output_lines = Member("outputLines", "int", "int | None: How many lines `output` has. Since omp@18.2.", required=False, nullable=True)
+    output_bytes = Member("outputBytes", "int", "int | None: How many bytes `output` has. Since omp@18.2.", required=False, nullable=True)
 
 
 class BranchParams(Record):
@@ -389,6 +451,20 @@ class CancelledAnswer(Record):
     id = Member("id", "str", "str: The id of the question.")
 
 
+class ClientTool(Record):
+    """A tool that the client carries out. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("name", "label", "description", "parameters", "hidden", "load_mode", "reads_skill_uris")
+    _constants = {}
+    name = Member("name", "str", "str: Its name, as the model has it.")
+    label = Member("label", "str", "str | None: Its name for people.", required=False, nullable=True)
+    description = Member("description", "str", "str: What it does, for the model.")
+    parameters = Member("parameters", "object", "JsonObject: The JSON Schema of its arguments.")
+    hidden = Member("hidden", "bool", "bool | None: Whether it is left out of lists.", required=False, nullable=True)
+    load_mode = Member("loadMode", "ToolLoadMode", "ToolLoadMode | None: When the model is told of it; `discoverable` where it is missing.", required=False, nullable=True)
+    reads_skill_uris = Member("readsSkillUris", "bool", "bool | None: Whether it can read the instructions of skills.", required=False, nullable=True)
+
+
 class CommandInfo(Record):
     """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
@@ -400,6 +476,15 @@ class CommandInfo(Record):
     location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none. Until pi@1.5.", required=False, nullable=True)
     path = Member("path", "str", "str | None: The absolute path of its file. Until pi@1.5.", required=False, nullable=True)
     source_info = Member("sourceInfo", "SourceInfo", "SourceInfo | None: Where it was found. Since pi@1.5.", required=False, nullable=True)
+
+
+class CommandOutput(Record):
+    """A command that a prompt began with has something to say. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("text",)
+    _constants = {"type": "\"command_output\""}
+    type = "command_output"
+    text = Member("text", "str", "str: What.")
 
 
 class Commands(Record):
@@ -485,6 +570,24 @@ class CompactionSummaryMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
+class ConfigUpdate(Record):
+    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("model", "thinking_level")
+    _constants = {"type": "\"config_update\""}
+    type = "config_update"
+    model = Member("model", "Model", "Model | None: The model.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level.", required=False, nullable=True)
+
+
+class ConfigWarningsChanged(Record):
+    """What is wrong with the settings is something else now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"config_warnings_changed\""}
+    type = "config_warnings_changed"
+
+
 class ConfirmDialog(Record):
     """Asks for yes or no. Resolves to no when the time is up."""
     __slots__ = ()
@@ -565,13 +668,14 @@ class CustomEntry(Record):
 class CustomMessage(Record):
     """A message that an extension put in."""
     __slots__ = ()
-    __match_args__ = ("custom_type", "content", "display", "details", "timestamp")
+    __match_args__ = ("custom_type", "content", "display", "details", "attribution", "timestamp")
     _constants = {"role": "\"custom\""}
     role = "custom"
     custom_type = Member("customType", "str", "str: The extension's name for this kind of message.")
     content = Member("content", "InputContent", "InputContent: Text, or blocks.")
     display = Member("display", "bool", "bool: Whether a front end should show it.")
     details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the extension's own.", required=False, nullable=True)
+    attribution = Member("attribution", "str", "str | None: Who it is from: `user`, or `agent`. Since omp@18.2.", required=False, nullable=True)
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
@@ -632,10 +736,11 @@ class DeviceCode(Record):
 class EditorDialog(Record):
     """Opens an editor for several lines of text."""
     __slots__ = ()
-    __match_args__ = ("title", "prefill")
+    __match_args__ = ("title", "prefill", "prompt_style")
     _constants = {}
     title = Member("title", "str", "str: What is edited.")
     prefill = Member("prefill", "str", "str | None: The text to begin with.", required=False, nullable=True)
+    prompt_style = Member("promptStyle", "bool", "bool | None: Whether it should look like the field for prompts. Since omp@18.2.", required=False, nullable=True)
 
 
 class Entries(Record):
@@ -676,6 +781,15 @@ class ExtensionError(Record):
     extension_path = Member("extensionPath", "str", "str: The extension's file, or `command:name`.")
     event = Member("event", "str", "str: The event that it handled, or `command`.")
     error = Member("error", "str", "str: What it said.")
+
+
+class FastMode(Record):
+    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("enabled", "active")
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: Whether it was asked for.")
+    active = Member("active", "bool", "bool: Whether the model does it.")
 
 
 class FileMentionMessage(Record):
@@ -751,6 +865,153 @@ class GetEntriesParams(Record):
     since = Member("since", "str", "str | None: The entry behind which to begin; all where it is missing.", required=False, nullable=True)
 
 
+class GetMessagesPageParams(Record):
+    """Parameters of `get_messages_page`.
+
+    Gives the messages of the conversation in parts.
+    """
+    __slots__ = ()
+    __match_args__ = ("cursor", "limit")
+    _constants = {}
+    cursor = Member("cursor", "str", "str | None: The `nextCursor` of the part before; the first part where it is missing.", required=False, nullable=True)
+    limit = Member("limit", "int", "int | None: How many messages at most: 100 where it is missing, and never more than 256.", required=False, nullable=True)
+
+
+class GetSubagentMessagesParams(Record):
+    """Parameters of `get_subagent_messages`.
+
+    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    """
+    __slots__ = ()
+    __match_args__ = ("subagent_id", "session_file", "from_byte")
+    _constants = {}
+    subagent_id = Member("subagentId", "str", "str | None: The subagent.", required=False, nullable=True)
+    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
+    from_byte = Member("fromByte", "int", "int | None: Where to begin, in bytes; 0 where it is missing.", required=False, nullable=True)
+
+
+class GoalUpdated(Record):
+    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("goal", "state")
+    _constants = {"type": "\"goal_updated\""}
+    type = "goal_updated"
+    goal = Member("goal", "object", "JsonObject | None: The goal; null where there is none.", nullable=True)
+    state = Member("state", "object", "JsonObject | None: Whether the agent works towards it.", required=False, nullable=True)
+
+
+class HandedOver(Record):
+    """Where a conversation was handed over. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("saved_path",)
+    _constants = {}
+    saved_path = Member("savedPath", "str", "str | None: The file with what was handed over, where one was written.", required=False, nullable=True)
+
+
+class HandoffParams(Record):
+    """Parameters of `handoff`.
+
+    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    """
+    __slots__ = ()
+    __match_args__ = ("custom_instructions",)
+    _constants = {}
+    custom_instructions = Member("customInstructions", "str", "str | None: What the model should take care of.", required=False, nullable=True)
+
+
+class HostToolCall(Record):
+    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("tool_call_id", "tool_name", "arguments")
+    _constants = {}
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call, as in the model's message.")
+    tool_name = Member("toolName", "str", "str: The tool.")
+    arguments = Member("arguments", "object", "JsonObject: The arguments.")
+
+
+class HostToolCancel(Record):
+    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("target_id",)
+    _constants = {}
+    target_id = Member("targetId", "str", "str: The id of the call's frame.")
+
+
+class HostToolNames(Record):
+    """The tools of the client that the agent has now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("tool_names",)
+    _constants = {}
+    tool_names = Member("toolNames", "[str]", "list[str]: Their names.")
+
+
+class HostToolResult(Record):
+    """What a tool of the client gave. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("result", "is_error")
+    _constants = {}
+    result = Member("result", "ToolOutput", "ToolOutput: The result, for the model.")
+    is_error = Member("isError", "bool", "bool | None: Whether the tool failed: the model is told the text of the result as an error.", required=False, nullable=True)
+
+
+class HostToolUpdate(Record):
+    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("partial_result",)
+    _constants = {}
+    partial_result = Member("partialResult", "ToolOutput", "ToolOutput: The result so far.")
+
+
+class HostUriCancel(Record):
+    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("target_id",)
+    _constants = {}
+    target_id = Member("targetId", "str", "str: The id of the request's frame.")
+
+
+class HostUriRequest(Record):
+    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("operation", "url", "content")
+    _constants = {}
+    operation = Member("operation", "HostUriOperation", "HostUriOperation: Which of the two.")
+    url = Member("url", "str", "str: The address.")
+    content = Member("content", "str", "str | None: What is to be written.", required=False, nullable=True)
+
+
+class HostUriResult(Record):
+    """What the client read, or how writing went. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("content", "content_type", "notes", "immutable", "is_error", "error")
+    _constants = {}
+    content = Member("content", "str", "str | None: What is there; not for writing.", required=False, nullable=True)
+    content_type = Member("contentType", "str", "str | None: What kind of text it is; `text/plain` where it is missing.", required=False, nullable=True)
+    notes = Member("notes", "[str]", "list[str] | None: What the model is told beside it.", required=False, nullable=True)
+    immutable = Member("immutable", "bool", "bool | None: Whether the address gives the same content for ever.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool | None: Whether it failed.", required=False, nullable=True)
+    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
+
+
+class HostUriScheme(Record):
+    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("scheme", "description", "writable", "immutable")
+    _constants = {}
+    scheme = Member("scheme", "str", "str: The scheme, as in `notes` of `notes://today`.")
+    description = Member("description", "str", "str | None: What is there.", required=False, nullable=True)
+    writable = Member("writable", "bool", "bool | None: Whether tools may write.", required=False, nullable=True)
+    immutable = Member("immutable", "bool", "bool | None: Whether the same address gives the same content for ever.", required=False, nullable=True)
+
+
+class HostUriSchemes(Record):
+    """The schemes of the client that the agent has now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("schemes",)
+    _constants = {}
+    schemes = Member("schemes", "[str]", "list[str]: Them, in small letters.")
+
+
 class ImageContent(Record):
     """A complete image."""
     __slots__ = ()
@@ -777,6 +1038,15 @@ class InputResult(Record):
     __match_args__ = ("text",)
     _constants = {}
     text = Member("text", "str", "str: The text.")
+
+
+class IrcMessage(Record):
+    """Another agent wrote to this one. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("message",)
+    _constants = {"type": "\"irc_message\""}
+    type = "irc_message"
+    message = Member("message", "CustomMessage", "CustomMessage: What it wrote.")
 
 
 class LabelEntry(Record):
@@ -807,6 +1077,44 @@ class LineRepeat(Record):
     _constants = {}
     repeat = Member("repeat", "str", "str: The text.")
     n = Member("n", "int", "int: How often it stands in the line.")
+
+
+class LoggedIn(Record):
+    """The provider at which somebody is logged in now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("provider_id",)
+    _constants = {}
+    provider_id = Member("providerId", "str", "str: Its id.")
+
+
+class LoginParams(Record):
+    """Parameters of `login`.
+
+    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    """
+    __slots__ = ()
+    __match_args__ = ("provider_id",)
+    _constants = {}
+    provider_id = Member("providerId", "str", "str: The provider's id.")
+
+
+class LoginProvider(Record):
+    """A provider at which one can log in. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("id", "name", "available", "authenticated")
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    name = Member("name", "str", "str: Its name for people.")
+    available = Member("available", "bool", "bool: Whether a login is possible here.")
+    authenticated = Member("authenticated", "bool", "bool: Whether somebody is logged in.")
+
+
+class LoginProviders(Record):
+    """The providers at which one can log in. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("providers",)
+    _constants = {}
+    providers = Member("providers", "[LoginProvider]", "list[LoginProvider]: Them.")
 
 
 class MentionedFile(Record):
@@ -873,6 +1181,16 @@ class Messages(Record):
     messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: In order.")
 
 
+class MessagesPage(Record):
+    """A part of the conversation. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("messages", "next_cursor", "total_messages")
+    _constants = {}
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages, the oldest first.")
+    next_cursor = Member("nextCursor", "str", "str | None: What leads to the next part; absent where this is the last one.", required=False, nullable=True)
+    total_messages = Member("totalMessages", "int", "int: How many messages there are.")
+
+
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
@@ -901,6 +1219,14 @@ class ModelChangeEntry(Record):
     timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
     provider = Member("provider", "str", "str: The provider.")
     model_id = Member("modelId", "str", "str: The model's id at that provider.")
+
+
+class ModelChanged(Record):
+    """Another model is in use. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"model_changed\""}
+    type = "model_changed"
 
 
 class ModelCost(Record):
@@ -956,6 +1282,18 @@ class ModelsListParams(Record):
     providers = Member("providers", "[str]", "list[str] | None: Providers whose models are listed too.", required=False, nullable=True)
 
 
+class NegotiateProtocolParams(Record):
+    """Parameters of `negotiate_protocol`.
+
+    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
+    them in version 1.
+    """
+    __slots__ = ()
+    __match_args__ = ("protocol_version",)
+    _constants = {}
+    protocol_version = Member("protocolVersion", "int", "int: The number: `ready` lists those that there are.")
+
+
 class NewSessionParams(Record):
     """Parameters of `new_session`.
 
@@ -967,6 +1305,17 @@ class NewSessionParams(Record):
     parent_session = Member("parentSession", "str", "str | None: The file of the session that the new one comes from.", required=False, nullable=True)
 
 
+class Notice(Record):
+    """The agent has something to tell the person. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("level", "message", "source")
+    _constants = {"type": "\"notice\""}
+    type = "notice"
+    level = Member("level", "str", "str: `info`, `warning` or `error`.")
+    message = Member("message", "str", "str: What it has to tell.")
+    source = Member("source", "str", "str | None: Which part of the agent says so.", required=False, nullable=True)
+
+
 class NotifyNotice(Record):
     """Shows a notice. No answer is expected."""
     __slots__ = ()
@@ -976,10 +1325,23 @@ class NotifyNotice(Record):
     notify_type = Member("notifyType", "NotifyType", "NotifyType | None: What kind it is; `info` where it is missing.", required=False, nullable=True)
 
 
+class OmpAutoRetryStart(Record):
+    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message", "error_id")
+    _constants = {"type": "\"auto_retry_start\""}
+    type = "auto_retry_start"
+    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
+    delay_ms = Member("delayMs", "number", "float: The delay in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: The error message.")
+    error_id = Member("errorId", "number", "float | None: What kind of error it is, as a number.", required=False, nullable=True)
+
+
 class OmpSessionState(Record):
     """The agent's current state."""
     __slots__ = ()
-    __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count")
+    __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count", "todo_phases", "fast_mode_enabled", "fast_mode_active", "tokens_per_second", "system_prompt", "dump_tools", "context_usage")
     _constants = {}
     model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level; absent if the model cannot think.", required=False, nullable=True)
@@ -994,6 +1356,24 @@ class OmpSessionState(Record):
     auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
     message_count = Member("messageCount", "int", "int: The number of messages in the conversation.")
     queued_message_count = Member("queuedMessageCount", "int", "int: The number of queued messages.")
+    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase] | None: The todo list. Since omp@18.2.", required=False, nullable=True)
+    fast_mode_enabled = Member("fastModeEnabled", "bool", "bool | None: Whether faster answers were asked for. Since omp@18.2.", required=False, nullable=True)
+    fast_mode_active = Member("fastModeActive", "bool", "bool | None: Whether the model gives them. Since omp@18.2.", required=False, nullable=True)
+    tokens_per_second = Member("tokensPerSecond", "number", "float | None: How fast the model writes; null where that is not known. Since omp@18.2.", required=False, nullable=True)
+    system_prompt = Member("systemPrompt", "[str]", "list[str] | None: What the model is told before the messages. Since omp@18.2.", required=False, nullable=True)
+    dump_tools = Member("dumpTools", "[object]", "list[JsonObject] | None: The tools, as the model is told of them. Since omp@18.2.", required=False, nullable=True)
+    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is. Since omp@18.2.", required=False, nullable=True)
+
+
+class OmpThinkingLevelChanged(Record):
+    """The model thinks more, or less, from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("thinking_level", "configured", "resolved")
+    _constants = {"type": "\"thinking_level_changed\""}
+    type = "thinking_level_changed"
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The level; absent where the model cannot think.", required=False, nullable=True)
+    configured = Member("configured", "str", "str | None: The level that was chosen, where that is another one.", required=False, nullable=True)
+    resolved = Member("resolved", "str", "str | None: What the level `auto` stands for in this turn.", required=False, nullable=True)
 
 
 class OpalAgentAbort(Record):
@@ -1472,6 +1852,16 @@ class OpalVersion(Record):
     protocol_version = Member("protocol_version", "str", "str: The protocol's version.")
 
 
+class OpenUrlNotice(Record):
+    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("url", "launch_url", "instructions")
+    _constants = {}
+    url = Member("url", "str", "str: The page.")
+    launch_url = Member("launchUrl", "str", "str | None: A short address that leads there, for people who copy it.", required=False, nullable=True)
+    instructions = Member("instructions", "str", "str | None: What the person has to do there.", required=False, nullable=True)
+
+
 class OperatorAgentEnd(Record):
     """A run is over; the answer to its prompt follows."""
     __slots__ = ()
@@ -1707,6 +2097,24 @@ class PromptQueued(Record):
     queued = Member("queued", "bool", "bool: True if the agent is busy and the prompt was queued.")
 
 
+class PromptResult(Record):
+    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("id", "agent_invoked")
+    _constants = {"type": "\"prompt_result\""}
+    type = "prompt_result"
+    id = Member("id", "any", "JsonValue: The id of the prompt.", required=False, nullable=True)
+    agent_invoked = Member("agentInvoked", "bool", "bool: Whether the model is asked. Where it is not, no run follows.")
+
+
+class ProtocolVersion(Record):
+    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("protocol_version",)
+    _constants = {}
+    protocol_version = Member("protocolVersion", "int", "int: Its number.")
+
+
 class QueueUpdate(Record):
     """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
     __slots__ = ()
@@ -1729,9 +2137,57 @@ class QueuedTexts(Record):
 class Ready(Record):
     """The agent reads commands from here on. Its first frame. Since omp@13.19."""
     __slots__ = ()
-    __match_args__ = ()
+    __match_args__ = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     _constants = {"type": "\"ready\""}
     type = "ready"
+    protocol_version = Member("protocolVersion", "int", "int | None: The version of the transport that is spoken. Since omp@18.2.", required=False, nullable=True)
+    supported_protocol_versions = Member("supportedProtocolVersions", "[int]", "list[int] | None: The versions that can be chosen with `negotiate_protocol`. Since omp@18.2.", required=False, nullable=True)
+    max_frame_bytes = Member("maxFrameBytes", "int", "int | None: How long a line is at most, in bytes. Since omp@18.2.", required=False, nullable=True)
+    max_reassembled_frame_bytes = Member("maxReassembledFrameBytes", "int", "int | None: How long a frame in pieces is at most, in bytes. Since omp@18.2.", required=False, nullable=True)
+
+
+class RetryFallbackApplied(Record):
+    """Another model takes the place of one that fails. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("from_", "to", "role")
+    _constants = {"type": "\"retry_fallback_applied\""}
+    type = "retry_fallback_applied"
+    from_ = Member("from", "str", "str: The model that failed.")
+    to = Member("to", "str", "str: The other one.")
+    role = Member("role", "str", "str: What the model is used for.")
+
+
+class RetryFallbackSucceeded(Record):
+    """The other model has answered. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("model", "role")
+    _constants = {"type": "\"retry_fallback_succeeded\""}
+    type = "retry_fallback_succeeded"
+    model = Member("model", "str", "str: It.")
+    role = Member("role", "str", "str: What it is used for.")
+
+
+class RpcChunk(Record):
+    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("chunk_id", "index", "count", "byte_length", "data")
+    _constants = {"type": "\"rpc_chunk\""}
+    type = "rpc_chunk"
+    chunk_id = Member("chunkId", "str", "str: What all pieces of the frame have in common.")
+    index = Member("index", "int", "int: The place of this piece, from 0.")
+    count = Member("count", "int", "int: How many there are.")
+    byte_length = Member("byteLength", "int", "int: How long the whole frame is, in bytes.")
+    data = Member("data", "str", "str: The bytes of the piece, in base64.")
+
+
+class RpcFrameError(Record):
+    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("original_type", "error")
+    _constants = {"type": "\"rpc_frame_error\""}
+    type = "rpc_frame_error"
+    original_type = Member("originalType", "str", "str | None: What the frame was.", required=False, nullable=True)
+    error = Member("error", "str", "str: What went wrong.")
 
 
 class ScriptCondition(Record):
@@ -1882,10 +2338,11 @@ class ScriptUsage(Record):
 class SelectDialog(Record):
     """Asks to choose from a list. Resolves to nothing when the time is up."""
     __slots__ = ()
-    __match_args__ = ("title", "options", "timeout")
+    __match_args__ = ("title", "options", "option_details", "timeout")
     _constants = {}
     title = Member("title", "str", "str: The question.")
     options = Member("options", "[str]", "list[str]: The choices.")
+    option_details = Member("optionDetails", "[object]", "list[JsonObject] | None: What more there is to say of each choice: the member `description`. Since omp@18.2.", required=False, nullable=True)
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
@@ -1964,6 +2421,16 @@ class SessionInfoEntry(Record):
     name = Member("name", "str", "str | None: The name.", required=False, nullable=True)
 
 
+class SessionInfoUpdate(Record):
+    """The session has another name, or is another one. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("title", "session_id")
+    _constants = {"type": "\"session_info_update\""}
+    type = "session_info_update"
+    title = Member("title", "str", "str | None: Its name.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: Its id.")
+
+
 class SessionList(Record):
     """Sessions that are kept."""
     __slots__ = ()
@@ -2026,7 +2493,7 @@ class SessionState(Record):
 class SessionStats(Record):
     """Statistics of a session."""
     __slots__ = ()
-    __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage")
+    __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage", "premium_requests")
     _constants = {}
     session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
     session_id = Member("sessionId", "str", "str: The session's id.")
@@ -2037,7 +2504,8 @@ class SessionStats(Record):
     total_messages = Member("totalMessages", "int", "int: All messages.")
     tokens = Member("tokens", "TokenTotals", "TokenTotals: Tokens used.")
     cost = Member("cost", "number", "float: The cost in US dollars.")
-    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is; absent where there is no model. Since pi@1.5.", required=False, nullable=True)
+    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is; absent where there is no model. Since pi@1.5, omp@18.2.", required=False, nullable=True)
+    premium_requests = Member("premiumRequests", "number", "float | None: How many requests the provider counts as premium ones. Since omp@18.2.", required=False, nullable=True)
 
 
 class SessionTree(Record):
@@ -2079,6 +2547,17 @@ class SetEditorTextNotice(Record):
     text = Member("text", "str", "str: The text.")
 
 
+class SetFastModeParams(Record):
+    """Parameters of `set_fast_mode`.
+
+    Asks for faster answers at a higher price, or takes that back.
+    """
+    __slots__ = ()
+    __match_args__ = ("enabled",)
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: Whether.")
+
+
 class SetFollowUpModeParams(Record):
     """Parameters of `set_follow_up_mode`.
 
@@ -2088,6 +2567,29 @@ class SetFollowUpModeParams(Record):
     __match_args__ = ("mode",)
     _constants = {}
     mode = Member("mode", "QueueMode", "QueueMode: Whether follow-up messages are delivered all at once or one at a time.")
+
+
+class SetHostToolsParams(Record):
+    """Parameters of `set_host_tools`.
+
+    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    """
+    __slots__ = ()
+    __match_args__ = ("tools",)
+    _constants = {}
+    tools = Member("tools", "[ClientTool]", "list[ClientTool]: The tools.")
+
+
+class SetHostUriSchemesParams(Record):
+    """Parameters of `set_host_uri_schemes`.
+
+    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    `host_uri_request`.
+    """
+    __slots__ = ()
+    __match_args__ = ("schemes",)
+    _constants = {}
+    schemes = Member("schemes", "[HostUriScheme]", "list[HostUriScheme]: The schemes.")
 
 
 class SetInterruptModeParams(Record):
@@ -2144,6 +2646,17 @@ class SetSteeringModeParams(Record):
     mode = Member("mode", "QueueMode", "QueueMode: Whether steering messages are delivered all at once or one at a time.")
 
 
+class SetSubagentSubscriptionParams(Record):
+    """Parameters of `set_subagent_subscription`.
+
+    Says how much the client is told of subagents.
+    """
+    __slots__ = ()
+    __match_args__ = ("level",)
+    _constants = {}
+    level = Member("level", "SubagentLevel", "SubagentLevel: How much.")
+
+
 class SetThinkingLevelParams(Record):
     """Parameters of `set_thinking_level`.
 
@@ -2162,6 +2675,17 @@ class SetTitleNotice(Record):
     __match_args__ = ("title",)
     _constants = {}
     title = Member("title", "str", "str: The title.")
+
+
+class SetTodosParams(Record):
+    """Parameters of `set_todos`.
+
+    Sets the todo list.
+    """
+    __slots__ = ()
+    __match_args__ = ("phases",)
+    _constants = {}
+    phases = Member("phases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
 
 
 class SetWidgetNotice(Record):
@@ -2267,6 +2791,139 @@ class SubagentEnd(Record):
     verification = Member("verification", "VerificationResult", "VerificationResult | None: The verification, where one was asked for.", required=False, nullable=True)
 
 
+class SubagentEvent(Record):
+    """A subagent sent an event. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("payload",)
+    _constants = {"type": "\"subagent_event\""}
+    type = "subagent_event"
+    payload = Member("payload", "SubagentHappening", "SubagentHappening: Which one, and the event.")
+
+
+class SubagentHappening(Record):
+    """An event and the subagent that it is of. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("id", "event")
+    _constants = {}
+    id = Member("id", "str", "str: The subagent's id.")
+    event = Member("event", "object", "JsonObject: The event.")
+
+
+class SubagentLife(Record):
+    """A subagent that begins or ends. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    agent = Member("agent", "str", "str: The kind of agent.")
+    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
+    description = Member("description", "str", "str | None: What it was asked for, in few words.", required=False, nullable=True)
+    status = Member("status", "str", "str: `started`, `completed`, `failed` or `aborted`.")
+    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
+    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
+    detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
+
+
+class SubagentLifecycle(Record):
+    """A subagent began or ended. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("payload",)
+    _constants = {"type": "\"subagent_lifecycle\""}
+    type = "subagent_lifecycle"
+    payload = Member("payload", "SubagentLife", "SubagentLife: It.")
+
+
+class SubagentMessages(Record):
+    """A part of a subagent's session file. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("session_file", "from_byte", "next_byte", "reset", "entries", "messages")
+    _constants = {}
+    session_file = Member("sessionFile", "str", "str: The file.")
+    from_byte = Member("fromByte", "int", "int: Where the part begins, in bytes.")
+    next_byte = Member("nextByte", "int", "int: Where the next part begins, in bytes.")
+    reset = Member("reset", "bool", "bool: Whether the file was begun anew: what was read before counts no more.")
+    entries = Member("entries", "[object]", "list[JsonObject]: The entries.")
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages among them.")
+
+
+class SubagentProgress(Record):
+    """How far a subagent is. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("index", "id", "agent", "agent_source", "status", "task", "assignment", "description", "last_intent", "current_tool", "current_tool_args", "current_tool_start_ms", "recent_tools", "recent_output", "tool_count", "requests", "tokens", "context_tokens", "context_window", "cost", "duration_ms", "model_override", "resolved_model", "resolved_model_identity", "retry_state", "retry_failure")
+    _constants = {}
+    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
+    id = Member("id", "str", "str: Its id.")
+    agent = Member("agent", "str", "str: The kind of agent.")
+    agent_source = Member("agentSource", "str", "str: Where that kind comes from, as in `bundled`.")
+    status = Member("status", "str", "str: What it is doing, as in `running`.")
+    task = Member("task", "str", "str: What it was asked for, with everything that it was told.")
+    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: That, in few words.", required=False, nullable=True)
+    last_intent = Member("lastIntent", "str", "str | None: What its last call is for.", required=False, nullable=True)
+    current_tool = Member("currentTool", "str", "str | None: The tool that runs.", required=False, nullable=True)
+    current_tool_args = Member("currentToolArgs", "str", "str | None: The arguments of that tool, as text.", required=False, nullable=True)
+    current_tool_start_ms = Member("currentToolStartMs", "number", "float | None: When that tool began, in milliseconds since the epoch.", required=False, nullable=True)
+    recent_tools = Member("recentTools", "[object]", "list[JsonObject]: The tools that ran last.")
+    recent_output = Member("recentOutput", "[str]", "list[str]: The lines that it wrote last.")
+    tool_count = Member("toolCount", "int", "int: How many calls of tools it made.")
+    requests = Member("requests", "int", "int: How many answers of the model it got.")
+    tokens = Member("tokens", "int", "int: Tokens used so far, without those from the provider's cache.")
+    context_tokens = Member("contextTokens", "int", "int | None: Tokens in its context.", required=False, nullable=True)
+    context_window = Member("contextWindow", "int", "int | None: The size of that context.", required=False, nullable=True)
+    cost = Member("cost", "number", "float: What it cost, in US dollars.")
+    duration_ms = Member("durationMs", "number", "float: How long it has worked, in milliseconds.")
+    model_override = Member("modelOverride", "any", "JsonValue: The models that it was told to use.", required=False, nullable=True)
+    resolved_model = Member("resolvedModel", "str", "str | None: The model that it uses, with the thinking level.", required=False, nullable=True)
+    resolved_model_identity = Member("resolvedModelIdentity", "str", "str | None: The model that it uses.", required=False, nullable=True)
+    retry_state = Member("retryState", "object", "JsonObject | None: The retry that it waits for.", required=False, nullable=True)
+    retry_failure = Member("retryFailure", "object", "JsonObject | None: Why it gave up.", required=False, nullable=True)
+
+
+class SubagentProgressed(Record):
+    """A subagent has come further. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("payload",)
+    _constants = {"type": "\"subagent_progress\""}
+    type = "subagent_progress"
+    payload = Member("payload", "SubagentReport", "SubagentReport: How far.")
+
+
+class SubagentReport(Record):
+    """A subagent and how far it is. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("index", "agent", "agent_source", "task", "parent_tool_call_id", "assignment", "progress", "session_file", "detached")
+    _constants = {}
+    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
+    agent = Member("agent", "str", "str: The kind of agent.")
+    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
+    task = Member("task", "str", "str: What it was asked for, with everything that it was told.")
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
+    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
+    progress = Member("progress", "SubagentProgress", "SubagentProgress: How far it is.")
+    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
+    detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
+
+
+class SubagentSnapshot(Record):
+    """What is known of a subagent. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("id", "index", "agent", "agent_source", "description", "status", "task", "assignment", "session_file", "last_update", "progress", "parent_tool_call_id")
+    _constants = {}
+    id = Member("id", "str", "str: Its id.")
+    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
+    agent = Member("agent", "str", "str: The kind of agent.")
+    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
+    description = Member("description", "str", "str | None: What it was asked for, in few words.", required=False, nullable=True)
+    status = Member("status", "str", "str: What it is doing, as in `running`.")
+    task = Member("task", "str", "str | None: What it was asked for, with everything that it was told.", required=False, nullable=True)
+    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
+    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
+    last_update = Member("lastUpdate", "number", "float: When it was last heard of, in milliseconds since the epoch.")
+    progress = Member("progress", "SubagentProgress", "SubagentProgress | None: How far it is.", required=False, nullable=True)
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
+
+
 class SubagentStart(Record):
     """A subagent is about to start."""
     __slots__ = ()
@@ -2276,6 +2933,14 @@ class SubagentStart(Record):
     id = Member("id", "str", "str: The task's id, the same for all its events.")
     agent = Member("agent", "str", "str: The agent's name.")
     isolated = Member("isolated", "bool", "bool: Whether it works in a worktree of its own.")
+
+
+class SubagentSubscription(Record):
+    """How much is told from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("level",)
+    _constants = {}
+    level = Member("level", "SubagentLevel", "SubagentLevel: That much.")
 
 
 class SubagentVerificationCommandEnd(Record):
@@ -2323,6 +2988,24 @@ class SubagentVerificationStart(Record):
     id = Member("id", "str", "str: The task's id.")
     attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
     profile = Member("profile", "str", "str | None: The profile, where one is used.", required=False, nullable=True)
+
+
+class Subagents(Record):
+    """The subagents of the session. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("subagents",)
+    _constants = {}
+    subagents = Member("subagents", "[SubagentSnapshot]", "list[SubagentSnapshot]: Them.")
+
+
+class Subcommand(Record):
+    """A word that can follow a command. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("name", "description", "usage")
+    _constants = {}
+    name = Member("name", "str", "str: The word.")
+    description = Member("description", "str", "str | None: What it does.", required=False, nullable=True)
+    usage = Member("usage", "str", "str | None: What can follow it.", required=False, nullable=True)
 
 
 class SummarizationRetryAttemptStart(Record):
@@ -2536,15 +3219,41 @@ class ThinkingStart(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
+class TodoAutoClear(Record):
+    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"todo_auto_clear\""}
+    type = "todo_auto_clear"
+
+
 class TodoItem(Record):
     """An item of the todo list."""
     __slots__ = ()
-    __match_args__ = ("id", "content", "status", "notes")
+    __match_args__ = ("id", "content", "status", "notes", "blocker")
     _constants = {}
     id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
     content = Member("content", "str", "str: What is to be done.")
     status = Member("status", "str", "str: The status, such as `pending`.")
     notes = Member("notes", "any", "JsonValue: Additional data from the tool.", required=False, nullable=True)
+    blocker = Member("blocker", "str", "str | None: What it waits for, with the status `blocked`. Since omp@18.2.", required=False, nullable=True)
+
+
+class TodoPhase(Record):
+    """A part of the todo list. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("name", "tasks")
+    _constants = {}
+    name = Member("name", "str", "str: Its name.")
+    tasks = Member("tasks", "[TodoItem]", "list[TodoItem]: What is to be done.")
+
+
+class TodoPhases(Record):
+    """The todo list. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("todo_phases",)
+    _constants = {}
+    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
 
 
 class TodoReminder(Record):
@@ -2561,13 +3270,14 @@ class TodoReminder(Record):
 class TokenTotals(Record):
     """Tokens of a whole session."""
     __slots__ = ()
-    __match_args__ = ("input", "output", "cache_read", "cache_write", "total")
+    __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "reasoning")
     _constants = {}
     input = Member("input", "int", "int: Input tokens that did not come from the cache.")
     output = Member("output", "int", "int: Output tokens.")
     cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
     cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
     total = Member("total", "int", "int: The sum.")
+    reasoning = Member("reasoning", "int", "int | None: Those of `output` that went into reasoning. Since omp@18.2.", required=False, nullable=True)
 
 
 class ToolCall(Record):
@@ -2645,12 +3355,13 @@ class ToolExecutionEnd(Record):
 class ToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
-    __match_args__ = ("tool_call_id", "tool_name", "args")
+    __match_args__ = ("tool_call_id", "tool_name", "args", "intent")
     _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
     tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
     tool_name = Member("toolName", "str", "str: The tool's name.")
     args = Member("args", "object", "JsonObject: The arguments.")
+    intent = Member("intent", "str", "str | None: What the call is for. Since omp@18.2.", required=False, nullable=True)
 
 
 class ToolExecutionUpdate(Record):
@@ -2698,6 +3409,17 @@ class ToolResultMessage(Record):
     usage = Member("usage", "Usage", "Usage | None: Tokens of models that the tool itself asked. Since pi@1.5.", required=False, nullable=True)
     nested_calls = Member("nestedCalls", "any", "JsonValue: Calls of other tools that the tool made. Since pi@1.5.", required=False, nullable=True)
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+
+
+class ToolStreamUpdate(Record):
+    """A tool has something to show that is in no result. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("tool_call_id", "tool_name", "update")
+    _constants = {"type": "\"tool_stream_update\""}
+    type = "tool_stream_update"
+    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
+    tool_name = Member("toolName", "str", "str: The tool's name.")
+    update = Member("update", "any", "JsonValue: What it has to show.")
 
 
 class TranscriptControl(Record):
@@ -2822,12 +3544,14 @@ class UsageEntry(Record):
 class UserMessage(Record):
     """A message of the user."""
     __slots__ = ()
-    __match_args__ = ("content", "timestamp", "attachments")
+    __match_args__ = ("content", "timestamp", "attachments", "attribution", "steering")
     _constants = {"role": "\"user\""}
     role = "user"
     content = Member("content", "InputContent", "InputContent: The words and images.")
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
     attachments = Member("attachments", "[Attachment]", "list[Attachment] | None: Files that a front end attached.", required=False, nullable=True)
+    attribution = Member("attribution", "str", "str | None: Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2.", required=False, nullable=True)
+    steering = Member("steering", "bool", "bool | None: Whether it was sent to steer a run. Since omp@18.2.", required=False, nullable=True)
 
 
 class ValueAnswer(Record):
@@ -2922,7 +3646,7 @@ CommandLocation = Literal["user", "project", "path"] | str
 
 CommandSource = Literal["extension", "prompt", "skill"] | str
 
-CompactionReason = Literal["threshold", "overflow", "manual"] | str
+CompactionReason = Literal["threshold", "overflow", "manual", "idle", "incomplete"] | str
 
 Direction = Literal["c2s", "s2c"]
 
@@ -2933,6 +3657,8 @@ DoneReason = Literal["stop", "length", "toolUse"]
 ErrorReason = Literal["aborted", "error"]
 
 FailurePolicy = Literal["return_failure", "retry_once", "discard_patch"] | str
+
+HostUriOperation = Literal["read", "write"] | str
 
 InputKind = Literal["text", "image"] | str
 
@@ -2960,9 +3686,13 @@ StopReason = Literal["stop", "length", "toolUse", "error", "aborted", "pending",
 
 StreamingBehavior = Literal["steer", "followUp"]
 
+SubagentLevel = Literal["off", "progress", "events"]
+
 SummarySource = Literal["compaction", "branchSummary"] | str
 
-ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
+
+ToolLoadMode = Literal["essential", "discoverable"] | str
 
 VerificationMode = Literal["none", "command"] | str
 
@@ -3071,12 +3801,13 @@ STRINGS = {
     "BudgetViolationReason": (True, ["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"]),
     "CommandLocation": (True, ["user", "project", "path"]),
     "CommandSource": (True, ["extension", "prompt", "skill"]),
-    "CompactionReason": (True, ["threshold", "overflow", "manual"]),
+    "CompactionReason": (True, ["threshold", "overflow", "manual", "idle", "incomplete"]),
     "Direction": (False, ["c2s", "s2c"]),
     "Disposition": (True, ["started", "queued", "handled"]),
     "DoneReason": (False, ["stop", "length", "toolUse"]),
     "ErrorReason": (False, ["aborted", "error"]),
     "FailurePolicy": (True, ["return_failure", "retry_once", "discard_patch"]),
+    "HostUriOperation": (True, ["read", "write"]),
     "InputKind": (True, ["text", "image"]),
     "InterruptMode": (False, ["immediate", "wait"]),
     "NotifyType": (True, ["info", "warning", "error"]),
@@ -3090,8 +3821,10 @@ STRINGS = {
     "SourceScope": (True, ["user", "project", "temporary"]),
     "StopReason": (False, ["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]),
     "StreamingBehavior": (False, ["steer", "followUp"]),
+    "SubagentLevel": (False, ["off", "progress", "events"]),
     "SummarySource": (True, ["compaction", "branchSummary"]),
-    "ThinkingLevel": (False, ["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
+    "ThinkingLevel": (False, ["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]),
+    "ToolLoadMode": (True, ["essential", "discoverable"]),
     "VerificationMode": (True, ["none", "command"]),
     "VerificationStatus": (True, ["not_requested", "passed", "failed", "skipped"]),
     "WidgetPlacement": (True, ["aboveEditor", "belowEditor"]),

@@ -28,6 +28,26 @@ class AbortAndPromptParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.AbortAndPromptParams) -> AbortAndPromptParams: ...
 
+class AdvisorCostChanged(Record):
+    """What the advisor cost is more now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["advisor_cost_changed"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.AdvisorCostChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AdvisorCostChanged) -> AdvisorCostChanged: ...
+
+class AdvisorYielded(Record):
+    """The advisor has nothing more to say. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["advisor_yielded"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.AdvisorYielded: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AdvisorYielded) -> AdvisorYielded: ...
+
 class AgentAbortParams(Record):
     """Parameters of `agent_abort`.
 
@@ -46,15 +66,21 @@ class AgentAbortParams(Record):
 class AgentEnd(Record):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["messages"], Literal["will_retry"]]] = ("messages", "will_retry")
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["will_retry"], Literal["is_terminal"], Literal["message_count"]]] = ("messages", "will_retry", "is_terminal", "message_count")
     type: Literal["agent_end"]
-    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], will_retry: bool | None = None) -> Self: ...
+    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], will_retry: bool | None = None, is_terminal: bool | None = None, message_count: int | None = None) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
         """All messages of this run, the prompt among them."""
     @property
     def will_retry(self) -> bool | None:
         """Whether the agent tries again on its own. Since pi@1.5."""
+    @property
+    def is_terminal(self) -> bool | None:
+        """Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2."""
+    @property
+    def message_count(self) -> int | None:
+        """How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2."""
     def to_dict(self) -> shapes.AgentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentEnd) -> AgentEnd: ...
@@ -157,9 +183,9 @@ class AskUserResult(Record):
 class AssistantMessage(Record):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"], Literal["response_model"], Literal["response_id"], Literal["raw_stop_reason"], Literal["duration_ms"], Literal["thinking_level"], Literal["provider_thinking_level"], Literal["end_turn"], Literal["diagnostics"], Literal["deferred"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred")
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"], Literal["response_model"], Literal["response_id"], Literal["raw_stop_reason"], Literal["duration_ms"], Literal["thinking_level"], Literal["provider_thinking_level"], Literal["end_turn"], Literal["diagnostics"], Literal["deferred"], Literal["duration"], Literal["ttft"], Literal["completed_at"], Literal["error_id"], Literal["error_status"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred", "duration", "ttft", "completed_at", "error_id", "error_status")
     role: Literal["assistant"]
-    def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None, response_model: str | None = None, response_id: str | None = None, raw_stop_reason: str | None = None, duration_ms: float | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, provider_thinking_level: str | None = None, end_turn: bool | None = None, diagnostics: Sequence[JsonValue] | None = None, deferred: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None, response_model: str | None = None, response_id: str | None = None, raw_stop_reason: str | None = None, duration_ms: float | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, provider_thinking_level: str | None = None, end_turn: bool | None = None, diagnostics: Sequence[JsonValue] | None = None, deferred: JsonValue | None = None, duration: float | None = None, ttft: float | None = None, completed_at: float | None = None, error_id: float | None = None, error_status: float | None = None) -> Self: ...
     @property
     def content(self) -> list[AssistantBlock]:
         """Text, reasoning and tool calls in the order in which they came."""
@@ -189,7 +215,7 @@ class AssistantMessage(Record):
         """The model that answered, as the provider names it. Since pi@1.5."""
     @property
     def response_id(self) -> str | None:
-        """The answer's id at the provider. Since pi@1.5."""
+        """The answer's id at the provider. Since pi@1.5, omp@18.2."""
     @property
     def raw_stop_reason(self) -> str | None:
         """Why it stopped, in the provider's own word. Since pi@1.5."""
@@ -211,6 +237,21 @@ class AssistantMessage(Record):
     @property
     def deferred(self) -> JsonValue:
         """Where an answer that comes later is found. Since pi@1.5."""
+    @property
+    def duration(self) -> float | None:
+        """How long the answer took, in milliseconds. Since omp@18.2."""
+    @property
+    def ttft(self) -> float | None:
+        """After how many milliseconds its first piece came. Since omp@18.2."""
+    @property
+    def completed_at(self) -> float | None:
+        """When it was complete, in milliseconds since the epoch. Since omp@18.2."""
+    @property
+    def error_id(self) -> float | None:
+        """What kind of error it is, as a number. Since omp@18.2."""
+    @property
+    def error_status(self) -> float | None:
+        """The provider's HTTP status. Since omp@18.2."""
     def to_dict(self) -> shapes.AssistantMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.AssistantMessage) -> AssistantMessage: ...
@@ -314,9 +355,9 @@ class Authenticated(Record):
 class AutoCompactionEnd(Record):
     """Automatic compaction ended, with or without a result. Until pi@1.5."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"]]] = ("result", "aborted", "will_retry", "error_message")
+    __match_args__: ClassVar[tuple[Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"], Literal["action"], Literal["skipped"]]] = ("result", "aborted", "will_retry", "error_message", "action", "skipped")
     type: Literal["auto_compaction_end"]
-    def __new__(cls, *, aborted: bool, will_retry: bool, result: shapes.CompactionResult | CompactionResult | None = None, error_message: str | None = None) -> Self: ...
+    def __new__(cls, *, aborted: bool, will_retry: bool, result: shapes.CompactionResult | CompactionResult | None = None, error_message: str | None = None, action: str | None = None, skipped: bool | None = None) -> Self: ...
     @property
     def result(self) -> CompactionResult | None:
         """The result; absent or null if nothing was compacted."""
@@ -329,6 +370,12 @@ class AutoCompactionEnd(Record):
     @property
     def error_message(self) -> str | None:
         """The error message."""
+    @property
+    def action(self) -> str | None:
+        """How it compacted. Since omp@18.2."""
+    @property
+    def skipped(self) -> bool | None:
+        """Whether there was no need to. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoCompactionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoCompactionEnd) -> AutoCompactionEnd: ...
@@ -336,12 +383,15 @@ class AutoCompactionEnd(Record):
 class AutoCompactionStart(Record):
     """Automatic compaction begins. Until pi@1.5."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["reason"]]] = ("reason",)
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["action"]]] = ("reason", "action")
     type: Literal["auto_compaction_start"]
-    def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason) -> Self: ...
+    def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason, action: str | None = None) -> Self: ...
     @property
     def reason(self) -> CompactionReason:
         """Why."""
+    @property
+    def action(self) -> str | None:
+        """How: by a summary, or in another way of the agent. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoCompactionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoCompactionStart) -> AutoCompactionStart: ...
@@ -349,9 +399,9 @@ class AutoCompactionStart(Record):
 class AutoRetryEnd(Record):
     """Retrying is over: an answer came, or the agent gave up."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["success"], Literal["attempt"], Literal["final_error"]]] = ("success", "attempt", "final_error")
+    __match_args__: ClassVar[tuple[Literal["success"], Literal["attempt"], Literal["final_error"], Literal["retry_errors"]]] = ("success", "attempt", "final_error", "retry_errors")
     type: Literal["auto_retry_end"]
-    def __new__(cls, *, success: bool, attempt: int, final_error: str | None = None) -> Self: ...
+    def __new__(cls, *, success: bool, attempt: int, final_error: str | None = None, retry_errors: Sequence[Mapping[str, JsonValue]] | None = None) -> Self: ...
     @property
     def success(self) -> bool:
         """Whether an answer came."""
@@ -361,6 +411,9 @@ class AutoRetryEnd(Record):
     @property
     def final_error(self) -> str | None:
         """Why the agent gave up."""
+    @property
+    def retry_errors(self) -> list[JsonObject] | None:
+        """The answers that failed, and what became of them. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoRetryEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoRetryEnd) -> AutoRetryEnd: ...
@@ -386,6 +439,58 @@ class AutoRetryStart(Record):
     def to_dict(self) -> shapes.AutoRetryStart: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoRetryStart) -> AutoRetryStart: ...
+
+class AvailableCommand(Record):
+    """A command that a prompt can begin with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["aliases"], Literal["description"], Literal["input"], Literal["subcommands"], Literal["source"]]] = ("name", "aliases", "description", "input", "subcommands", "source")
+    def __new__(cls, *, name: str, source: str, aliases: Sequence[str] | None = None, description: str | None = None, input: Mapping[str, JsonValue] | None = None, subcommands: Sequence[shapes.Subcommand | Subcommand] | None = None) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name, without the slash."""
+    @property
+    def aliases(self) -> list[str] | None:
+        """Other names."""
+    @property
+    def description(self) -> str | None:
+        """What it does."""
+    @property
+    def input(self) -> JsonObject | None:
+        """What can follow it: the member `hint` shows it."""
+    @property
+    def subcommands(self) -> list[Subcommand] | None:
+        """The words that can follow it."""
+    @property
+    def source(self) -> str:
+        """Where it comes from, as in `builtin`."""
+    def to_dict(self) -> shapes.AvailableCommand: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AvailableCommand) -> AvailableCommand: ...
+
+class AvailableCommands(Record):
+    """The commands that prompts can begin with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
+    def __new__(cls, *, commands: Sequence[shapes.AvailableCommand | AvailableCommand]) -> Self: ...
+    @property
+    def commands(self) -> list[AvailableCommand]:
+        """Them."""
+    def to_dict(self) -> shapes.AvailableCommands: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AvailableCommands) -> AvailableCommands: ...
+
+class AvailableCommandsUpdate(Record):
+    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
+    type: Literal["available_commands_update"]
+    def __new__(cls, *, commands: Sequence[shapes.AvailableCommand | AvailableCommand]) -> Self: ...
+    @property
+    def commands(self) -> list[AvailableCommand]:
+        """Them."""
+    def to_dict(self) -> shapes.AvailableCommandsUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AvailableCommandsUpdate) -> AvailableCommandsUpdate: ...
 
 class AvailableModels(Record):
     """The models that can be used."""
@@ -471,8 +576,8 @@ class BashParams(Record):
 class BashResult(Record):
     """The outcome of a shell command."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["output"], Literal["exit_code"], Literal["cancelled"], Literal["truncated"], Literal["full_output_path"]]] = ("output", "exit_code", "cancelled", "truncated", "full_output_path")
-    def __new__(cls, *, output: str, cancelled: bool, truncated: bool, exit_code: int | None = None, full_output_path: str | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["output"], Literal["exit_code"], Literal["cancelled"], Literal["truncated"], Literal["full_output_path"], Literal["timed_out"], Literal["total_lines"], Literal["total_bytes"], Literal["output_lines"], Literal["output_bytes"]]] = ("output", "exit_code", "cancelled", "truncated", "full_output_path", "timed_out", "total_lines", "total_bytes", "output_lines", "output_bytes")
+    def __new__(cls, *, output: str, cancelled: bool, truncated: bool, exit_code: int | None = None, full_output_path: str | None = None, timed_out: bool | None = None, total_lines: int | None = None, total_bytes: int | None = None, output_lines: int | None = None, output_bytes: int | None = None) -> Self: ...
     @property
     def output(self) -> str:
         """What it wrote on stdout and stderr, cut to a limit."""
@@ -488,6 +593,21 @@ class BashResult(Record):
     @property
     def full_output_path(self) -> str | None:
         """A file with all of the output, where it was cut."""
+    @property
+    def timed_out(self) -> bool | None:
+        """Whether its time was up. Since omp@18.2."""
+    @property
+    def total_lines(self) -> int | None:
+        """How many lines it wrote. Since omp@18.2."""
+    @property
+    def total_bytes(self) -> int | None:
+        """How many bytes it wrote. Since omp@18.2."""
+    @property
+    def output_lines(self) -> int | None:
+        """How many lines `output` has. Since omp@18.2."""
+    @property
+    def output_bytes(self) -> int | None:
+        """How many bytes `output` has. Since omp@18.2."""
     def to_dict(self) -> shapes.BashResult: ...
     @classmethod
     def from_dict(cls, members: shapes.BashResult) -> BashResult: ...
@@ -669,6 +789,36 @@ class CancelledAnswer(Record):
     @classmethod
     def from_dict(cls, members: shapes.CancelledAnswer) -> CancelledAnswer: ...
 
+class ClientTool(Record):
+    """A tool that the client carries out. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["label"], Literal["description"], Literal["parameters"], Literal["hidden"], Literal["load_mode"], Literal["reads_skill_uris"]]] = ("name", "label", "description", "parameters", "hidden", "load_mode", "reads_skill_uris")
+    def __new__(cls, *, name: str, description: str, parameters: Mapping[str, JsonValue], label: str | None = None, hidden: bool | None = None, load_mode: shapes.ToolLoadMode | ToolLoadMode | None = None, reads_skill_uris: bool | None = None) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name, as the model has it."""
+    @property
+    def label(self) -> str | None:
+        """Its name for people."""
+    @property
+    def description(self) -> str:
+        """What it does, for the model."""
+    @property
+    def parameters(self) -> JsonObject:
+        """The JSON Schema of its arguments."""
+    @property
+    def hidden(self) -> bool | None:
+        """Whether it is left out of lists."""
+    @property
+    def load_mode(self) -> ToolLoadMode | None:
+        """When the model is told of it; `discoverable` where it is missing."""
+    @property
+    def reads_skill_uris(self) -> bool | None:
+        """Whether it can read the instructions of skills."""
+    def to_dict(self) -> shapes.ClientTool: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ClientTool) -> ClientTool: ...
+
 class CommandInfo(Record):
     """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
@@ -695,6 +845,19 @@ class CommandInfo(Record):
     def to_dict(self) -> shapes.CommandInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.CommandInfo) -> CommandInfo: ...
+
+class CommandOutput(Record):
+    """A command that a prompt began with has something to say. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
+    type: Literal["command_output"]
+    def __new__(cls, *, text: str) -> Self: ...
+    @property
+    def text(self) -> str:
+        """What."""
+    def to_dict(self) -> shapes.CommandOutput: ...
+    @classmethod
+    def from_dict(cls, members: shapes.CommandOutput) -> CommandOutput: ...
 
 class Commands(Record):
     """The commands that a prompt can invoke with `/name`."""
@@ -847,6 +1010,32 @@ class CompactionSummaryMessage(Record):
     @classmethod
     def from_dict(cls, members: shapes.CompactionSummaryMessage) -> CompactionSummaryMessage: ...
 
+class ConfigUpdate(Record):
+    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"]]] = ("model", "thinking_level")
+    type: Literal["config_update"]
+    def __new__(cls, *, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None) -> Self: ...
+    @property
+    def model(self) -> Model | None:
+        """The model."""
+    @property
+    def thinking_level(self) -> ThinkingLevel | None:
+        """The thinking level."""
+    def to_dict(self) -> shapes.ConfigUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ConfigUpdate) -> ConfigUpdate: ...
+
+class ConfigWarningsChanged(Record):
+    """What is wrong with the settings is something else now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["config_warnings_changed"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.ConfigWarningsChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ConfigWarningsChanged) -> ConfigWarningsChanged: ...
+
 class ConfirmDialog(Record):
     """Asks for yes or no. Resolves to no when the time is up."""
     __slots__ = ()
@@ -991,9 +1180,9 @@ class CustomEntry(Record):
 class CustomMessage(Record):
     """A message that an extension put in."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["custom_type"], Literal["content"], Literal["display"], Literal["details"], Literal["timestamp"]]] = ("custom_type", "content", "display", "details", "timestamp")
+    __match_args__: ClassVar[tuple[Literal["custom_type"], Literal["content"], Literal["display"], Literal["details"], Literal["attribution"], Literal["timestamp"]]] = ("custom_type", "content", "display", "details", "attribution", "timestamp")
     role: Literal["custom"]
-    def __new__(cls, *, custom_type: str, content: shapes.InputContent | InputContent, display: bool, timestamp: int, details: JsonValue | None = None) -> Self: ...
+    def __new__(cls, *, custom_type: str, content: shapes.InputContent | InputContent, display: bool, timestamp: int, details: JsonValue | None = None, attribution: str | None = None) -> Self: ...
     @property
     def custom_type(self) -> str:
         """The extension's name for this kind of message."""
@@ -1006,6 +1195,9 @@ class CustomMessage(Record):
     @property
     def details(self) -> JsonValue:
         """Facts for a front end; their shape is the extension's own."""
+    @property
+    def attribution(self) -> str | None:
+        """Who it is from: `user`, or `agent`. Since omp@18.2."""
     @property
     def timestamp(self) -> int:
         """When, in milliseconds since the epoch."""
@@ -1114,14 +1306,17 @@ class DeviceCode(Record):
 class EditorDialog(Record):
     """Opens an editor for several lines of text."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["title"], Literal["prefill"]]] = ("title", "prefill")
-    def __new__(cls, *, title: str, prefill: str | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["prefill"], Literal["prompt_style"]]] = ("title", "prefill", "prompt_style")
+    def __new__(cls, *, title: str, prefill: str | None = None, prompt_style: bool | None = None) -> Self: ...
     @property
     def title(self) -> str:
         """What is edited."""
     @property
     def prefill(self) -> str | None:
         """The text to begin with."""
+    @property
+    def prompt_style(self) -> bool | None:
+        """Whether it should look like the field for prompts. Since omp@18.2."""
     def to_dict(self) -> shapes.EditorDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.EditorDialog) -> EditorDialog: ...
@@ -1187,6 +1382,21 @@ class ExtensionError(Record):
     def to_dict(self) -> shapes.ExtensionError: ...
     @classmethod
     def from_dict(cls, members: shapes.ExtensionError) -> ExtensionError: ...
+
+class FastMode(Record):
+    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["enabled"], Literal["active"]]] = ("enabled", "active")
+    def __new__(cls, *, enabled: bool, active: bool) -> Self: ...
+    @property
+    def enabled(self) -> bool:
+        """Whether it was asked for."""
+    @property
+    def active(self) -> bool:
+        """Whether the model does it."""
+    def to_dict(self) -> shapes.FastMode: ...
+    @classmethod
+    def from_dict(cls, members: shapes.FastMode) -> FastMode: ...
 
 class FileMentionMessage(Record):
     """The files that a prompt mentioned with `@`."""
@@ -1297,6 +1507,247 @@ class GetEntriesParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.GetEntriesParams) -> GetEntriesParams: ...
 
+class GetMessagesPageParams(Record):
+    """Parameters of `get_messages_page`.
+
+    Gives the messages of the conversation in parts.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["cursor"], Literal["limit"]]] = ("cursor", "limit")
+    def __new__(cls, *, cursor: str | None = None, limit: int | None = None) -> Self: ...
+    @property
+    def cursor(self) -> str | None:
+        """The `nextCursor` of the part before; the first part where it is missing."""
+    @property
+    def limit(self) -> int | None:
+        """How many messages at most: 100 where it is missing, and never more than 256."""
+    def to_dict(self) -> shapes.GetMessagesPageParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.GetMessagesPageParams) -> GetMessagesPageParams: ...
+
+class GetSubagentMessagesParams(Record):
+    """Parameters of `get_subagent_messages`.
+
+    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["subagent_id"], Literal["session_file"], Literal["from_byte"]]] = ("subagent_id", "session_file", "from_byte")
+    def __new__(cls, *, subagent_id: str | None = None, session_file: str | None = None, from_byte: int | None = None) -> Self: ...
+    @property
+    def subagent_id(self) -> str | None:
+        """The subagent."""
+    @property
+    def session_file(self) -> str | None:
+        """Its session's file."""
+    @property
+    def from_byte(self) -> int | None:
+        """Where to begin, in bytes; 0 where it is missing."""
+    def to_dict(self) -> shapes.GetSubagentMessagesParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.GetSubagentMessagesParams) -> GetSubagentMessagesParams: ...
+
+class GoalUpdated(Record):
+    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["goal"], Literal["state"]]] = ("goal", "state")
+    type: Literal["goal_updated"]
+    def __new__(cls, *, goal: Mapping[str, JsonValue] | None, state: Mapping[str, JsonValue] | None = None) -> Self: ...
+    @property
+    def goal(self) -> JsonObject | None:
+        """The goal; null where there is none."""
+    @property
+    def state(self) -> JsonObject | None:
+        """Whether the agent works towards it."""
+    def to_dict(self) -> shapes.GoalUpdated: ...
+    @classmethod
+    def from_dict(cls, members: shapes.GoalUpdated) -> GoalUpdated: ...
+
+class HandedOver(Record):
+    """Where a conversation was handed over. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["saved_path"]]] = ("saved_path",)
+    def __new__(cls, *, saved_path: str | None = None) -> Self: ...
+    @property
+    def saved_path(self) -> str | None:
+        """The file with what was handed over, where one was written."""
+    def to_dict(self) -> shapes.HandedOver: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HandedOver) -> HandedOver: ...
+
+class HandoffParams(Record):
+    """Parameters of `handoff`.
+
+    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["custom_instructions"]]] = ("custom_instructions",)
+    def __new__(cls, *, custom_instructions: str | None = None) -> Self: ...
+    @property
+    def custom_instructions(self) -> str | None:
+        """What the model should take care of."""
+    def to_dict(self) -> shapes.HandoffParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HandoffParams) -> HandoffParams: ...
+
+class HostToolCall(Record):
+    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["arguments"]]] = ("tool_call_id", "tool_name", "arguments")
+    def __new__(cls, *, tool_call_id: str, tool_name: str, arguments: Mapping[str, JsonValue]) -> Self: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call, as in the model's message."""
+    @property
+    def tool_name(self) -> str:
+        """The tool."""
+    @property
+    def arguments(self) -> JsonObject:
+        """The arguments."""
+    def to_dict(self) -> shapes.HostToolCall: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostToolCall) -> HostToolCall: ...
+
+class HostToolCancel(Record):
+    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
+    def __new__(cls, *, target_id: str) -> Self: ...
+    @property
+    def target_id(self) -> str:
+        """The id of the call's frame."""
+    def to_dict(self) -> shapes.HostToolCancel: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostToolCancel) -> HostToolCancel: ...
+
+class HostToolNames(Record):
+    """The tools of the client that the agent has now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_names"]]] = ("tool_names",)
+    def __new__(cls, *, tool_names: Sequence[str]) -> Self: ...
+    @property
+    def tool_names(self) -> list[str]:
+        """Their names."""
+    def to_dict(self) -> shapes.HostToolNames: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostToolNames) -> HostToolNames: ...
+
+class HostToolResult(Record):
+    """What a tool of the client gave. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["result"], Literal["is_error"]]] = ("result", "is_error")
+    def __new__(cls, *, result: shapes.ToolOutput | ToolOutput, is_error: bool | None = None) -> Self: ...
+    @property
+    def result(self) -> ToolOutput:
+        """The result, for the model."""
+    @property
+    def is_error(self) -> bool | None:
+        """Whether the tool failed: the model is told the text of the result as an error."""
+    def to_dict(self) -> shapes.HostToolResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostToolResult) -> HostToolResult: ...
+
+class HostToolUpdate(Record):
+    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["partial_result"]]] = ("partial_result",)
+    def __new__(cls, *, partial_result: shapes.ToolOutput | ToolOutput) -> Self: ...
+    @property
+    def partial_result(self) -> ToolOutput:
+        """The result so far."""
+    def to_dict(self) -> shapes.HostToolUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostToolUpdate) -> HostToolUpdate: ...
+
+class HostUriCancel(Record):
+    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
+    def __new__(cls, *, target_id: str) -> Self: ...
+    @property
+    def target_id(self) -> str:
+        """The id of the request's frame."""
+    def to_dict(self) -> shapes.HostUriCancel: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostUriCancel) -> HostUriCancel: ...
+
+class HostUriRequest(Record):
+    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["operation"], Literal["url"], Literal["content"]]] = ("operation", "url", "content")
+    def __new__(cls, *, operation: shapes.HostUriOperation | HostUriOperation, url: str, content: str | None = None) -> Self: ...
+    @property
+    def operation(self) -> HostUriOperation:
+        """Which of the two."""
+    @property
+    def url(self) -> str:
+        """The address."""
+    @property
+    def content(self) -> str | None:
+        """What is to be written."""
+    def to_dict(self) -> shapes.HostUriRequest: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostUriRequest) -> HostUriRequest: ...
+
+class HostUriResult(Record):
+    """What the client read, or how writing went. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["content_type"], Literal["notes"], Literal["immutable"], Literal["is_error"], Literal["error"]]] = ("content", "content_type", "notes", "immutable", "is_error", "error")
+    def __new__(cls, *, content: str | None = None, content_type: str | None = None, notes: Sequence[str] | None = None, immutable: bool | None = None, is_error: bool | None = None, error: str | None = None) -> Self: ...
+    @property
+    def content(self) -> str | None:
+        """What is there; not for writing."""
+    @property
+    def content_type(self) -> str | None:
+        """What kind of text it is; `text/plain` where it is missing."""
+    @property
+    def notes(self) -> list[str] | None:
+        """What the model is told beside it."""
+    @property
+    def immutable(self) -> bool | None:
+        """Whether the address gives the same content for ever."""
+    @property
+    def is_error(self) -> bool | None:
+        """Whether it failed."""
+    @property
+    def error(self) -> str | None:
+        """What went wrong."""
+    def to_dict(self) -> shapes.HostUriResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostUriResult) -> HostUriResult: ...
+
+class HostUriScheme(Record):
+    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["scheme"], Literal["description"], Literal["writable"], Literal["immutable"]]] = ("scheme", "description", "writable", "immutable")
+    def __new__(cls, *, scheme: str, description: str | None = None, writable: bool | None = None, immutable: bool | None = None) -> Self: ...
+    @property
+    def scheme(self) -> str:
+        """The scheme, as in `notes` of `notes://today`."""
+    @property
+    def description(self) -> str | None:
+        """What is there."""
+    @property
+    def writable(self) -> bool | None:
+        """Whether tools may write."""
+    @property
+    def immutable(self) -> bool | None:
+        """Whether the same address gives the same content for ever."""
+    def to_dict(self) -> shapes.HostUriScheme: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostUriScheme) -> HostUriScheme: ...
+
+class HostUriSchemes(Record):
+    """The schemes of the client that the agent has now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["schemes"]]] = ("schemes",)
+    def __new__(cls, *, schemes: Sequence[str]) -> Self: ...
+    @property
+    def schemes(self) -> list[str]:
+        """Them, in small letters."""
+    def to_dict(self) -> shapes.HostUriSchemes: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HostUriSchemes) -> HostUriSchemes: ...
+
 class ImageContent(Record):
     """A complete image."""
     __slots__ = ()
@@ -1342,6 +1793,19 @@ class InputResult(Record):
     def to_dict(self) -> shapes.InputResult: ...
     @classmethod
     def from_dict(cls, members: shapes.InputResult) -> InputResult: ...
+
+class IrcMessage(Record):
+    """Another agent wrote to this one. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
+    type: Literal["irc_message"]
+    def __new__(cls, *, message: shapes.CustomMessage | CustomMessage) -> Self: ...
+    @property
+    def message(self) -> CustomMessage:
+        """What it wrote."""
+    def to_dict(self) -> shapes.IrcMessage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.IrcMessage) -> IrcMessage: ...
 
 class LabelEntry(Record):
     """An entry was marked with a word."""
@@ -1394,6 +1858,66 @@ class LineRepeat(Record):
     def to_dict(self) -> shapes.LineRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.LineRepeat) -> LineRepeat: ...
+
+class LoggedIn(Record):
+    """The provider at which somebody is logged in now. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
+    def __new__(cls, *, provider_id: str) -> Self: ...
+    @property
+    def provider_id(self) -> str:
+        """Its id."""
+    def to_dict(self) -> shapes.LoggedIn: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LoggedIn) -> LoggedIn: ...
+
+class LoginParams(Record):
+    """Parameters of `login`.
+
+    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
+    def __new__(cls, *, provider_id: str) -> Self: ...
+    @property
+    def provider_id(self) -> str:
+        """The provider's id."""
+    def to_dict(self) -> shapes.LoginParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LoginParams) -> LoginParams: ...
+
+class LoginProvider(Record):
+    """A provider at which one can log in. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["available"], Literal["authenticated"]]] = ("id", "name", "available", "authenticated")
+    def __new__(cls, *, id: str, name: str, available: bool, authenticated: bool) -> Self: ...
+    @property
+    def id(self) -> str:
+        """Its id."""
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+    @property
+    def available(self) -> bool:
+        """Whether a login is possible here."""
+    @property
+    def authenticated(self) -> bool:
+        """Whether somebody is logged in."""
+    def to_dict(self) -> shapes.LoginProvider: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LoginProvider) -> LoginProvider: ...
+
+class LoginProviders(Record):
+    """The providers at which one can log in. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["providers"]]] = ("providers",)
+    def __new__(cls, *, providers: Sequence[shapes.LoginProvider | LoginProvider]) -> Self: ...
+    @property
+    def providers(self) -> list[LoginProvider]:
+        """Them."""
+    def to_dict(self) -> shapes.LoginProviders: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LoginProviders) -> LoginProviders: ...
 
 class MentionedFile(Record):
     """A file that a prompt mentioned."""
@@ -1503,6 +2027,24 @@ class Messages(Record):
     @classmethod
     def from_dict(cls, members: shapes.Messages) -> Messages: ...
 
+class MessagesPage(Record):
+    """A part of the conversation. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["next_cursor"], Literal["total_messages"]]] = ("messages", "next_cursor", "total_messages")
+    def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], total_messages: int, next_cursor: str | None = None) -> Self: ...
+    @property
+    def messages(self) -> list[AgentMessage]:
+        """The messages, the oldest first."""
+    @property
+    def next_cursor(self) -> str | None:
+        """What leads to the next part; absent where this is the last one."""
+    @property
+    def total_messages(self) -> int:
+        """How many messages there are."""
+    def to_dict(self) -> shapes.MessagesPage: ...
+    @classmethod
+    def from_dict(cls, members: shapes.MessagesPage) -> MessagesPage: ...
+
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
@@ -1566,6 +2108,16 @@ class ModelChangeEntry(Record):
     def to_dict(self) -> shapes.ModelChangeEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelChangeEntry) -> ModelChangeEntry: ...
+
+class ModelChanged(Record):
+    """Another model is in use. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["model_changed"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.ModelChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ModelChanged) -> ModelChanged: ...
 
 class ModelCost(Record):
     """Prices in US dollars for a million tokens."""
@@ -1656,6 +2208,22 @@ class ModelsListParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.ModelsListParams) -> ModelsListParams: ...
 
+class NegotiateProtocolParams(Record):
+    """Parameters of `negotiate_protocol`.
+
+    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
+    them in version 1.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["protocol_version"]]] = ("protocol_version",)
+    def __new__(cls, *, protocol_version: int) -> Self: ...
+    @property
+    def protocol_version(self) -> int:
+        """The number: `ready` lists those that there are."""
+    def to_dict(self) -> shapes.NegotiateProtocolParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.NegotiateProtocolParams) -> NegotiateProtocolParams: ...
+
 class NewSessionParams(Record):
     """Parameters of `new_session`.
 
@@ -1670,6 +2238,25 @@ class NewSessionParams(Record):
     def to_dict(self) -> shapes.NewSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.NewSessionParams) -> NewSessionParams: ...
+
+class Notice(Record):
+    """The agent has something to tell the person. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"], Literal["message"], Literal["source"]]] = ("level", "message", "source")
+    type: Literal["notice"]
+    def __new__(cls, *, level: str, message: str, source: str | None = None) -> Self: ...
+    @property
+    def level(self) -> str:
+        """`info`, `warning` or `error`."""
+    @property
+    def message(self) -> str:
+        """What it has to tell."""
+    @property
+    def source(self) -> str | None:
+        """Which part of the agent says so."""
+    def to_dict(self) -> shapes.Notice: ...
+    @classmethod
+    def from_dict(cls, members: shapes.Notice) -> Notice: ...
 
 class NotifyNotice(Record):
     """Shows a notice. No answer is expected."""
@@ -1686,11 +2273,36 @@ class NotifyNotice(Record):
     @classmethod
     def from_dict(cls, members: shapes.NotifyNotice) -> NotifyNotice: ...
 
+class OmpAutoRetryStart(Record):
+    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_attempts"], Literal["delay_ms"], Literal["error_message"], Literal["error_id"]]] = ("attempt", "max_attempts", "delay_ms", "error_message", "error_id")
+    type: Literal["auto_retry_start"]
+    def __new__(cls, *, attempt: int, max_attempts: int, delay_ms: float, error_message: str, error_id: float | None = None) -> Self: ...
+    @property
+    def attempt(self) -> int:
+        """The number of this retry, from 1."""
+    @property
+    def max_attempts(self) -> int:
+        """The maximum number."""
+    @property
+    def delay_ms(self) -> float:
+        """The delay in milliseconds."""
+    @property
+    def error_message(self) -> str:
+        """The error message."""
+    @property
+    def error_id(self) -> float | None:
+        """What kind of error it is, as a number."""
+    def to_dict(self) -> shapes.OmpAutoRetryStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OmpAutoRetryStart) -> OmpAutoRetryStart: ...
+
 class OmpSessionState(Record):
     """The agent's current state."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["interrupt_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["queued_message_count"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count")
-    def __new__(cls, *, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, interrupt_mode: shapes.InterruptMode | InterruptMode, session_id: str, auto_compaction_enabled: bool, message_count: int, queued_message_count: int, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["interrupt_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["queued_message_count"], Literal["todo_phases"], Literal["fast_mode_enabled"], Literal["fast_mode_active"], Literal["tokens_per_second"], Literal["system_prompt"], Literal["dump_tools"], Literal["context_usage"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count", "todo_phases", "fast_mode_enabled", "fast_mode_active", "tokens_per_second", "system_prompt", "dump_tools", "context_usage")
+    def __new__(cls, *, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, interrupt_mode: shapes.InterruptMode | InterruptMode, session_id: str, auto_compaction_enabled: bool, message_count: int, queued_message_count: int, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, session_file: str | None = None, session_name: str | None = None, todo_phases: Sequence[shapes.TodoPhase | TodoPhase] | None = None, fast_mode_enabled: bool | None = None, fast_mode_active: bool | None = None, tokens_per_second: float | None = None, system_prompt: Sequence[str] | None = None, dump_tools: Sequence[Mapping[str, JsonValue]] | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
         """The model in use; null or absent where there is none."""
@@ -1730,9 +2342,49 @@ class OmpSessionState(Record):
     @property
     def queued_message_count(self) -> int:
         """The number of queued messages."""
+    @property
+    def todo_phases(self) -> list[TodoPhase] | None:
+        """The todo list. Since omp@18.2."""
+    @property
+    def fast_mode_enabled(self) -> bool | None:
+        """Whether faster answers were asked for. Since omp@18.2."""
+    @property
+    def fast_mode_active(self) -> bool | None:
+        """Whether the model gives them. Since omp@18.2."""
+    @property
+    def tokens_per_second(self) -> float | None:
+        """How fast the model writes; null where that is not known. Since omp@18.2."""
+    @property
+    def system_prompt(self) -> list[str] | None:
+        """What the model is told before the messages. Since omp@18.2."""
+    @property
+    def dump_tools(self) -> list[JsonObject] | None:
+        """The tools, as the model is told of them. Since omp@18.2."""
+    @property
+    def context_usage(self) -> ContextUsage | None:
+        """How full the context is. Since omp@18.2."""
     def to_dict(self) -> shapes.OmpSessionState: ...
     @classmethod
     def from_dict(cls, members: shapes.OmpSessionState) -> OmpSessionState: ...
+
+class OmpThinkingLevelChanged(Record):
+    """The model thinks more, or less, from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["thinking_level"], Literal["configured"], Literal["resolved"]]] = ("thinking_level", "configured", "resolved")
+    type: Literal["thinking_level_changed"]
+    def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, configured: str | None = None, resolved: str | None = None) -> Self: ...
+    @property
+    def thinking_level(self) -> ThinkingLevel | None:
+        """The level; absent where the model cannot think."""
+    @property
+    def configured(self) -> str | None:
+        """The level that was chosen, where that is another one."""
+    @property
+    def resolved(self) -> str | None:
+        """What the level `auto` stands for in this turn."""
+    def to_dict(self) -> shapes.OmpThinkingLevelChanged: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OmpThinkingLevelChanged) -> OmpThinkingLevelChanged: ...
 
 class OpalAgentAbort(Record):
     """The run was stopped; the agent is idle."""
@@ -2554,6 +3206,24 @@ class OpalVersion(Record):
     @classmethod
     def from_dict(cls, members: shapes.OpalVersion) -> OpalVersion: ...
 
+class OpenUrlNotice(Record):
+    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["url"], Literal["launch_url"], Literal["instructions"]]] = ("url", "launch_url", "instructions")
+    def __new__(cls, *, url: str, launch_url: str | None = None, instructions: str | None = None) -> Self: ...
+    @property
+    def url(self) -> str:
+        """The page."""
+    @property
+    def launch_url(self) -> str | None:
+        """A short address that leads there, for people who copy it."""
+    @property
+    def instructions(self) -> str | None:
+        """What the person has to do there."""
+    def to_dict(self) -> shapes.OpenUrlNotice: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OpenUrlNotice) -> OpenUrlNotice: ...
+
 class OperatorAgentEnd(Record):
     """A run is over; the answer to its prompt follows."""
     __slots__ = ()
@@ -2937,6 +3607,34 @@ class PromptQueued(Record):
     @classmethod
     def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
 
+class PromptResult(Record):
+    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["agent_invoked"]]] = ("id", "agent_invoked")
+    type: Literal["prompt_result"]
+    def __new__(cls, *, agent_invoked: bool, id: JsonValue | None = None) -> Self: ...
+    @property
+    def id(self) -> JsonValue:
+        """The id of the prompt."""
+    @property
+    def agent_invoked(self) -> bool:
+        """Whether the model is asked. Where it is not, no run follows."""
+    def to_dict(self) -> shapes.PromptResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.PromptResult) -> PromptResult: ...
+
+class ProtocolVersion(Record):
+    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["protocol_version"]]] = ("protocol_version",)
+    def __new__(cls, *, protocol_version: int) -> Self: ...
+    @property
+    def protocol_version(self) -> int:
+        """Its number."""
+    def to_dict(self) -> shapes.ProtocolVersion: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ProtocolVersion) -> ProtocolVersion: ...
+
 class QueueUpdate(Record):
     """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
     __slots__ = ()
@@ -2971,12 +3669,100 @@ class QueuedTexts(Record):
 class Ready(Record):
     """The agent reads commands from here on. Its first frame. Since omp@13.19."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[()]] = ()
+    __match_args__: ClassVar[tuple[Literal["protocol_version"], Literal["supported_protocol_versions"], Literal["max_frame_bytes"], Literal["max_reassembled_frame_bytes"]]] = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     type: Literal["ready"]
-    def __new__(cls) -> Self: ...
+    def __new__(cls, *, protocol_version: int | None = None, supported_protocol_versions: Sequence[int] | None = None, max_frame_bytes: int | None = None, max_reassembled_frame_bytes: int | None = None) -> Self: ...
+    @property
+    def protocol_version(self) -> int | None:
+        """The version of the transport that is spoken. Since omp@18.2."""
+    @property
+    def supported_protocol_versions(self) -> list[int] | None:
+        """The versions that can be chosen with `negotiate_protocol`. Since omp@18.2."""
+    @property
+    def max_frame_bytes(self) -> int | None:
+        """How long a line is at most, in bytes. Since omp@18.2."""
+    @property
+    def max_reassembled_frame_bytes(self) -> int | None:
+        """How long a frame in pieces is at most, in bytes. Since omp@18.2."""
     def to_dict(self) -> shapes.Ready: ...
     @classmethod
     def from_dict(cls, members: shapes.Ready) -> Ready: ...
+
+class RetryFallbackApplied(Record):
+    """Another model takes the place of one that fails. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["from_"], Literal["to"], Literal["role"]]] = ("from_", "to", "role")
+    type: Literal["retry_fallback_applied"]
+    def __new__(cls, *, from_: str, to: str, role: str) -> Self: ...
+    @property
+    def from_(self) -> str:
+        """The model that failed."""
+    @property
+    def to(self) -> str:
+        """The other one."""
+    @property
+    def role(self) -> str:
+        """What the model is used for."""
+    def to_dict(self) -> shapes.RetryFallbackApplied: ...
+    @classmethod
+    def from_dict(cls, members: shapes.RetryFallbackApplied) -> RetryFallbackApplied: ...
+
+class RetryFallbackSucceeded(Record):
+    """The other model has answered. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["model"], Literal["role"]]] = ("model", "role")
+    type: Literal["retry_fallback_succeeded"]
+    def __new__(cls, *, model: str, role: str) -> Self: ...
+    @property
+    def model(self) -> str:
+        """It."""
+    @property
+    def role(self) -> str:
+        """What it is used for."""
+    def to_dict(self) -> shapes.RetryFallbackSucceeded: ...
+    @classmethod
+    def from_dict(cls, members: shapes.RetryFallbackSucceeded) -> RetryFallbackSucceeded: ...
+
+class RpcChunk(Record):
+    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["chunk_id"], Literal["index"], Literal["count"], Literal["byte_length"], Literal["data"]]] = ("chunk_id", "index", "count", "byte_length", "data")
+    type: Literal["rpc_chunk"]
+    def __new__(cls, *, chunk_id: str, index: int, count: int, byte_length: int, data: str) -> Self: ...
+    @property
+    def chunk_id(self) -> str:
+        """What all pieces of the frame have in common."""
+    @property
+    def index(self) -> int:
+        """The place of this piece, from 0."""
+    @property
+    def count(self) -> int:
+        """How many there are."""
+    @property
+    def byte_length(self) -> int:
+        """How long the whole frame is, in bytes."""
+    @property
+    def data(self) -> str:
+        """The bytes of the piece, in base64."""
+    def to_dict(self) -> shapes.RpcChunk: ...
+    @classmethod
+    def from_dict(cls, members: shapes.RpcChunk) -> RpcChunk: ...
+
+class RpcFrameError(Record):
+    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["original_type"], Literal["error"]]] = ("original_type", "error")
+    type: Literal["rpc_frame_error"]
+    def __new__(cls, *, error: str, original_type: str | None = None) -> Self: ...
+    @property
+    def original_type(self) -> str | None:
+        """What the frame was."""
+    @property
+    def error(self) -> str:
+        """What went wrong."""
+    def to_dict(self) -> shapes.RpcFrameError: ...
+    @classmethod
+    def from_dict(cls, members: shapes.RpcFrameError) -> RpcFrameError: ...
 
 class ScriptCondition(Record):
     """The requests that an answer is for. All that is said has to hold."""
@@ -3260,14 +4046,17 @@ class ScriptUsage(Record):
 class SelectDialog(Record):
     """Asks to choose from a list. Resolves to nothing when the time is up."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["title"], Literal["options"], Literal["timeout"]]] = ("title", "options", "timeout")
-    def __new__(cls, *, title: str, options: Sequence[str], timeout: int | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["options"], Literal["option_details"], Literal["timeout"]]] = ("title", "options", "option_details", "timeout")
+    def __new__(cls, *, title: str, options: Sequence[str], option_details: Sequence[Mapping[str, JsonValue]] | None = None, timeout: int | None = None) -> Self: ...
     @property
     def title(self) -> str:
         """The question."""
     @property
     def options(self) -> list[str]:
         """The choices."""
+    @property
+    def option_details(self) -> list[JsonObject] | None:
+        """What more there is to say of each choice: the member `description`. Since omp@18.2."""
     @property
     def timeout(self) -> int | None:
         """After how many milliseconds the agent answers for itself."""
@@ -3387,6 +4176,22 @@ class SessionInfoEntry(Record):
     def to_dict(self) -> shapes.SessionInfoEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionInfoEntry) -> SessionInfoEntry: ...
+
+class SessionInfoUpdate(Record):
+    """The session has another name, or is another one. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["session_id"]]] = ("title", "session_id")
+    type: Literal["session_info_update"]
+    def __new__(cls, *, session_id: str, title: str | None = None) -> Self: ...
+    @property
+    def title(self) -> str | None:
+        """Its name."""
+    @property
+    def session_id(self) -> str:
+        """Its id."""
+    def to_dict(self) -> shapes.SessionInfoUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SessionInfoUpdate) -> SessionInfoUpdate: ...
 
 class SessionList(Record):
     """Sessions that are kept."""
@@ -3514,8 +4319,8 @@ class SessionState(Record):
 class SessionStats(Record):
     """Statistics of a session."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["session_file"], Literal["session_id"], Literal["user_messages"], Literal["assistant_messages"], Literal["tool_calls"], Literal["tool_results"], Literal["total_messages"], Literal["tokens"], Literal["cost"], Literal["context_usage"]]] = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage")
-    def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["session_file"], Literal["session_id"], Literal["user_messages"], Literal["assistant_messages"], Literal["tool_calls"], Literal["tool_results"], Literal["total_messages"], Literal["tokens"], Literal["cost"], Literal["context_usage"], Literal["premium_requests"]]] = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage", "premium_requests")
+    def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None, premium_requests: float | None = None) -> Self: ...
     @property
     def session_file(self) -> str | None:
         """The session's file; absent where nothing is kept."""
@@ -3545,7 +4350,10 @@ class SessionStats(Record):
         """The cost in US dollars."""
     @property
     def context_usage(self) -> ContextUsage | None:
-        """How full the context is; absent where there is no model. Since pi@1.5."""
+        """How full the context is; absent where there is no model. Since pi@1.5, omp@18.2."""
+    @property
+    def premium_requests(self) -> float | None:
+        """How many requests the provider counts as premium ones. Since omp@18.2."""
     def to_dict(self) -> shapes.SessionStats: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStats) -> SessionStats: ...
@@ -3607,6 +4415,21 @@ class SetEditorTextNotice(Record):
     @classmethod
     def from_dict(cls, members: shapes.SetEditorTextNotice) -> SetEditorTextNotice: ...
 
+class SetFastModeParams(Record):
+    """Parameters of `set_fast_mode`.
+
+    Asks for faster answers at a higher price, or takes that back.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
+    def __new__(cls, *, enabled: bool) -> Self: ...
+    @property
+    def enabled(self) -> bool:
+        """Whether."""
+    def to_dict(self) -> shapes.SetFastModeParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SetFastModeParams) -> SetFastModeParams: ...
+
 class SetFollowUpModeParams(Record):
     """Parameters of `set_follow_up_mode`.
 
@@ -3621,6 +4444,37 @@ class SetFollowUpModeParams(Record):
     def to_dict(self) -> shapes.SetFollowUpModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetFollowUpModeParams) -> SetFollowUpModeParams: ...
+
+class SetHostToolsParams(Record):
+    """Parameters of `set_host_tools`.
+
+    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tools"]]] = ("tools",)
+    def __new__(cls, *, tools: Sequence[shapes.ClientTool | ClientTool]) -> Self: ...
+    @property
+    def tools(self) -> list[ClientTool]:
+        """The tools."""
+    def to_dict(self) -> shapes.SetHostToolsParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SetHostToolsParams) -> SetHostToolsParams: ...
+
+class SetHostUriSchemesParams(Record):
+    """Parameters of `set_host_uri_schemes`.
+
+    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    `host_uri_request`.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["schemes"]]] = ("schemes",)
+    def __new__(cls, *, schemes: Sequence[shapes.HostUriScheme | HostUriScheme]) -> Self: ...
+    @property
+    def schemes(self) -> list[HostUriScheme]:
+        """The schemes."""
+    def to_dict(self) -> shapes.SetHostUriSchemesParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SetHostUriSchemesParams) -> SetHostUriSchemesParams: ...
 
 class SetInterruptModeParams(Record):
     """Parameters of `set_interrupt_mode`.
@@ -3700,6 +4554,21 @@ class SetSteeringModeParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.SetSteeringModeParams) -> SetSteeringModeParams: ...
 
+class SetSubagentSubscriptionParams(Record):
+    """Parameters of `set_subagent_subscription`.
+
+    Says how much the client is told of subagents.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
+    def __new__(cls, *, level: shapes.SubagentLevel | SubagentLevel) -> Self: ...
+    @property
+    def level(self) -> SubagentLevel:
+        """How much."""
+    def to_dict(self) -> shapes.SetSubagentSubscriptionParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SetSubagentSubscriptionParams) -> SetSubagentSubscriptionParams: ...
+
 class SetThinkingLevelParams(Record):
     """Parameters of `set_thinking_level`.
 
@@ -3727,6 +4596,21 @@ class SetTitleNotice(Record):
     def to_dict(self) -> shapes.SetTitleNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.SetTitleNotice) -> SetTitleNotice: ...
+
+class SetTodosParams(Record):
+    """Parameters of `set_todos`.
+
+    Sets the todo list.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["phases"]]] = ("phases",)
+    def __new__(cls, *, phases: Sequence[shapes.TodoPhase | TodoPhase]) -> Self: ...
+    @property
+    def phases(self) -> list[TodoPhase]:
+        """Its parts."""
+    def to_dict(self) -> shapes.SetTodosParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SetTodosParams) -> SetTodosParams: ...
 
 class SetWidgetNotice(Record):
     """Sets or clears a block of lines beside the editor. No answer is expected."""
@@ -3895,6 +4779,291 @@ class SubagentEnd(Record):
     @classmethod
     def from_dict(cls, members: shapes.SubagentEnd) -> SubagentEnd: ...
 
+class SubagentEvent(Record):
+    """A subagent sent an event. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
+    type: Literal["subagent_event"]
+    def __new__(cls, *, payload: shapes.SubagentHappening | SubagentHappening) -> Self: ...
+    @property
+    def payload(self) -> SubagentHappening:
+        """Which one, and the event."""
+    def to_dict(self) -> shapes.SubagentEvent: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentEvent) -> SubagentEvent: ...
+
+class SubagentHappening(Record):
+    """An event and the subagent that it is of. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["event"]]] = ("id", "event")
+    def __new__(cls, *, id: str, event: Mapping[str, JsonValue]) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The subagent's id."""
+    @property
+    def event(self) -> JsonObject:
+        """The event."""
+    def to_dict(self) -> shapes.SubagentHappening: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentHappening) -> SubagentHappening: ...
+
+class SubagentLife(Record):
+    """A subagent that begins or ends. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["agent"], Literal["agent_source"], Literal["description"], Literal["status"], Literal["session_file"], Literal["parent_tool_call_id"], Literal["index"], Literal["detached"]]] = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
+    def __new__(cls, *, id: str, agent: str, agent_source: str, status: str, index: int, description: str | None = None, session_file: str | None = None, parent_tool_call_id: str | None = None, detached: bool | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """Its id."""
+    @property
+    def agent(self) -> str:
+        """The kind of agent."""
+    @property
+    def agent_source(self) -> str:
+        """Where that kind comes from."""
+    @property
+    def description(self) -> str | None:
+        """What it was asked for, in few words."""
+    @property
+    def status(self) -> str:
+        """`started`, `completed`, `failed` or `aborted`."""
+    @property
+    def session_file(self) -> str | None:
+        """Its session's file."""
+    @property
+    def parent_tool_call_id(self) -> str | None:
+        """The call of the tool that began it."""
+    @property
+    def index(self) -> int:
+        """Its place among those that were begun together, from 0."""
+    @property
+    def detached(self) -> bool | None:
+        """Whether the agent goes on beside it."""
+    def to_dict(self) -> shapes.SubagentLife: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentLife) -> SubagentLife: ...
+
+class SubagentLifecycle(Record):
+    """A subagent began or ended. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
+    type: Literal["subagent_lifecycle"]
+    def __new__(cls, *, payload: shapes.SubagentLife | SubagentLife) -> Self: ...
+    @property
+    def payload(self) -> SubagentLife:
+        """It."""
+    def to_dict(self) -> shapes.SubagentLifecycle: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentLifecycle) -> SubagentLifecycle: ...
+
+class SubagentMessages(Record):
+    """A part of a subagent's session file. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["session_file"], Literal["from_byte"], Literal["next_byte"], Literal["reset"], Literal["entries"], Literal["messages"]]] = ("session_file", "from_byte", "next_byte", "reset", "entries", "messages")
+    def __new__(cls, *, session_file: str, from_byte: int, next_byte: int, reset: bool, entries: Sequence[Mapping[str, JsonValue]], messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
+    @property
+    def session_file(self) -> str:
+        """The file."""
+    @property
+    def from_byte(self) -> int:
+        """Where the part begins, in bytes."""
+    @property
+    def next_byte(self) -> int:
+        """Where the next part begins, in bytes."""
+    @property
+    def reset(self) -> bool:
+        """Whether the file was begun anew: what was read before counts no more."""
+    @property
+    def entries(self) -> list[JsonObject]:
+        """The entries."""
+    @property
+    def messages(self) -> list[AgentMessage]:
+        """The messages among them."""
+    def to_dict(self) -> shapes.SubagentMessages: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentMessages) -> SubagentMessages: ...
+
+class SubagentProgress(Record):
+    """How far a subagent is. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["index"], Literal["id"], Literal["agent"], Literal["agent_source"], Literal["status"], Literal["task"], Literal["assignment"], Literal["description"], Literal["last_intent"], Literal["current_tool"], Literal["current_tool_args"], Literal["current_tool_start_ms"], Literal["recent_tools"], Literal["recent_output"], Literal["tool_count"], Literal["requests"], Literal["tokens"], Literal["context_tokens"], Literal["context_window"], Literal["cost"], Literal["duration_ms"], Literal["model_override"], Literal["resolved_model"], Literal["resolved_model_identity"], Literal["retry_state"], Literal["retry_failure"]]] = ("index", "id", "agent", "agent_source", "status", "task", "assignment", "description", "last_intent", "current_tool", "current_tool_args", "current_tool_start_ms", "recent_tools", "recent_output", "tool_count", "requests", "tokens", "context_tokens", "context_window", "cost", "duration_ms", "model_override", "resolved_model", "resolved_model_identity", "retry_state", "retry_failure")
+    def __new__(cls, *, index: int, id: str, agent: str, agent_source: str, status: str, task: str, recent_tools: Sequence[Mapping[str, JsonValue]], recent_output: Sequence[str], tool_count: int, requests: int, tokens: int, cost: float, duration_ms: float, assignment: str | None = None, description: str | None = None, last_intent: str | None = None, current_tool: str | None = None, current_tool_args: str | None = None, current_tool_start_ms: float | None = None, context_tokens: int | None = None, context_window: int | None = None, model_override: JsonValue | None = None, resolved_model: str | None = None, resolved_model_identity: str | None = None, retry_state: Mapping[str, JsonValue] | None = None, retry_failure: Mapping[str, JsonValue] | None = None) -> Self: ...
+    @property
+    def index(self) -> int:
+        """Its place among those that were begun together, from 0."""
+    @property
+    def id(self) -> str:
+        """Its id."""
+    @property
+    def agent(self) -> str:
+        """The kind of agent."""
+    @property
+    def agent_source(self) -> str:
+        """Where that kind comes from, as in `bundled`."""
+    @property
+    def status(self) -> str:
+        """What it is doing, as in `running`."""
+    @property
+    def task(self) -> str:
+        """What it was asked for, with everything that it was told."""
+    @property
+    def assignment(self) -> str | None:
+        """What it was asked for."""
+    @property
+    def description(self) -> str | None:
+        """That, in few words."""
+    @property
+    def last_intent(self) -> str | None:
+        """What its last call is for."""
+    @property
+    def current_tool(self) -> str | None:
+        """The tool that runs."""
+    @property
+    def current_tool_args(self) -> str | None:
+        """The arguments of that tool, as text."""
+    @property
+    def current_tool_start_ms(self) -> float | None:
+        """When that tool began, in milliseconds since the epoch."""
+    @property
+    def recent_tools(self) -> list[JsonObject]:
+        """The tools that ran last."""
+    @property
+    def recent_output(self) -> list[str]:
+        """The lines that it wrote last."""
+    @property
+    def tool_count(self) -> int:
+        """How many calls of tools it made."""
+    @property
+    def requests(self) -> int:
+        """How many answers of the model it got."""
+    @property
+    def tokens(self) -> int:
+        """Tokens used so far, without those from the provider's cache."""
+    @property
+    def context_tokens(self) -> int | None:
+        """Tokens in its context."""
+    @property
+    def context_window(self) -> int | None:
+        """The size of that context."""
+    @property
+    def cost(self) -> float:
+        """What it cost, in US dollars."""
+    @property
+    def duration_ms(self) -> float:
+        """How long it has worked, in milliseconds."""
+    @property
+    def model_override(self) -> JsonValue:
+        """The models that it was told to use."""
+    @property
+    def resolved_model(self) -> str | None:
+        """The model that it uses, with the thinking level."""
+    @property
+    def resolved_model_identity(self) -> str | None:
+        """The model that it uses."""
+    @property
+    def retry_state(self) -> JsonObject | None:
+        """The retry that it waits for."""
+    @property
+    def retry_failure(self) -> JsonObject | None:
+        """Why it gave up."""
+    def to_dict(self) -> shapes.SubagentProgress: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentProgress) -> SubagentProgress: ...
+
+class SubagentProgressed(Record):
+    """A subagent has come further. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
+    type: Literal["subagent_progress"]
+    def __new__(cls, *, payload: shapes.SubagentReport | SubagentReport) -> Self: ...
+    @property
+    def payload(self) -> SubagentReport:
+        """How far."""
+    def to_dict(self) -> shapes.SubagentProgressed: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentProgressed) -> SubagentProgressed: ...
+
+class SubagentReport(Record):
+    """A subagent and how far it is. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["index"], Literal["agent"], Literal["agent_source"], Literal["task"], Literal["parent_tool_call_id"], Literal["assignment"], Literal["progress"], Literal["session_file"], Literal["detached"]]] = ("index", "agent", "agent_source", "task", "parent_tool_call_id", "assignment", "progress", "session_file", "detached")
+    def __new__(cls, *, index: int, agent: str, agent_source: str, task: str, progress: shapes.SubagentProgress | SubagentProgress, parent_tool_call_id: str | None = None, assignment: str | None = None, session_file: str | None = None, detached: bool | None = None) -> Self: ...
+    @property
+    def index(self) -> int:
+        """Its place among those that were begun together, from 0."""
+    @property
+    def agent(self) -> str:
+        """The kind of agent."""
+    @property
+    def agent_source(self) -> str:
+        """Where that kind comes from."""
+    @property
+    def task(self) -> str:
+        """What it was asked for, with everything that it was told."""
+    @property
+    def parent_tool_call_id(self) -> str | None:
+        """The call of the tool that began it."""
+    @property
+    def assignment(self) -> str | None:
+        """What it was asked for."""
+    @property
+    def progress(self) -> SubagentProgress:
+        """How far it is."""
+    @property
+    def session_file(self) -> str | None:
+        """Its session's file."""
+    @property
+    def detached(self) -> bool | None:
+        """Whether the agent goes on beside it."""
+    def to_dict(self) -> shapes.SubagentReport: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentReport) -> SubagentReport: ...
+
+class SubagentSnapshot(Record):
+    """What is known of a subagent. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["index"], Literal["agent"], Literal["agent_source"], Literal["description"], Literal["status"], Literal["task"], Literal["assignment"], Literal["session_file"], Literal["last_update"], Literal["progress"], Literal["parent_tool_call_id"]]] = ("id", "index", "agent", "agent_source", "description", "status", "task", "assignment", "session_file", "last_update", "progress", "parent_tool_call_id")
+    def __new__(cls, *, id: str, index: int, agent: str, agent_source: str, status: str, last_update: float, description: str | None = None, task: str | None = None, assignment: str | None = None, session_file: str | None = None, progress: shapes.SubagentProgress | SubagentProgress | None = None, parent_tool_call_id: str | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """Its id."""
+    @property
+    def index(self) -> int:
+        """Its place among those that were begun together, from 0."""
+    @property
+    def agent(self) -> str:
+        """The kind of agent."""
+    @property
+    def agent_source(self) -> str:
+        """Where that kind comes from."""
+    @property
+    def description(self) -> str | None:
+        """What it was asked for, in few words."""
+    @property
+    def status(self) -> str:
+        """What it is doing, as in `running`."""
+    @property
+    def task(self) -> str | None:
+        """What it was asked for, with everything that it was told."""
+    @property
+    def assignment(self) -> str | None:
+        """What it was asked for."""
+    @property
+    def session_file(self) -> str | None:
+        """Its session's file."""
+    @property
+    def last_update(self) -> float:
+        """When it was last heard of, in milliseconds since the epoch."""
+    @property
+    def progress(self) -> SubagentProgress | None:
+        """How far it is."""
+    @property
+    def parent_tool_call_id(self) -> str | None:
+        """The call of the tool that began it."""
+    def to_dict(self) -> shapes.SubagentSnapshot: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentSnapshot) -> SubagentSnapshot: ...
+
 class SubagentStart(Record):
     """A subagent is about to start."""
     __slots__ = ()
@@ -3913,6 +5082,18 @@ class SubagentStart(Record):
     def to_dict(self) -> shapes.SubagentStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentStart) -> SubagentStart: ...
+
+class SubagentSubscription(Record):
+    """How much is told from here on. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
+    def __new__(cls, *, level: shapes.SubagentLevel | SubagentLevel) -> Self: ...
+    @property
+    def level(self) -> SubagentLevel:
+        """That much."""
+    def to_dict(self) -> shapes.SubagentSubscription: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentSubscription) -> SubagentSubscription: ...
 
 class SubagentVerificationCommandEnd(Record):
     """A verification command has ended."""
@@ -3998,6 +5179,36 @@ class SubagentVerificationStart(Record):
     def to_dict(self) -> shapes.SubagentVerificationStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationStart) -> SubagentVerificationStart: ...
+
+class Subagents(Record):
+    """The subagents of the session. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["subagents"]]] = ("subagents",)
+    def __new__(cls, *, subagents: Sequence[shapes.SubagentSnapshot | SubagentSnapshot]) -> Self: ...
+    @property
+    def subagents(self) -> list[SubagentSnapshot]:
+        """Them."""
+    def to_dict(self) -> shapes.Subagents: ...
+    @classmethod
+    def from_dict(cls, members: shapes.Subagents) -> Subagents: ...
+
+class Subcommand(Record):
+    """A word that can follow a command. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["usage"]]] = ("name", "description", "usage")
+    def __new__(cls, *, name: str, description: str | None = None, usage: str | None = None) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The word."""
+    @property
+    def description(self) -> str | None:
+        """What it does."""
+    @property
+    def usage(self) -> str | None:
+        """What can follow it."""
+    def to_dict(self) -> shapes.Subcommand: ...
+    @classmethod
+    def from_dict(cls, members: shapes.Subcommand) -> Subcommand: ...
 
 class SummarizationRetryAttemptStart(Record):
     """The request for a summary is made again. Since pi@1.5."""
@@ -4346,11 +5557,21 @@ class ThinkingStart(Record):
     @classmethod
     def from_dict(cls, members: shapes.ThinkingStart) -> ThinkingStart: ...
 
+class TodoAutoClear(Record):
+    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["todo_auto_clear"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.TodoAutoClear: ...
+    @classmethod
+    def from_dict(cls, members: shapes.TodoAutoClear) -> TodoAutoClear: ...
+
 class TodoItem(Record):
     """An item of the todo list."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["id"], Literal["content"], Literal["status"], Literal["notes"]]] = ("id", "content", "status", "notes")
-    def __new__(cls, *, content: str, status: str, id: str | None = None, notes: JsonValue | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["content"], Literal["status"], Literal["notes"], Literal["blocker"]]] = ("id", "content", "status", "notes", "blocker")
+    def __new__(cls, *, content: str, status: str, id: str | None = None, notes: JsonValue | None = None, blocker: str | None = None) -> Self: ...
     @property
     def id(self) -> str | None:
         """Its id."""
@@ -4363,9 +5584,39 @@ class TodoItem(Record):
     @property
     def notes(self) -> JsonValue:
         """Additional data from the tool."""
+    @property
+    def blocker(self) -> str | None:
+        """What it waits for, with the status `blocked`. Since omp@18.2."""
     def to_dict(self) -> shapes.TodoItem: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoItem) -> TodoItem: ...
+
+class TodoPhase(Record):
+    """A part of the todo list. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"], Literal["tasks"]]] = ("name", "tasks")
+    def __new__(cls, *, name: str, tasks: Sequence[shapes.TodoItem | TodoItem]) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def tasks(self) -> list[TodoItem]:
+        """What is to be done."""
+    def to_dict(self) -> shapes.TodoPhase: ...
+    @classmethod
+    def from_dict(cls, members: shapes.TodoPhase) -> TodoPhase: ...
+
+class TodoPhases(Record):
+    """The todo list. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["todo_phases"]]] = ("todo_phases",)
+    def __new__(cls, *, todo_phases: Sequence[shapes.TodoPhase | TodoPhase]) -> Self: ...
+    @property
+    def todo_phases(self) -> list[TodoPhase]:
+        """Its parts."""
+    def to_dict(self) -> shapes.TodoPhases: ...
+    @classmethod
+    def from_dict(cls, members: shapes.TodoPhases) -> TodoPhases: ...
 
 class TodoReminder(Record):
     """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
@@ -4389,8 +5640,8 @@ class TodoReminder(Record):
 class TokenTotals(Record):
     """Tokens of a whole session."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"]]] = ("input", "output", "cache_read", "cache_write", "total")
-    def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, total: int) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"], Literal["reasoning"]]] = ("input", "output", "cache_read", "cache_write", "total", "reasoning")
+    def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, total: int, reasoning: int | None = None) -> Self: ...
     @property
     def input(self) -> int:
         """Input tokens that did not come from the cache."""
@@ -4406,6 +5657,9 @@ class TokenTotals(Record):
     @property
     def total(self) -> int:
         """The sum."""
+    @property
+    def reasoning(self) -> int | None:
+        """Those of `output` that went into reasoning. Since omp@18.2."""
     def to_dict(self) -> shapes.TokenTotals: ...
     @classmethod
     def from_dict(cls, members: shapes.TokenTotals) -> TokenTotals: ...
@@ -4547,9 +5801,9 @@ class ToolExecutionEnd(Record):
 class ToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["args"]]] = ("tool_call_id", "tool_name", "args")
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["args"], Literal["intent"]]] = ("tool_call_id", "tool_name", "args", "intent")
     type: Literal["tool_execution_start"]
-    def __new__(cls, *, tool_call_id: str, tool_name: str, args: Mapping[str, JsonValue]) -> Self: ...
+    def __new__(cls, *, tool_call_id: str, tool_name: str, args: Mapping[str, JsonValue], intent: str | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
         """The id of the call."""
@@ -4559,6 +5813,9 @@ class ToolExecutionStart(Record):
     @property
     def args(self) -> JsonObject:
         """The arguments."""
+    @property
+    def intent(self) -> str | None:
+        """What the call is for. Since omp@18.2."""
     def to_dict(self) -> shapes.ToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolExecutionStart) -> ToolExecutionStart: ...
@@ -4651,6 +5908,25 @@ class ToolResultMessage(Record):
     def to_dict(self) -> shapes.ToolResultMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolResultMessage) -> ToolResultMessage: ...
+
+class ToolStreamUpdate(Record):
+    """A tool has something to show that is in no result. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["update"]]] = ("tool_call_id", "tool_name", "update")
+    type: Literal["tool_stream_update"]
+    def __new__(cls, *, tool_call_id: str, tool_name: str, update: JsonValue) -> Self: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def update(self) -> JsonValue:
+        """What it has to show."""
+    def to_dict(self) -> shapes.ToolStreamUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ToolStreamUpdate) -> ToolStreamUpdate: ...
 
 class TranscriptControl(Record):
     """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
@@ -4876,9 +6152,9 @@ class UsageEntry(Record):
 class UserMessage(Record):
     """A message of the user."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"], Literal["attachments"]]] = ("content", "timestamp", "attachments")
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"], Literal["attachments"], Literal["attribution"], Literal["steering"]]] = ("content", "timestamp", "attachments", "attribution", "steering")
     role: Literal["user"]
-    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, attachments: Sequence[shapes.Attachment | Attachment] | None = None) -> Self: ...
+    def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, attachments: Sequence[shapes.Attachment | Attachment] | None = None, attribution: str | None = None, steering: bool | None = None) -> Self: ...
     @property
     def content(self) -> InputContent:
         """The words and images."""
@@ -4888,6 +6164,12 @@ class UserMessage(Record):
     @property
     def attachments(self) -> list[Attachment] | None:
         """Files that a front end attached."""
+    @property
+    def attribution(self) -> str | None:
+        """Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2."""
+    @property
+    def steering(self) -> bool | None:
+        """Whether it was sent to steer a run. Since omp@18.2."""
     def to_dict(self) -> shapes.UserMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.UserMessage) -> UserMessage: ...
@@ -5064,7 +6346,7 @@ CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 "Where a command comes from."
 
-CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual"] | str
+CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual", "idle", "incomplete"] | str
 "Why the agent compacts on its own."
 
 Direction: TypeAlias = Literal["c2s", "s2c"]
@@ -5081,6 +6363,9 @@ ErrorReason: TypeAlias = Literal["aborted", "error"]
 
 FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
 "How a subagent's changes are handled when verification fails."
+
+HostUriOperation: TypeAlias = Literal["read", "write"] | str
+"What is done with an address."
 
 InputKind: TypeAlias = Literal["text", "image"] | str
 "What a model can read."
@@ -5121,11 +6406,17 @@ StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted",
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
 "How a prompt is queued that is sent while the agent is working."
 
+SubagentLevel: TypeAlias = Literal["off", "progress", "events"]
+"How much of subagents a client is told."
+
 SummarySource: TypeAlias = Literal["compaction", "branchSummary"] | str
 "What a summary is for."
 
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
 "How hard the model should think."
+
+ToolLoadMode: TypeAlias = Literal["essential", "discoverable"] | str
+"When the model is told of a tool."
 
 VerificationMode: TypeAlias = Literal["none", "command"] | str
 "What a verification does."

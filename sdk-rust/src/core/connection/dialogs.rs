@@ -123,7 +123,7 @@ impl Shared {
                 answer = answer => answer.ok().flatten(),
             };
             let line = match answer {
-                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &members)),
+                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &method, &members)),
                 None => policy_frame(shared.spec, id.as_str(), &method),
             };
             if let Some(line) = line {

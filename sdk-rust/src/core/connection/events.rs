@@ -239,6 +239,10 @@ fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
             Some(true) => Input::Holds,
             _ => Input::MayEnd,
         },
+        RunEffect::MayEndIf(member) => match flag(event.body().as_str(), member) {
+            Some(false) => Input::Holds,
+            _ => Input::MayEnd,
+        },
         RunEffect::HoldsIf(member) => match flag(event.body().as_str(), member) {
             Some(false) => Input::MayEnd,
             _ => Input::Holds,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::events::Pace;
 use super::{EventFrame, RawAnswer, Shared, Waiter};
+use crate::chunks::{Assembler, Step};
 use crate::error::{Error, Refused};
 use crate::failure;
 use crate::framing::{FrameReader, FrameText, Incoming};
@@ -51,6 +52,7 @@ pub(super) async fn run(
         })
     });
     let mut batch = Vec::new();
+    let mut pieces = Assembler::default();
     let mut pace = Pace::default();
     let cause = loop {
         let read = tokio::select! {
@@ -72,7 +74,7 @@ pub(super) async fn run(
             match incoming {
                 // Of many frames the first ones are not among the last.
                 Incoming::Frame(frame) => {
-                    wake_pending = shared.take(frame, wake_pending, left < RECENT_FRAMES).await;
+                    wake_pending = shared.take(frame, &mut pieces, wake_pending, left < RECENT_FRAMES).await;
                 }
                 Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
             }
@@ -82,6 +84,9 @@ pub(super) async fn run(
         }
         shared.keep_pace(&mut pace).await;
     };
+    if let Some(reason) = pieces.interrupted("the end of the connection") {
+        shared.diagnose(Diagnostic::Chunks { reason });
+    }
     shared.read_to_end.cancel();
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited
@@ -116,11 +121,39 @@ impl Shared {
 
     /// Takes a frame. `wake_pending` says whether events were queued that nobody was woken for; gives whether that is
     /// so now.
-    async fn take(self: &Arc<Self>, frame: FrameText, wake_pending: bool, recent: bool) -> bool {
+    async fn take(
+        self: &Arc<Self>,
+        frame: FrameText,
+        pieces: &mut Assembler,
+        wake_pending: bool,
+        recent: bool,
+    ) -> bool {
         if frame.as_str().trim_ascii().is_empty() {
             return wake_pending;
         }
         self.tap_frame(Direction::Received, frame.as_str());
+        match self.put_together(frame, pieces) {
+            Some(frame) => self.take_whole(frame, wake_pending, recent).await,
+            None => wake_pending,
+        }
+    }
+
+    /// A frame that stands on one line, or the one whose last piece this line is; none for other pieces.
+    fn put_together(&self, frame: FrameText, pieces: &mut Assembler) -> Option<FrameText> {
+        let Some(chunks) = &self.spec.chunks else { return Some(frame) };
+        let is_piece =
+            matches!(route(self.spec, &frame), Ok(Routed::Event { kind, .. }) if *kind == *chunks.event);
+        let Step { whole, fault } = match is_piece {
+            true => pieces.take(chunks, frame.as_str()),
+            false => Step { whole: Some(frame), fault: pieces.interrupted("another frame") },
+        };
+        if let Some(reason) = fault {
+            self.diagnose(Diagnostic::Chunks { reason });
+        }
+        whole
+    }
+
+    async fn take_whole(self: &Arc<Self>, frame: FrameText, wake_pending: bool, recent: bool) -> bool {
         let routed = match route(self.spec, &frame) {
             Ok(routed) => routed,
             Err(reason) => {

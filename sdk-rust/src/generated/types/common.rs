@@ -10,6 +10,10 @@ record! {
         required messages: Vec<AgentMessage> = "messages",
         /// Whether the agent tries again on its own. Since pi@1.5.
         optional will_retry: bool = "willRetry",
+        /// Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2.
+        optional is_terminal: bool = "isTerminal",
+        /// How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2.
+        optional message_count: u64 = "messageCount",
     }
 }
 
@@ -19,6 +23,8 @@ impl AgentEnd {
         Self {
             messages,
             will_retry: None,
+            is_terminal: None,
+            message_count: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -248,7 +254,7 @@ record! {
         optional error_message: String = "errorMessage",
         /// The model that answered, as the provider names it. Since pi@1.5.
         optional response_model: String = "responseModel",
-        /// The answer's id at the provider. Since pi@1.5.
+        /// The answer's id at the provider. Since pi@1.5, omp@18.2.
         optional response_id: String = "responseId",
         /// Why it stopped, in the provider's own word. Since pi@1.5.
         optional raw_stop_reason: String = "rawStopReason",
@@ -264,6 +270,16 @@ record! {
         optional diagnostics: Vec<serde_json::Value> = "diagnostics",
         /// Where an answer that comes later is found. Since pi@1.5.
         optional deferred: serde_json::Value = "deferred",
+        /// How long the answer took, in milliseconds. Since omp@18.2.
+        optional duration: serde_json::Number = "duration",
+        /// After how many milliseconds its first piece came. Since omp@18.2.
+        optional ttft: serde_json::Number = "ttft",
+        /// When it was complete, in milliseconds since the epoch. Since omp@18.2.
+        optional completed_at: serde_json::Number = "completedAt",
+        /// What kind of error it is, as a number. Since omp@18.2.
+        optional error_id: serde_json::Number = "errorId",
+        /// The provider's HTTP status. Since omp@18.2.
+        optional error_status: serde_json::Number = "errorStatus",
     }
 }
 
@@ -307,6 +323,11 @@ impl AssistantMessageBuilder {
             end_turn: None,
             diagnostics: None,
             deferred: None,
+            duration: None,
+            ttft: None,
+            completed_at: None,
+            error_id: None,
+            error_status: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -468,6 +489,16 @@ record! {
         required truncated: bool = "truncated",
         /// A file with all of the output, where it was cut.
         maybe full_output_path: String = "fullOutputPath",
+        /// Whether its time was up. Since omp@18.2.
+        optional timed_out: bool = "timedOut",
+        /// How many lines it wrote. Since omp@18.2.
+        optional total_lines: u64 = "totalLines",
+        /// How many bytes it wrote. Since omp@18.2.
+        optional total_bytes: u64 = "totalBytes",
+        /// How many lines `output` has. Since omp@18.2.
+        optional output_lines: u64 = "outputLines",
+        /// How many bytes `output` has. Since omp@18.2.
+        optional output_bytes: u64 = "outputBytes",
     }
 }
 
@@ -480,6 +511,11 @@ impl BashResult {
             cancelled,
             truncated,
             full_output_path: crate::wire::Maybe::Absent,
+            timed_out: None,
+            total_lines: None,
+            total_bytes: None,
+            output_lines: None,
+            output_bytes: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1119,6 +1155,8 @@ record! {
         required display: bool = "display",
         /// Facts for a front end; their shape is the extension's own.
         maybe details: serde_json::Value = "details",
+        /// Who it is from: `user`, or `agent`. Since omp@18.2.
+        optional attribution: String = "attribution",
         /// When, in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
@@ -1145,6 +1183,7 @@ impl CustomMessageBuilder {
             content: self.content,
             display: self.display,
             details: crate::wire::Maybe::Absent,
+            attribution: None,
             timestamp: self.timestamp,
             extra: crate::wire::Extra::default(),
         }
@@ -5953,8 +5992,10 @@ strings! {
         High = "high",
         /// More than `high`; only some models have it.
         Xhigh = "xhigh",
-        /// As much as the model can; only some models have it. Since pi@1.5.
+        /// As much as the model can; only some models have it. Since pi@1.5, omp@18.2.
         Max = "max",
+        /// The agent chooses for each turn. Since omp@18.2.
+        Auto = "auto",
     }
 }
 
@@ -6217,6 +6258,8 @@ record! {
         required tool_name: String = "toolName",
         /// The arguments.
         required args: serde_json::Map<String, serde_json::Value> = "args",
+        /// What the call is for. Since omp@18.2.
+        optional intent: String = "intent",
     }
 }
 
@@ -6227,6 +6270,7 @@ impl ToolExecutionStart {
             tool_call_id: tool_call_id.into(),
             tool_name: tool_name.into(),
             args,
+            intent: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6818,6 +6862,10 @@ record! {
         required timestamp: i64 = "timestamp",
         /// Files that a front end attached.
         optional attachments: Vec<Attachment> = "attachments",
+        /// Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2.
+        optional attribution: String = "attribution",
+        /// Whether it was sent to steer a run. Since omp@18.2.
+        optional steering: bool = "steering",
     }
 }
 
@@ -6828,6 +6876,8 @@ impl UserMessage {
             content: content.into(),
             timestamp,
             attachments: None,
+            attribution: None,
+            steering: None,
             extra: crate::wire::Extra::default(),
         }
     }

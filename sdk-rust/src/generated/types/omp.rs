@@ -30,6 +30,126 @@ impl AbortAndPromptParams {
 }
 
 record! {
+    /// What the advisor cost is more now. Since omp@18.2.
+    pub struct AdvisorCostChanged("type" = "advisor_cost_changed") {
+    }
+}
+
+impl AdvisorCostChanged {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for AdvisorCostChanged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The advisor has nothing more to say. Since omp@18.2.
+    pub struct AdvisorYielded("type" = "advisor_yielded") {
+    }
+}
+
+impl AdvisorYielded {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for AdvisorYielded {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A command that a prompt can begin with. Since omp@18.2.
+    pub struct AvailableCommand() {
+        /// Its name, without the slash.
+        required name: String = "name",
+        /// Other names.
+        optional aliases: Vec<String> = "aliases",
+        /// What it does.
+        optional description: String = "description",
+        /// What can follow it: the member `hint` shows it.
+        optional input: serde_json::Map<String, serde_json::Value> = "input",
+        /// The words that can follow it.
+        optional subcommands: Vec<Subcommand> = "subcommands",
+        /// Where it comes from, as in `builtin`.
+        required source: String = "source",
+    }
+}
+
+impl AvailableCommand {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            aliases: None,
+            description: None,
+            input: None,
+            subcommands: None,
+            source: source.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The commands that prompts can begin with. Since omp@18.2.
+    pub struct AvailableCommands() {
+        /// Them.
+        required commands: Vec<AvailableCommand> = "commands",
+    }
+}
+
+impl AvailableCommands {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(commands: Vec<AvailableCommand>) -> Self {
+        Self {
+            commands,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for AvailableCommands {
+    fn default() -> Self {
+        Self {
+            commands: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The commands that prompts can begin with are others now. Since omp@18.2.
+    pub struct AvailableCommandsUpdate("type" = "available_commands_update") {
+        /// Them.
+        required commands: Vec<AvailableCommand> = "commands",
+    }
+}
+
+impl AvailableCommandsUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(commands: Vec<AvailableCommand>) -> Self {
+        Self {
+            commands,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `branch`.
     ///
     /// Makes a branch of the session that ends before one of the user's messages. An extension can
@@ -70,6 +190,108 @@ impl CancelNotice {
 }
 
 record! {
+    /// A tool that the client carries out. Since omp@18.2.
+    pub struct ClientTool() {
+        /// Its name, as the model has it.
+        required name: String = "name",
+        /// Its name for people.
+        optional label: String = "label",
+        /// What it does, for the model.
+        required description: String = "description",
+        /// The JSON Schema of its arguments.
+        required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
+        /// Whether it is left out of lists.
+        optional hidden: bool = "hidden",
+        /// When the model is told of it; `discoverable` where it is missing.
+        optional load_mode: ToolLoadMode = "loadMode",
+        /// Whether it can read the instructions of skills.
+        optional reads_skill_uris: bool = "readsSkillUris",
+    }
+}
+
+impl ClientTool {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            name: name.into(),
+            label: None,
+            description: description.into(),
+            parameters,
+            hidden: None,
+            load_mode: None,
+            reads_skill_uris: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A command that a prompt began with has something to say. Since omp@18.2.
+    pub struct CommandOutput("type" = "command_output") {
+        /// What.
+        required text: String = "text",
+    }
+}
+
+impl CommandOutput {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The model or its thinking was changed by a command that a prompt began with. Since omp@18.2.
+    pub struct ConfigUpdate("type" = "config_update") {
+        /// The model.
+        optional model: Model = "model",
+        /// The thinking level.
+        optional thinking_level: ThinkingLevel = "thinkingLevel",
+    }
+}
+
+impl ConfigUpdate {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            model: None,
+            thinking_level: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ConfigUpdate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// What is wrong with the settings is something else now. Since omp@18.2.
+    pub struct ConfigWarningsChanged("type" = "config_warnings_changed") {
+    }
+}
+
+impl ConfigWarningsChanged {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ConfigWarningsChanged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Words of the agent itself, which the model reads as instructions: reminders, and the request to go on.
     pub struct DeveloperMessage("role" = "developer") {
         /// The words.
@@ -85,6 +307,27 @@ impl DeveloperMessage {
         Self {
             content: content.into(),
             timestamp,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Whether the model answers faster for a higher price. Since omp@18.2.
+    pub struct FastMode() {
+        /// Whether it was asked for.
+        required enabled: bool = "enabled",
+        /// Whether the model does it.
+        required active: bool = "active",
+    }
+}
+
+impl FastMode {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(enabled: bool, active: bool) -> Self {
+        Self {
+            enabled,
+            active,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -111,6 +354,410 @@ impl FileMentionMessage {
     }
 }
 
+record! {
+    /// Parameters of `get_messages_page`.
+    ///
+    /// Gives the messages of the conversation in parts.
+    pub struct GetMessagesPageParams() {
+        /// The `nextCursor` of the part before; the first part where it is missing.
+        optional cursor: String = "cursor",
+        /// How many messages at most: 100 where it is missing, and never more than 256.
+        optional limit: u64 = "limit",
+    }
+}
+
+impl GetMessagesPageParams {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            cursor: None,
+            limit: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for GetMessagesPageParams {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Parameters of `get_subagent_messages`.
+    ///
+    /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    pub struct GetSubagentMessagesParams() {
+        /// The subagent.
+        optional subagent_id: String = "subagentId",
+        /// Its session's file.
+        optional session_file: String = "sessionFile",
+        /// Where to begin, in bytes; 0 where it is missing.
+        optional from_byte: u64 = "fromByte",
+    }
+}
+
+impl GetSubagentMessagesParams {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            subagent_id: None,
+            session_file: None,
+            from_byte: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for GetSubagentMessagesParams {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The goal that the agent works towards is another one, or has come closer. Since omp@18.2.
+    pub struct GoalUpdated("type" = "goal_updated") {
+        /// The goal; null where there is none.
+        nullable goal: serde_json::Map<String, serde_json::Value> = "goal",
+        /// Whether the agent works towards it.
+        optional state: serde_json::Map<String, serde_json::Value> = "state",
+    }
+}
+
+impl GoalUpdated {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(goal: Option<serde_json::Map<String, serde_json::Value>>) -> Self {
+        Self {
+            goal,
+            state: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Where a conversation was handed over. Since omp@18.2.
+    pub struct HandedOver() {
+        /// The file with what was handed over, where one was written.
+        optional saved_path: String = "savedPath",
+    }
+}
+
+impl HandedOver {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            saved_path: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HandedOver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Parameters of `handoff`.
+    ///
+    /// Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    pub struct HandoffParams() {
+        /// What the model should take care of.
+        optional custom_instructions: String = "customInstructions",
+    }
+}
+
+impl HandoffParams {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            custom_instructions: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HandoffParams {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Asks the client to carry out one of its tools. Since omp@18.2.
+    pub struct HostToolCall() {
+        /// The id of the call, as in the model's message.
+        required tool_call_id: String = "toolCallId",
+        /// The tool.
+        required tool_name: String = "toolName",
+        /// The arguments.
+        required arguments: serde_json::Map<String, serde_json::Value> = "arguments",
+    }
+}
+
+impl HostToolCall {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, arguments: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            arguments,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Takes the call of a tool back: the run was stopped. Since omp@18.2.
+    pub struct HostToolCancel() {
+        /// The id of the call's frame.
+        required target_id: String = "targetId",
+    }
+}
+
+impl HostToolCancel {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(target_id: impl Into<String>) -> Self {
+        Self {
+            target_id: target_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The tools of the client that the agent has now. Since omp@18.2.
+    pub struct HostToolNames() {
+        /// Their names.
+        required tool_names: Vec<String> = "toolNames",
+    }
+}
+
+impl HostToolNames {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tool_names: Vec<String>) -> Self {
+        Self {
+            tool_names,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostToolNames {
+    fn default() -> Self {
+        Self {
+            tool_names: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What a tool of the client gave. Since omp@18.2.
+    pub struct HostToolResult() {
+        /// The result, for the model.
+        required result: ToolOutput = "result",
+        /// Whether the tool failed: the model is told the text of the result as an error.
+        optional is_error: bool = "isError",
+    }
+}
+
+impl HostToolResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(result: ToolOutput) -> Self {
+        Self {
+            result,
+            is_error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostToolResult {
+    fn default() -> Self {
+        Self {
+            result: Default::default(),
+            is_error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What a tool of the client has to show before it is done. Since omp@18.2.
+    pub struct HostToolUpdate() {
+        /// The result so far.
+        required partial_result: ToolOutput = "partialResult",
+    }
+}
+
+impl HostToolUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(partial_result: ToolOutput) -> Self {
+        Self {
+            partial_result,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostToolUpdate {
+    fn default() -> Self {
+        Self {
+            partial_result: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Takes a request for an address back: the run was stopped. Since omp@18.2.
+    pub struct HostUriCancel() {
+        /// The id of the request's frame.
+        required target_id: String = "targetId",
+    }
+}
+
+impl HostUriCancel {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(target_id: impl Into<String>) -> Self {
+        Self {
+            target_id: target_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// What is done with an address. Since omp@18.2.
+    pub enum HostUriOperation open {
+        /// It is read.
+        Read = "read",
+        /// It is written.
+        Write = "write",
+    }
+}
+
+record! {
+    /// Asks the client to read or write one of its addresses. Since omp@18.2.
+    pub struct HostUriRequest() {
+        /// Which of the two.
+        required operation: HostUriOperation = "operation",
+        /// The address.
+        required url: String = "url",
+        /// What is to be written.
+        optional content: String = "content",
+    }
+}
+
+impl HostUriRequest {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(operation: HostUriOperation, url: impl Into<String>) -> Self {
+        Self {
+            operation,
+            url: url.into(),
+            content: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What the client read, or how writing went. Since omp@18.2.
+    pub struct HostUriResult() {
+        /// What is there; not for writing.
+        optional content: String = "content",
+        /// What kind of text it is; `text/plain` where it is missing.
+        optional content_type: String = "contentType",
+        /// What the model is told beside it.
+        optional notes: Vec<String> = "notes",
+        /// Whether the address gives the same content for ever.
+        optional immutable: bool = "immutable",
+        /// Whether it failed.
+        optional is_error: bool = "isError",
+        /// What went wrong.
+        optional error: String = "error",
+    }
+}
+
+impl HostUriResult {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            content: None,
+            content_type: None,
+            notes: None,
+            immutable: None,
+            is_error: None,
+            error: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostUriResult {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Addresses that the client reads and writes for the agent's tools. Since omp@18.2.
+    pub struct HostUriScheme() {
+        /// The scheme, as in `notes` of `notes://today`.
+        required scheme: String = "scheme",
+        /// What is there.
+        optional description: String = "description",
+        /// Whether tools may write.
+        optional writable: bool = "writable",
+        /// Whether the same address gives the same content for ever.
+        optional immutable: bool = "immutable",
+    }
+}
+
+impl HostUriScheme {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(scheme: impl Into<String>) -> Self {
+        Self {
+            scheme: scheme.into(),
+            description: None,
+            writable: None,
+            immutable: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The schemes of the client that the agent has now. Since omp@18.2.
+    pub struct HostUriSchemes() {
+        /// Them, in small letters.
+        required schemes: Vec<String> = "schemes",
+    }
+}
+
+impl HostUriSchemes {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(schemes: Vec<String>) -> Self {
+        Self {
+            schemes,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for HostUriSchemes {
+    fn default() -> Self {
+        Self {
+            schemes: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// When steering messages reach the agent.
     pub enum InterruptMode closed {
@@ -118,6 +765,129 @@ strings! {
         Immediate = "immediate",
         /// At the end of the turn.
         Wait = "wait",
+    }
+}
+
+record! {
+    /// Another agent wrote to this one. Since omp@18.2.
+    pub struct IrcMessage("type" = "irc_message") {
+        /// What it wrote.
+        required message: CustomMessage = "message",
+    }
+}
+
+impl IrcMessage {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(message: CustomMessage) -> Self {
+        Self {
+            message,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The provider at which somebody is logged in now. Since omp@18.2.
+    pub struct LoggedIn() {
+        /// Its id.
+        required provider_id: String = "providerId",
+    }
+}
+
+impl LoggedIn {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(provider_id: impl Into<String>) -> Self {
+        Self {
+            provider_id: provider_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `login`.
+    ///
+    /// Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    pub struct LoginParams() {
+        /// The provider's id.
+        required provider_id: String = "providerId",
+    }
+}
+
+impl LoginParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(provider_id: impl Into<String>) -> Self {
+        Self {
+            provider_id: provider_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A provider at which one can log in. Since omp@18.2.
+    pub struct LoginProvider() {
+        /// Its id.
+        required id: String = "id",
+        /// Its name for people.
+        required name: String = "name",
+        /// Whether a login is possible here.
+        required available: bool = "available",
+        /// Whether somebody is logged in.
+        required authenticated: bool = "authenticated",
+    }
+}
+
+/// Builds a [`LoginProvider`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct LoginProviderBuilder {
+    /// Its id.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Whether a login is possible here.
+    pub available: bool,
+    /// Whether somebody is logged in.
+    pub authenticated: bool,
+}
+
+impl LoginProviderBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> LoginProvider {
+        LoginProvider {
+            id: self.id,
+            name: self.name,
+            available: self.available,
+            authenticated: self.authenticated,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The providers at which one can log in. Since omp@18.2.
+    pub struct LoginProviders() {
+        /// Them.
+        required providers: Vec<LoginProvider> = "providers",
+    }
+}
+
+impl LoginProviders {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(providers: Vec<LoginProvider>) -> Self {
+        Self {
+            providers,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for LoginProviders {
+    fn default() -> Self {
+        Self {
+            providers: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -155,6 +925,150 @@ impl MentionedFile {
 }
 
 record! {
+    /// A part of the conversation. Since omp@18.2.
+    pub struct MessagesPage() {
+        /// The messages, the oldest first.
+        required messages: Vec<AgentMessage> = "messages",
+        /// What leads to the next part; absent where this is the last one.
+        optional next_cursor: String = "nextCursor",
+        /// How many messages there are.
+        required total_messages: u64 = "totalMessages",
+    }
+}
+
+impl MessagesPage {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(messages: Vec<AgentMessage>, total_messages: u64) -> Self {
+        Self {
+            messages,
+            next_cursor: None,
+            total_messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for MessagesPage {
+    fn default() -> Self {
+        Self {
+            messages: Default::default(),
+            next_cursor: None,
+            total_messages: 0,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another model is in use. Since omp@18.2.
+    pub struct ModelChanged("type" = "model_changed") {
+    }
+}
+
+impl ModelChanged {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ModelChanged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Parameters of `negotiate_protocol`.
+    ///
+    /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
+    /// them in version 1.
+    pub struct NegotiateProtocolParams() {
+        /// The number: `ready` lists those that there are.
+        required protocol_version: u64 = "protocolVersion",
+    }
+}
+
+impl NegotiateProtocolParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(protocol_version: u64) -> Self {
+        Self {
+            protocol_version,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The agent has something to tell the person. Since omp@18.2.
+    pub struct Notice("type" = "notice") {
+        /// `info`, `warning` or `error`.
+        required level: String = "level",
+        /// What it has to tell.
+        required message: String = "message",
+        /// Which part of the agent says so.
+        optional source: String = "source",
+    }
+}
+
+impl Notice {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            level: level.into(),
+            message: message.into(),
+            source: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The agent waits before it tries again after a transient error. Since omp@18.2.
+    pub struct OmpAutoRetryStart("type" = "auto_retry_start") {
+        /// The number of this retry, from 1.
+        required attempt: u64 = "attempt",
+        /// The maximum number.
+        required max_attempts: u64 = "maxAttempts",
+        /// The delay in milliseconds.
+        required delay_ms: serde_json::Number = "delayMs",
+        /// The error message.
+        required error_message: String = "errorMessage",
+        /// What kind of error it is, as a number.
+        optional error_id: serde_json::Number = "errorId",
+    }
+}
+
+/// Builds a [`OmpAutoRetryStart`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct OmpAutoRetryStartBuilder {
+    /// The number of this retry, from 1.
+    pub attempt: u64,
+    /// The maximum number.
+    pub max_attempts: u64,
+    /// The delay in milliseconds.
+    pub delay_ms: serde_json::Number,
+    /// The error message.
+    pub error_message: String,
+}
+
+impl OmpAutoRetryStartBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> OmpAutoRetryStart {
+        OmpAutoRetryStart {
+            attempt: self.attempt,
+            max_attempts: self.max_attempts,
+            delay_ms: self.delay_ms,
+            error_message: self.error_message,
+            error_id: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// The agent's current state.
     pub struct OmpSessionState() {
         /// The model in use; null or absent where there is none.
@@ -183,6 +1097,20 @@ record! {
         required message_count: u64 = "messageCount",
         /// The number of queued messages.
         required queued_message_count: u64 = "queuedMessageCount",
+        /// The todo list. Since omp@18.2.
+        optional todo_phases: Vec<TodoPhase> = "todoPhases",
+        /// Whether faster answers were asked for. Since omp@18.2.
+        optional fast_mode_enabled: bool = "fastModeEnabled",
+        /// Whether the model gives them. Since omp@18.2.
+        optional fast_mode_active: bool = "fastModeActive",
+        /// How fast the model writes; null where that is not known. Since omp@18.2.
+        maybe tokens_per_second: serde_json::Number = "tokensPerSecond",
+        /// What the model is told before the messages. Since omp@18.2.
+        optional system_prompt: Vec<String> = "systemPrompt",
+        /// The tools, as the model is told of them. Since omp@18.2.
+        optional dump_tools: Vec<serde_json::Map<String, serde_json::Value>> = "dumpTools",
+        /// How full the context is. Since omp@18.2.
+        optional context_usage: ContextUsage = "contextUsage",
     }
 }
 
@@ -226,6 +1154,115 @@ impl OmpSessionStateBuilder {
             auto_compaction_enabled: self.auto_compaction_enabled,
             message_count: self.message_count,
             queued_message_count: self.queued_message_count,
+            todo_phases: None,
+            fast_mode_enabled: None,
+            fast_mode_active: None,
+            tokens_per_second: crate::wire::Maybe::Absent,
+            system_prompt: None,
+            dump_tools: None,
+            context_usage: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The model thinks more, or less, from here on. Since omp@18.2.
+    pub struct OmpThinkingLevelChanged("type" = "thinking_level_changed") {
+        /// The level; absent where the model cannot think.
+        optional thinking_level: ThinkingLevel = "thinkingLevel",
+        /// The level that was chosen, where that is another one.
+        optional configured: String = "configured",
+        /// What the level `auto` stands for in this turn.
+        optional resolved: String = "resolved",
+    }
+}
+
+impl OmpThinkingLevelChanged {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            thinking_level: None,
+            configured: None,
+            resolved: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OmpThinkingLevelChanged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Asks the client to open a page, for a login. No answer is expected. Since omp@18.2.
+    pub struct OpenUrlNotice() {
+        /// The page.
+        required url: String = "url",
+        /// A short address that leads there, for people who copy it.
+        optional launch_url: String = "launchUrl",
+        /// What the person has to do there.
+        optional instructions: String = "instructions",
+    }
+}
+
+impl OpenUrlNotice {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            launch_url: None,
+            instructions: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2.
+    pub struct PromptResult("type" = "prompt_result") {
+        /// The id of the prompt.
+        optional id: serde_json::Value = "id",
+        /// Whether the model is asked. Where it is not, no run follows.
+        required agent_invoked: bool = "agentInvoked",
+    }
+}
+
+impl PromptResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(agent_invoked: bool) -> Self {
+        Self {
+            id: None,
+            agent_invoked,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The version of the transport that is spoken from here on. Since omp@18.2.
+    pub struct ProtocolVersion() {
+        /// Its number.
+        required protocol_version: u64 = "protocolVersion",
+    }
+}
+
+impl ProtocolVersion {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(protocol_version: u64) -> Self {
+        Self {
+            protocol_version,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ProtocolVersion {
+    fn default() -> Self {
+        Self {
+            protocol_version: 0,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -234,6 +1271,14 @@ impl OmpSessionStateBuilder {
 record! {
     /// The agent reads commands from here on. Its first frame. Since omp@13.19.
     pub struct Ready("type" = "ready") {
+        /// The version of the transport that is spoken. Since omp@18.2.
+        optional protocol_version: u64 = "protocolVersion",
+        /// The versions that can be chosen with `negotiate_protocol`. Since omp@18.2.
+        optional supported_protocol_versions: Vec<u64> = "supportedProtocolVersions",
+        /// How long a line is at most, in bytes. Since omp@18.2.
+        optional max_frame_bytes: u64 = "maxFrameBytes",
+        /// How long a frame in pieces is at most, in bytes. Since omp@18.2.
+        optional max_reassembled_frame_bytes: u64 = "maxReassembledFrameBytes",
     }
 }
 
@@ -241,6 +1286,10 @@ impl Ready {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
+            protocol_version: None,
+            supported_protocol_versions: None,
+            max_frame_bytes: None,
+            max_reassembled_frame_bytes: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -249,6 +1298,199 @@ impl Ready {
 impl Default for Ready {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Another model takes the place of one that fails. Since omp@18.2.
+    pub struct RetryFallbackApplied("type" = "retry_fallback_applied") {
+        /// The model that failed.
+        required from: String = "from",
+        /// The other one.
+        required to: String = "to",
+        /// What the model is used for.
+        required role: String = "role",
+    }
+}
+
+impl RetryFallbackApplied {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(from: impl Into<String>, to: impl Into<String>, role: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            to: to.into(),
+            role: role.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The other model has answered. Since omp@18.2.
+    pub struct RetryFallbackSucceeded("type" = "retry_fallback_succeeded") {
+        /// It.
+        required model: String = "model",
+        /// What it is used for.
+        required role: String = "role",
+    }
+}
+
+impl RetryFallbackSucceeded {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(model: impl Into<String>, role: impl Into<String>) -> Self {
+        Self {
+            model: model.into(),
+            role: role.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2.
+    pub struct RpcChunk("type" = "rpc_chunk") {
+        /// What all pieces of the frame have in common.
+        required chunk_id: String = "chunkId",
+        /// The place of this piece, from 0.
+        required index: u64 = "index",
+        /// How many there are.
+        required count: u64 = "count",
+        /// How long the whole frame is, in bytes.
+        required byte_length: u64 = "byteLength",
+        /// The bytes of the piece, in base64.
+        required data: String = "data",
+    }
+}
+
+/// Builds a [`RpcChunk`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct RpcChunkBuilder {
+    /// What all pieces of the frame have in common.
+    pub chunk_id: String,
+    /// The place of this piece, from 0.
+    pub index: u64,
+    /// How many there are.
+    pub count: u64,
+    /// How long the whole frame is, in bytes.
+    pub byte_length: u64,
+    /// The bytes of the piece, in base64.
+    pub data: String,
+}
+
+impl RpcChunkBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> RpcChunk {
+        RpcChunk {
+            chunk_id: self.chunk_id,
+            index: self.index,
+            count: self.count,
+            byte_length: self.byte_length,
+            data: self.data,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A frame was too long even for pieces; this stands in its place. Since omp@18.2.
+    pub struct RpcFrameError("type" = "rpc_frame_error") {
+        /// What the frame was.
+        optional original_type: String = "originalType",
+        /// What went wrong.
+        required error: String = "error",
+    }
+}
+
+impl RpcFrameError {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(error: impl Into<String>) -> Self {
+        Self {
+            original_type: None,
+            error: error.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The session has another name, or is another one. Since omp@18.2.
+    pub struct SessionInfoUpdate("type" = "session_info_update") {
+        /// Its name.
+        optional title: String = "title",
+        /// Its id.
+        required session_id: String = "sessionId",
+    }
+}
+
+impl SessionInfoUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(session_id: impl Into<String>) -> Self {
+        Self {
+            title: None,
+            session_id: session_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_fast_mode`.
+    ///
+    /// Asks for faster answers at a higher price, or takes that back.
+    pub struct SetFastModeParams() {
+        /// Whether.
+        required enabled: bool = "enabled",
+    }
+}
+
+impl SetFastModeParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(enabled: bool) -> Self {
+        Self {
+            enabled,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_host_tools`.
+    ///
+    /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    pub struct SetHostToolsParams() {
+        /// The tools.
+        required tools: Vec<ClientTool> = "tools",
+    }
+}
+
+impl SetHostToolsParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tools: Vec<ClientTool>) -> Self {
+        Self {
+            tools,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_host_uri_schemes`.
+    ///
+    /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    /// `host_uri_request`.
+    pub struct SetHostUriSchemesParams() {
+        /// The schemes.
+        required schemes: Vec<HostUriScheme> = "schemes",
+    }
+}
+
+impl SetHostUriSchemesParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(schemes: Vec<HostUriScheme>) -> Self {
+        Self {
+            schemes,
+            extra: crate::wire::Extra::default(),
+        }
     }
 }
 
@@ -267,6 +1509,46 @@ impl SetInterruptModeParams {
     pub fn new(mode: InterruptMode) -> Self {
         Self {
             mode,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_subagent_subscription`.
+    ///
+    /// Says how much the client is told of subagents.
+    pub struct SetSubagentSubscriptionParams() {
+        /// How much.
+        required level: SubagentLevel = "level",
+    }
+}
+
+impl SetSubagentSubscriptionParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: SubagentLevel) -> Self {
+        Self {
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_todos`.
+    ///
+    /// Sets the todo list.
+    pub struct SetTodosParams() {
+        /// Its parts.
+        required phases: Vec<TodoPhase> = "phases",
+    }
+}
+
+impl SetTodosParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(phases: Vec<TodoPhase>) -> Self {
+        Self {
+            phases,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -297,6 +1579,539 @@ impl StreamRule {
 }
 
 record! {
+    /// A subagent sent an event. Since omp@18.2.
+    pub struct SubagentEvent("type" = "subagent_event") {
+        /// Which one, and the event.
+        required payload: SubagentHappening = "payload",
+    }
+}
+
+impl SubagentEvent {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(payload: SubagentHappening) -> Self {
+        Self {
+            payload,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// An event and the subagent that it is of. Since omp@18.2.
+    pub struct SubagentHappening() {
+        /// The subagent's id.
+        required id: String = "id",
+        /// The event.
+        required event: serde_json::Map<String, serde_json::Value> = "event",
+    }
+}
+
+impl SubagentHappening {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, event: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            id: id.into(),
+            event,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// How much of subagents a client is told. Since omp@18.2.
+    pub enum SubagentLevel closed {
+        /// Nothing.
+        Off = "off",
+        /// When they begin and end, and how far they are.
+        Progress = "progress",
+        /// Their events, too.
+        Events = "events",
+    }
+}
+
+record! {
+    /// A subagent that begins or ends. Since omp@18.2.
+    pub struct SubagentLife() {
+        /// Its id.
+        required id: String = "id",
+        /// The kind of agent.
+        required agent: String = "agent",
+        /// Where that kind comes from.
+        required agent_source: String = "agentSource",
+        /// What it was asked for, in few words.
+        optional description: String = "description",
+        /// `started`, `completed`, `failed` or `aborted`.
+        required status: String = "status",
+        /// Its session's file.
+        optional session_file: String = "sessionFile",
+        /// The call of the tool that began it.
+        optional parent_tool_call_id: String = "parentToolCallId",
+        /// Its place among those that were begun together, from 0.
+        required index: u64 = "index",
+        /// Whether the agent goes on beside it.
+        optional detached: bool = "detached",
+    }
+}
+
+/// Builds a [`SubagentLife`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SubagentLifeBuilder {
+    /// Its id.
+    pub id: String,
+    /// The kind of agent.
+    pub agent: String,
+    /// Where that kind comes from.
+    pub agent_source: String,
+    /// `started`, `completed`, `failed` or `aborted`.
+    pub status: String,
+    /// Its place among those that were begun together, from 0.
+    pub index: u64,
+}
+
+impl SubagentLifeBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SubagentLife {
+        SubagentLife {
+            id: self.id,
+            agent: self.agent,
+            agent_source: self.agent_source,
+            description: None,
+            status: self.status,
+            session_file: None,
+            parent_tool_call_id: None,
+            index: self.index,
+            detached: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A subagent began or ended. Since omp@18.2.
+    pub struct SubagentLifecycle("type" = "subagent_lifecycle") {
+        /// It.
+        required payload: SubagentLife = "payload",
+    }
+}
+
+impl SubagentLifecycle {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(payload: SubagentLife) -> Self {
+        Self {
+            payload,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A part of a subagent's session file. Since omp@18.2.
+    pub struct SubagentMessages() {
+        /// The file.
+        required session_file: String = "sessionFile",
+        /// Where the part begins, in bytes.
+        required from_byte: u64 = "fromByte",
+        /// Where the next part begins, in bytes.
+        required next_byte: u64 = "nextByte",
+        /// Whether the file was begun anew: what was read before counts no more.
+        required reset: bool = "reset",
+        /// The entries.
+        required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
+        /// The messages among them.
+        required messages: Vec<AgentMessage> = "messages",
+    }
+}
+
+/// Builds a [`SubagentMessages`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SubagentMessagesBuilder {
+    /// The file.
+    pub session_file: String,
+    /// Where the part begins, in bytes.
+    pub from_byte: u64,
+    /// Where the next part begins, in bytes.
+    pub next_byte: u64,
+    /// Whether the file was begun anew: what was read before counts no more.
+    pub reset: bool,
+    /// The entries.
+    pub entries: Vec<serde_json::Map<String, serde_json::Value>>,
+    /// The messages among them.
+    pub messages: Vec<AgentMessage>,
+}
+
+impl SubagentMessagesBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SubagentMessages {
+        SubagentMessages {
+            session_file: self.session_file,
+            from_byte: self.from_byte,
+            next_byte: self.next_byte,
+            reset: self.reset,
+            entries: self.entries,
+            messages: self.messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How far a subagent is. Since omp@18.2.
+    pub struct SubagentProgress() {
+        /// Its place among those that were begun together, from 0.
+        required index: u64 = "index",
+        /// Its id.
+        required id: String = "id",
+        /// The kind of agent.
+        required agent: String = "agent",
+        /// Where that kind comes from, as in `bundled`.
+        required agent_source: String = "agentSource",
+        /// What it is doing, as in `running`.
+        required status: String = "status",
+        /// What it was asked for, with everything that it was told.
+        required task: String = "task",
+        /// What it was asked for.
+        optional assignment: String = "assignment",
+        /// That, in few words.
+        optional description: String = "description",
+        /// What its last call is for.
+        optional last_intent: String = "lastIntent",
+        /// The tool that runs.
+        optional current_tool: String = "currentTool",
+        /// The arguments of that tool, as text.
+        optional current_tool_args: String = "currentToolArgs",
+        /// When that tool began, in milliseconds since the epoch.
+        optional current_tool_start_ms: serde_json::Number = "currentToolStartMs",
+        /// The tools that ran last.
+        required recent_tools: Vec<serde_json::Map<String, serde_json::Value>> = "recentTools",
+        /// The lines that it wrote last.
+        required recent_output: Vec<String> = "recentOutput",
+        /// How many calls of tools it made.
+        required tool_count: u64 = "toolCount",
+        /// How many answers of the model it got.
+        required requests: u64 = "requests",
+        /// Tokens used so far, without those from the provider's cache.
+        required tokens: u64 = "tokens",
+        /// Tokens in its context.
+        optional context_tokens: u64 = "contextTokens",
+        /// The size of that context.
+        optional context_window: u64 = "contextWindow",
+        /// What it cost, in US dollars.
+        required cost: serde_json::Number = "cost",
+        /// How long it has worked, in milliseconds.
+        required duration_ms: serde_json::Number = "durationMs",
+        /// The models that it was told to use.
+        optional model_override: serde_json::Value = "modelOverride",
+        /// The model that it uses, with the thinking level.
+        optional resolved_model: String = "resolvedModel",
+        /// The model that it uses.
+        optional resolved_model_identity: String = "resolvedModelIdentity",
+        /// The retry that it waits for.
+        optional retry_state: serde_json::Map<String, serde_json::Value> = "retryState",
+        /// Why it gave up.
+        optional retry_failure: serde_json::Map<String, serde_json::Value> = "retryFailure",
+    }
+}
+
+/// Builds a [`SubagentProgress`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SubagentProgressBuilder {
+    /// Its place among those that were begun together, from 0.
+    pub index: u64,
+    /// Its id.
+    pub id: String,
+    /// The kind of agent.
+    pub agent: String,
+    /// Where that kind comes from, as in `bundled`.
+    pub agent_source: String,
+    /// What it is doing, as in `running`.
+    pub status: String,
+    /// What it was asked for, with everything that it was told.
+    pub task: String,
+    /// The tools that ran last.
+    pub recent_tools: Vec<serde_json::Map<String, serde_json::Value>>,
+    /// The lines that it wrote last.
+    pub recent_output: Vec<String>,
+    /// How many calls of tools it made.
+    pub tool_count: u64,
+    /// How many answers of the model it got.
+    pub requests: u64,
+    /// Tokens used so far, without those from the provider's cache.
+    pub tokens: u64,
+    /// What it cost, in US dollars.
+    pub cost: serde_json::Number,
+    /// How long it has worked, in milliseconds.
+    pub duration_ms: serde_json::Number,
+}
+
+impl SubagentProgressBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SubagentProgress {
+        SubagentProgress {
+            index: self.index,
+            id: self.id,
+            agent: self.agent,
+            agent_source: self.agent_source,
+            status: self.status,
+            task: self.task,
+            assignment: None,
+            description: None,
+            last_intent: None,
+            current_tool: None,
+            current_tool_args: None,
+            current_tool_start_ms: None,
+            recent_tools: self.recent_tools,
+            recent_output: self.recent_output,
+            tool_count: self.tool_count,
+            requests: self.requests,
+            tokens: self.tokens,
+            context_tokens: None,
+            context_window: None,
+            cost: self.cost,
+            duration_ms: self.duration_ms,
+            model_override: None,
+            resolved_model: None,
+            resolved_model_identity: None,
+            retry_state: None,
+            retry_failure: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A subagent has come further. Since omp@18.2.
+    pub struct SubagentProgressed("type" = "subagent_progress") {
+        /// How far.
+        required payload: SubagentReport = "payload",
+    }
+}
+
+impl SubagentProgressed {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(payload: SubagentReport) -> Self {
+        Self {
+            payload,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A subagent and how far it is. Since omp@18.2.
+    pub struct SubagentReport() {
+        /// Its place among those that were begun together, from 0.
+        required index: u64 = "index",
+        /// The kind of agent.
+        required agent: String = "agent",
+        /// Where that kind comes from.
+        required agent_source: String = "agentSource",
+        /// What it was asked for, with everything that it was told.
+        required task: String = "task",
+        /// The call of the tool that began it.
+        optional parent_tool_call_id: String = "parentToolCallId",
+        /// What it was asked for.
+        optional assignment: String = "assignment",
+        /// How far it is.
+        required progress: SubagentProgress = "progress",
+        /// Its session's file.
+        optional session_file: String = "sessionFile",
+        /// Whether the agent goes on beside it.
+        optional detached: bool = "detached",
+    }
+}
+
+/// Builds a [`SubagentReport`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SubagentReportBuilder {
+    /// Its place among those that were begun together, from 0.
+    pub index: u64,
+    /// The kind of agent.
+    pub agent: String,
+    /// Where that kind comes from.
+    pub agent_source: String,
+    /// What it was asked for, with everything that it was told.
+    pub task: String,
+    /// How far it is.
+    pub progress: SubagentProgress,
+}
+
+impl SubagentReportBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SubagentReport {
+        SubagentReport {
+            index: self.index,
+            agent: self.agent,
+            agent_source: self.agent_source,
+            task: self.task,
+            parent_tool_call_id: None,
+            assignment: None,
+            progress: self.progress,
+            session_file: None,
+            detached: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// What is known of a subagent. Since omp@18.2.
+    pub struct SubagentSnapshot() {
+        /// Its id.
+        required id: String = "id",
+        /// Its place among those that were begun together, from 0.
+        required index: u64 = "index",
+        /// The kind of agent.
+        required agent: String = "agent",
+        /// Where that kind comes from.
+        required agent_source: String = "agentSource",
+        /// What it was asked for, in few words.
+        optional description: String = "description",
+        /// What it is doing, as in `running`.
+        required status: String = "status",
+        /// What it was asked for, with everything that it was told.
+        optional task: String = "task",
+        /// What it was asked for.
+        optional assignment: String = "assignment",
+        /// Its session's file.
+        optional session_file: String = "sessionFile",
+        /// When it was last heard of, in milliseconds since the epoch.
+        required last_update: serde_json::Number = "lastUpdate",
+        /// How far it is.
+        optional progress: SubagentProgress = "progress",
+        /// The call of the tool that began it.
+        optional parent_tool_call_id: String = "parentToolCallId",
+    }
+}
+
+/// Builds a [`SubagentSnapshot`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct SubagentSnapshotBuilder {
+    /// Its id.
+    pub id: String,
+    /// Its place among those that were begun together, from 0.
+    pub index: u64,
+    /// The kind of agent.
+    pub agent: String,
+    /// Where that kind comes from.
+    pub agent_source: String,
+    /// What it is doing, as in `running`.
+    pub status: String,
+    /// When it was last heard of, in milliseconds since the epoch.
+    pub last_update: serde_json::Number,
+}
+
+impl SubagentSnapshotBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> SubagentSnapshot {
+        SubagentSnapshot {
+            id: self.id,
+            index: self.index,
+            agent: self.agent,
+            agent_source: self.agent_source,
+            description: None,
+            status: self.status,
+            task: None,
+            assignment: None,
+            session_file: None,
+            last_update: self.last_update,
+            progress: None,
+            parent_tool_call_id: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// How much is told from here on. Since omp@18.2.
+    pub struct SubagentSubscription() {
+        /// That much.
+        required level: SubagentLevel = "level",
+    }
+}
+
+impl SubagentSubscription {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: SubagentLevel) -> Self {
+        Self {
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The subagents of the session. Since omp@18.2.
+    pub struct Subagents() {
+        /// Them.
+        required subagents: Vec<SubagentSnapshot> = "subagents",
+    }
+}
+
+impl Subagents {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(subagents: Vec<SubagentSnapshot>) -> Self {
+        Self {
+            subagents,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for Subagents {
+    fn default() -> Self {
+        Self {
+            subagents: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A word that can follow a command. Since omp@18.2.
+    pub struct Subcommand() {
+        /// The word.
+        required name: String = "name",
+        /// What it does.
+        optional description: String = "description",
+        /// What can follow it.
+        optional usage: String = "usage",
+    }
+}
+
+impl Subcommand {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            usage: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The todo list was emptied, for everything in it is done. Since omp@18.2.
+    pub struct TodoAutoClear("type" = "todo_auto_clear") {
+    }
+}
+
+impl TodoAutoClear {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for TodoAutoClear {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// An item of the todo list.
     pub struct TodoItem() {
         /// Its id.
@@ -307,6 +2122,8 @@ record! {
         required status: String = "status",
         /// Additional data from the tool.
         maybe notes: serde_json::Value = "notes",
+        /// What it waits for, with the status `blocked`. Since omp@18.2.
+        optional blocker: String = "blocker",
     }
 }
 
@@ -318,6 +2135,55 @@ impl TodoItem {
             content: content.into(),
             status: status.into(),
             notes: crate::wire::Maybe::Absent,
+            blocker: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A part of the todo list. Since omp@18.2.
+    pub struct TodoPhase() {
+        /// Its name.
+        required name: String = "name",
+        /// What is to be done.
+        required tasks: Vec<TodoItem> = "tasks",
+    }
+}
+
+impl TodoPhase {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>, tasks: Vec<TodoItem>) -> Self {
+        Self {
+            name: name.into(),
+            tasks,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The todo list. Since omp@18.2.
+    pub struct TodoPhases() {
+        /// Its parts.
+        required todo_phases: Vec<TodoPhase> = "todoPhases",
+    }
+}
+
+impl TodoPhases {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(todo_phases: Vec<TodoPhase>) -> Self {
+        Self {
+            todo_phases,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for TodoPhases {
+    fn default() -> Self {
+        Self {
+            todo_phases: Default::default(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -342,6 +2208,40 @@ impl TodoReminder {
             todos,
             attempt,
             max_attempts,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
+    /// When the model is told of a tool. Since omp@18.2.
+    pub enum ToolLoadMode open {
+        /// Always.
+        Essential = "essential",
+        /// When it looks for one.
+        Discoverable = "discoverable",
+    }
+}
+
+record! {
+    /// A tool has something to show that is in no result. Since omp@18.2.
+    pub struct ToolStreamUpdate("type" = "tool_stream_update") {
+        /// The id of the call.
+        required tool_call_id: String = "toolCallId",
+        /// The tool's name.
+        required tool_name: String = "toolName",
+        /// What it has to show.
+        required update: serde_json::Value = "update",
+    }
+}
+
+impl ToolStreamUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, update: serde_json::Value) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            update,
             extra: crate::wire::Extra::default(),
         }
     }

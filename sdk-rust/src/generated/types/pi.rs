@@ -34,6 +34,10 @@ record! {
         required will_retry: bool = "willRetry",
         /// The error message.
         optional error_message: String = "errorMessage",
+        /// How it compacted. Since omp@18.2.
+        optional action: String = "action",
+        /// Whether there was no need to. Since omp@18.2.
+        optional skipped: bool = "skipped",
     }
 }
 
@@ -45,6 +49,8 @@ impl AutoCompactionEnd {
             aborted,
             will_retry,
             error_message: None,
+            action: None,
+            skipped: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -55,6 +61,8 @@ record! {
     pub struct AutoCompactionStart("type" = "auto_compaction_start") {
         /// Why.
         required reason: CompactionReason = "reason",
+        /// How: by a summary, or in another way of the agent. Since omp@18.2.
+        optional action: String = "action",
     }
 }
 
@@ -63,6 +71,7 @@ impl AutoCompactionStart {
     pub fn new(reason: CompactionReason) -> Self {
         Self {
             reason,
+            action: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -77,6 +86,8 @@ record! {
         required attempt: u64 = "attempt",
         /// Why the agent gave up.
         optional final_error: String = "finalError",
+        /// The answers that failed, and what became of them. Since omp@18.2.
+        optional retry_errors: Vec<serde_json::Map<String, serde_json::Value>> = "retryErrors",
     }
 }
 
@@ -87,6 +98,7 @@ impl AutoRetryEnd {
             success,
             attempt,
             final_error: None,
+            retry_errors: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -430,6 +442,10 @@ strings! {
         Overflow = "overflow",
         /// A client asked for it. Since pi@1.5.
         Manual = "manual",
+        /// Nobody has said anything for a while. Since omp@18.2.
+        Idle = "idle",
+        /// An answer was cut off for lack of room. Since omp@18.2.
+        Incomplete = "incomplete",
     }
 }
 
@@ -707,6 +723,8 @@ record! {
         required title: String = "title",
         /// The text to begin with.
         optional prefill: String = "prefill",
+        /// Whether it should look like the field for prompts. Since omp@18.2.
+        optional prompt_style: bool = "promptStyle",
     }
 }
 
@@ -716,6 +734,7 @@ impl EditorDialog {
         Self {
             title: title.into(),
             prefill: None,
+            prompt_style: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1307,6 +1326,8 @@ record! {
         required title: String = "title",
         /// The choices.
         required options: Vec<String> = "options",
+        /// What more there is to say of each choice: the member `description`. Since omp@18.2.
+        optional option_details: Vec<serde_json::Map<String, serde_json::Value>> = "optionDetails",
         /// After how many milliseconds the agent answers for itself.
         optional timeout: u64 = "timeout",
     }
@@ -1318,6 +1339,7 @@ impl SelectDialog {
         Self {
             title: title.into(),
             options,
+            option_details: None,
             timeout: None,
             extra: crate::wire::Extra::default(),
         }
@@ -1498,8 +1520,10 @@ record! {
         required tokens: TokenTotals = "tokens",
         /// The cost in US dollars.
         required cost: serde_json::Number = "cost",
-        /// How full the context is; absent where there is no model. Since pi@1.5.
+        /// How full the context is; absent where there is no model. Since pi@1.5, omp@18.2.
         optional context_usage: ContextUsage = "contextUsage",
+        /// How many requests the provider counts as premium ones. Since omp@18.2.
+        optional premium_requests: serde_json::Number = "premiumRequests",
     }
 }
 
@@ -1538,6 +1562,7 @@ impl SessionStatsBuilder {
             tokens: self.tokens,
             cost: self.cost,
             context_usage: None,
+            premium_requests: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -2043,6 +2068,8 @@ record! {
         required cache_write: u64 = "cacheWrite",
         /// The sum.
         required total: u64 = "total",
+        /// Those of `output` that went into reasoning. Since omp@18.2.
+        optional reasoning: u64 = "reasoning",
     }
 }
 
@@ -2070,6 +2097,7 @@ impl TokenTotalsBuilder {
             cache_read: self.cache_read,
             cache_write: self.cache_write,
             total: self.total,
+            reasoning: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -2083,6 +2111,7 @@ impl Default for TokenTotals {
             cache_read: 0,
             cache_write: 0,
             total: 0,
+            reasoning: None,
             extra: crate::wire::Extra::default(),
         }
     }

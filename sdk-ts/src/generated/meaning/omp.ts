@@ -161,6 +161,27 @@ export const omp: Meaning = {
     ],
     "todo_reminder": [
       {"act":"set","slots":{"todos":{"each":"todo","of":"todos"}}}
+    ],
+    "notice": [
+      {"act":"notice","slots":{"level":"level","text":"message","source":"source"}}
+    ],
+    "command_output": [
+      {"act":"notice","slots":{"level":{"is":"info"},"text":"text"}}
+    ],
+    "rpc_frame_error": [
+      {"act":"notice","slots":{"level":{"is":"error"},"text":"error"}}
+    ],
+    "thinking_level_changed": [
+      {"act":"keep","slots":{"thinkingLevel":"thinkingLevel"}}
+    ],
+    "session_info_update": [
+      {"act":"keep","slots":{"session.name":"title","session.id":"sessionId"}}
+    ],
+    "config_update": [
+      {"act":"keep","slots":{"model":{"read":"model","of":"model"},"thinkingLevel":"thinkingLevel"}}
+    ],
+    "available_commands_update": [
+      {"act":"set","slots":{"commands":{"each":"command","of":"commands"}}}
     ]
   },
   "sent": {
@@ -266,6 +287,12 @@ export const omp: Meaning = {
     ],
     "get_branch_messages": [
       {"act":"set","slots":{"forkPoints":{"each":"fork","of":"data.messages"}}}
+    ],
+    "get_available_commands": [
+      {"act":"set","slots":{"commands":{"each":"command","of":"data.commands"}}}
+    ],
+    "handoff": [
+      {"act":"replace","slots":{"empty":{"is":false}}}
     ]
   },
   "refused": {
@@ -295,6 +322,12 @@ export const omp: Meaning = {
     "cancel": [
       {"act":"withdraw","slots":{"id":"targetId"}}
     ],
+    "host_tool_cancel": [
+      {"act":"withdraw","slots":{"id":"targetId"}}
+    ],
+    "host_uri_cancel": [
+      {"act":"withdraw","slots":{"id":"targetId"}}
+    ],
     "select": [
       {"act":"ask","slots":{"kind":{"is":"select"},"title":"title","options":"options","timeoutMs":"timeout"}}
     ],
@@ -322,6 +355,9 @@ export const omp: Meaning = {
     ],
     "set_editor_text": [
       {"act":"draft","slots":{"text":"text"}}
+    ],
+    "open_url": [
+      {"act":"notice","slots":{"level":{"is":"info"},"text":"url"}}
     ]
   }
 };

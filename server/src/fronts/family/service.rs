@@ -190,10 +190,12 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
         // The others do not have that level.
-        if params.level == ThinkingLevel::Max && !super::is_newer(self.spec) {
-            return Err(Refusal::new(
-                "Invalid parameters of `set_thinking_level`: level: \"max\" is none of its values",
-            ));
+        let auto = params.level == ThinkingLevel::Auto;
+        if auto || (params.level == ThinkingLevel::Max && !super::is_newer(self.spec)) {
+            return Err(Refusal::new(format!(
+                "Invalid parameters of `set_thinking_level`: level: \"{}\" is none of its values",
+                params.level
+            )));
         }
         self.engine().set_thinking(params.level);
         Ok(())

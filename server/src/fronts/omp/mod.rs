@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentese::omp::{
     AbortAndPromptParams, BranchParams, FollowUpParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp,
-    OmpSessionState, OmpSessionStateBuilder, PromptParams, SetInterruptModeParams, SteerParams,
+    OmpSessionState, OmpSessionStateBuilder, Own, PromptParams, SetInterruptModeParams, SteerParams,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::types::ThinkingLevel;
@@ -120,6 +120,9 @@ impl<D: Family> Kept<D> for family::Front<D> {
         Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
     }
 }
+
+/// What only younger revisions have, which are not served.
+impl Own for Front {}
 
 fn state(view: View) -> OmpSessionState {
     let mut state = OmpSessionStateBuilder {

@@ -115,7 +115,7 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     if adaptive {
         return Thinking::Adaptive(match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::Medium | ThinkingLevel::Auto => "medium",
             ThinkingLevel::Xhigh | ThinkingLevel::Max if id.contains("opus") => "max",
             ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
         });

@@ -74,7 +74,7 @@ fn thinking(asked: &Asked<'_>) -> Value {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 1,
         ThinkingLevel::Low => 2,
-        ThinkingLevel::Medium => 3,
+        ThinkingLevel::Medium | ThinkingLevel::Auto => 3,
         ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 4,
     };
     let id = &asked.model().id;

@@ -1,0 +1,79 @@
+"""What a client does for an agent of omp 18: its tools and addresses, and frames in pieces."""
+
+import base64
+import json
+
+import pytest
+from support.driver import BOTH
+from support.peer import STATE, playing
+
+from agentese import omp
+
+BOTH_CLIENTS = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+
+
+class Host(omp.Dialogs):
+    def host_tool_call(self, dialog):
+        if dialog.tool_name == "missing":
+            return None
+        return {"result": {"content": [{"type": "text", "text": dialog.arguments["text"]}]}}
+
+    def host_uri_request(self, dialog):
+        return {"content": f"{dialog.operation} of {dialog.url}"}
+
+
+def call(identity, tool):
+    return {
+        "type": "host_tool_call",
+        "id": identity,
+        "toolCallId": "c1",
+        "toolName": tool,
+        "arguments": {"text": "ping"},
+    }
+
+
+def test_a_handler_carries_out_tools_and_reads_addresses():
+    heard = []
+
+    def script(peer):
+        for question in (
+            call("1", "echo"),
+            {"type": "host_uri_request", "id": "2", "operation": "read", "url": "notes://today"},
+            call("3", "missing"),
+        ):
+            peer.say(question)
+            heard.append(peer.hear())
+        peer.answer(peer.hear(), data=STATE)
+        peer.rest()
+
+    with playing(script) as end, omp.Client.connect(end, dialogs=Host(), timeout=15.0) as client:
+        client.get_state()
+    text = [{"type": "text", "text": "ping"}]
+    assert heard[0] == {"type": "host_tool_result", "id": "1", "result": {"content": text}}
+    assert heard[1] == {"type": "host_uri_result", "id": "2", "content": "read of notes://today"}
+    assert (heard[2]["id"], heard[2]["isError"]) == ("3", True)
+
+
+@BOTH_CLIENTS
+def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind):
+    def script(peer):
+        asked = peer.hear()
+        frame = {"id": asked["id"], "type": "response", "command": "get_last_assistant_text", "success": True}
+        text = json.dumps({**frame, "data": {"text": "whole"}}).encode()
+        count = -(-len(text) // 40)
+
+        def piece(name, index):
+            data = base64.b64encode(text[index * 40 : index * 40 + 40]).decode()
+            head = {"type": "rpc_chunk", "chunkId": name, "index": index, "count": count}
+            return {**head, "byteLength": len(text), "data": data}
+
+        for broken in (0, 2):
+            peer.say(piece("a", broken))
+        for index in range(count):
+            peer.say(piece("b", index))
+        peer.rest()
+
+    with playing(script) as end, kind().connect(omp, end, timeout=15.0) as client:
+        assert client.call("get_last_assistant_text").text == "whole"
+        [(found, told)] = client.client.diagnostics()
+        assert (found, told.endswith("pieces of a came, then piece 2 of a")) == ("chunks", True)

@@ -1,0 +1,239 @@
+//! Frames that come in pieces: a state machine without I/O that puts them together.
+//!
+//! Pieces of one frame follow each other without anything between them. Where that is not so, what has come of the frame is
+//! dropped and told once, and reading goes on.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+
+use crate::framing::FrameText;
+use crate::scan;
+use crate::spec::Chunks;
+
+/// What is there of a frame.
+#[derive(Debug)]
+struct Pending {
+    id: String,
+    count: u64,
+    length: u64,
+    came: u64,
+    bytes: Vec<u8>,
+}
+
+/// What one line did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// A frame that is whole now.
+    pub whole: Option<FrameText>,
+    /// Why a frame, or a piece of one, was dropped.
+    pub fault: Option<String>,
+}
+
+impl Step {
+    fn fault(fault: impl Into<String>) -> Self {
+        Step { whole: None, fault: Some(fault.into()) }
+    }
+}
+
+/// The frame whose pieces come at the moment.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    pending: Option<Pending>,
+}
+
+impl Assembler {
+    /// Something that is no piece came, or the end of the connection. Gives what is to be told of the frame that will never
+    /// be whole.
+    pub fn interrupted(&mut self, by: &str) -> Option<String> {
+        let Pending { id, count, came, .. } = self.pending.take()?;
+        Some(format!("{came} of {count} pieces of {id} came, then {by}"))
+    }
+
+    /// Takes the object of an event that carries a piece.
+    pub fn take(&mut self, chunks: &Chunks, body: &str) -> Step {
+        let piece = match Piece::read(chunks, body) {
+            Ok(piece) => piece,
+            Err(reason) => {
+                let fault = self.interrupted("a piece that cannot be read");
+                return Step::fault(
+                    [fault, Some(reason)].into_iter().flatten().collect::<Vec<_>>().join("; "),
+                );
+            }
+        };
+        let is_next = |pending: &Pending| {
+            let same = (&pending.id, pending.count, pending.length) == (&piece.id, piece.count, piece.length);
+            same && pending.came == piece.index
+        };
+        let mut told = None;
+        if !self.pending.as_ref().is_some_and(is_next) {
+            told = self.interrupted(&format!("piece {} of {}", piece.index, piece.id));
+            if piece.index > 0 {
+                let alone = || format!("piece {} of {} came without those before it", piece.index, piece.id);
+                return Step::fault(told.unwrap_or_else(alone));
+            }
+            let Piece { id, count, length, .. } = piece;
+            self.pending = Some(Pending { id, count, length, came: 0, bytes: Vec::new() });
+        }
+        let Some(pending) = &mut self.pending else { return Step::default() };
+        pending.bytes.extend_from_slice(&piece.bytes);
+        pending.came += 1;
+        let (came, length) = (pending.bytes.len() as u64, pending.length);
+        let is_whole = pending.came == pending.count;
+        if came > length || (is_whole && came < length) {
+            let fault = format!("the pieces of {} have {came} bytes and should have {length}", pending.id);
+            self.pending = None;
+            return Step::fault(fault);
+        }
+        if !is_whole {
+            return Step { whole: None, fault: told };
+        }
+        let whole = self.pending.take().map(|pending| FrameText::from_utf8(Bytes::from(pending.bytes)));
+        match whole {
+            Some(Ok(whole)) => Step { whole: Some(whole), fault: told },
+            _ => Step::fault("the pieces of a frame are not UTF-8"),
+        }
+    }
+}
+
+struct Piece {
+    id: String,
+    index: u64,
+    count: u64,
+    length: u64,
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    fn read(chunks: &Chunks, body: &str) -> Result<Self, String> {
+        let (mut id, mut data) = (None, None);
+        let mut numbers = [None; 3];
+        let names = [chunks.index, chunks.count, chunks.length];
+        scan::members(body, |name, value| {
+            if scan::is_named(name, chunks.id) {
+                id = scan::string(value);
+            } else if scan::is_named(name, chunks.data) {
+                data = scan::string(value);
+            } else if let Some(at) = names.iter().position(|wanted| scan::is_named(name, wanted)) {
+                numbers[at] = value.parse::<u64>().ok();
+            }
+        })
+        .map_err(|error| error.to_string())?;
+        let missing = |name: &str| format!("a piece of a frame has no `{name}`");
+        let number = |at: usize| numbers[at].ok_or_else(|| missing(names[at]));
+        let id = id.ok_or_else(|| missing(chunks.id))?.into_owned();
+        let data = data.ok_or_else(|| missing(chunks.data))?;
+        let [index, count, length] = [number(0)?, number(1)?, number(2)?];
+        if length > chunks.most {
+            return Err(format!("{id} has {length} bytes; the most is {}", chunks.most));
+        }
+        if index >= count || count > length {
+            return Err(format!("piece {index} of {count} of {id}, which has {length} bytes, is none"));
+        }
+        let bytes =
+            STANDARD.decode(data.as_bytes()).map_err(|_| format!("piece {index} of {id} is not base64"))?;
+        if bytes.is_empty() {
+            return Err(format!("piece {index} of {id} is empty"));
+        }
+        Ok(Piece { id, index, count, length, bytes })
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "omp")]
+mod tests {
+    use super::*;
+
+    const FRAME: &str = r#"{"type":"notice","level":"info","message":"ünïcödé"}"#;
+
+    fn chunks() -> &'static Chunks {
+        crate::omp::CLIENT.chunks.as_ref().unwrap()
+    }
+
+    /// The pieces of a frame; the letter of its id.
+    fn pieces(id: char, size: usize) -> Vec<serde_json::Value> {
+        let parts: Vec<_> = FRAME.as_bytes().chunks(size).collect();
+        let piece = |(index, part): (usize, &&[u8])| {
+            serde_json::json!({
+                "type": "rpc_chunk", "chunkId": id.to_string(), "index": index, "count": parts.len(),
+                "byteLength": FRAME.len(), "data": STANDARD.encode(part),
+            })
+        };
+        parts.iter().enumerate().map(piece).collect()
+    }
+
+    fn play(pieces: &[serde_json::Value]) -> (Vec<String>, Vec<String>) {
+        let (mut wholes, mut faults) = (Vec::new(), Vec::new());
+        let mut assembler = Assembler::default();
+        for piece in pieces {
+            let step = assembler.take(chunks(), &piece.to_string());
+            wholes.extend(step.whole.map(|frame| frame.as_str().to_owned()));
+            faults.extend(step.fault);
+        }
+        faults.extend(assembler.interrupted("the end"));
+        (wholes, faults)
+    }
+
+    #[test]
+    fn fm_f25_pieces_become_the_frame_whatever_their_size() {
+        for size in 1..=FRAME.len() {
+            assert_eq!(play(&pieces('a', size)), (vec![FRAME.to_owned()], vec![]), "{size}");
+        }
+    }
+
+    #[test]
+    fn fm_f25_a_missing_a_repeated_and_a_reordered_piece_are_told_and_the_next_frame_is_read() {
+        let good = pieces('b', 20);
+        let [one, two, three] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
+        let told = "1 of 3 pieces of a came, then piece 2 of a";
+        let missing = [one.clone(), three.clone()];
+        let repeated = [one.clone(), two.clone(), two.clone(), three.clone()];
+        let reordered = [one.clone(), three.clone(), two.clone()];
+        let cut = [one.clone(), two.clone()];
+        let headless = [two.clone(), three.clone()];
+        let later = |index: usize| format!("piece {index} of a came without those before it");
+        let cases: [(&[_], Vec<String>); 5] = [
+            (&missing, vec![told.into()]),
+            (&repeated, vec!["2 of 3 pieces of a came, then piece 1 of a".into(), later(2)]),
+            (&reordered, vec![told.into(), later(1)]),
+            (&cut, vec!["2 of 3 pieces of a came, then piece 0 of b".into()]),
+            (&headless, vec![later(1), later(2)]),
+        ];
+        for (broken, faults) in cases {
+            let all: Vec<_> = broken.iter().chain(&good).cloned().collect();
+            assert_eq!(play(&all), (vec![FRAME.to_owned()], faults));
+        }
+        assert_eq!(play(&cut).1, ["2 of 3 pieces of a came, then the end"]);
+    }
+
+    #[test]
+    fn fm_f25_what_is_too_long_or_no_piece_is_refused_before_it_is_kept() {
+        let [first, ..] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
+        let with = |name: &str, value: serde_json::Value| {
+            let mut piece = first.clone();
+            piece[name] = value;
+            play(&[piece]).1.remove(0)
+        };
+        assert_eq!(
+            with("byteLength", (1u64 << 40).into()),
+            format!("a has {} bytes; the most is 67108864", 1u64 << 40)
+        );
+        assert_eq!(
+            with("index", 3.into()),
+            format!("piece 3 of 3 of a, which has {} bytes, is none", FRAME.len())
+        );
+        assert_eq!(
+            with("count", 1_000_000.into()),
+            format!("piece 0 of 1000000 of a, which has {} bytes, is none", FRAME.len())
+        );
+        assert_eq!(with("data", "?".into()), "piece 0 of a is not base64");
+        assert_eq!(with("data", "".into()), "piece 0 of a is empty");
+        assert_eq!(with("index", (-1).into()), "a piece of a frame has no `index`");
+        assert_eq!(with("chunkId", 7.into()), "a piece of a frame has no `chunkId`");
+        assert_eq!(
+            with("count", 1.into()),
+            format!("the pieces of a have 20 bytes and should have {}", FRAME.len())
+        );
+        assert_eq!(with("byteLength", 7.into()), "the pieces of a have 20 bytes and should have 7");
+    }
+}

@@ -1,0 +1,141 @@
+//! What a client does for an agent: its tools and addresses, and frames in pieces.
+
+use agentese::omp::{Dialogs, HostToolCall, HostToolResult, HostUriRequest, HostUriResult, Omp};
+use agentese::tap::Diagnostic;
+use agentese::types::{InputBlock, TextContent, ToolOutput};
+use agentese::{Builder, omp};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::peer::{pair, within};
+
+struct Host;
+
+impl Dialogs for Host {
+    async fn host_tool_call(&self, dialog: HostToolCall) -> Option<HostToolResult> {
+        match dialog.tool_name.as_str() {
+            "hangs" => std::future::pending().await,
+            "missing" => None,
+            _ => {
+                let text = format!("{} said {}", dialog.tool_call_id, dialog.arguments["text"]);
+                let block = InputBlock::Text(TextContent::new(text));
+                Some(HostToolResult::new(ToolOutput::new(vec![block])))
+            }
+        }
+    }
+
+    async fn host_uri_request(&self, dialog: HostUriRequest) -> Option<HostUriResult> {
+        let mut result = HostUriResult::new();
+        result.content = Some(format!("{} of {}", dialog.operation, dialog.url));
+        Some(result)
+    }
+}
+
+fn call(id: &str, tool: &str) -> String {
+    json!({"type": "host_tool_call", "id": id, "toolCallId": "c1", "toolName": tool, "arguments": {"text": "ping"}})
+        .to_string()
+}
+
+#[tokio::test]
+async fn a_handler_carries_out_tools_and_reads_addresses() {
+    let (_client, mut peer, _) = pair(omp::Client::builder().dialogs(Host));
+    peer.say(&call("1", "hangs")).await;
+    peer.say(&call("2", "echo")).await;
+    let text = json!([{"type": "text", "text": "c1 said \"ping\""}]);
+    assert_eq!(
+        peer.hear().await,
+        json!({"type": "host_tool_result", "id": "2", "result": {"content": text}})
+    );
+    // A call that the agent takes back is answered by nobody.
+    peer.say(r#"{"type":"host_tool_cancel","id":"9","targetId":"1"}"#).await;
+    peer.say(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
+    let answer = json!({"type": "host_uri_result", "id": "3", "content": "read of notes://today"});
+    assert_eq!(peer.hear().await, answer);
+    peer.say(&call("4", "missing")).await;
+    let refused = peer.hear().await;
+    assert_eq!((&refused["id"], &refused["isError"]), (&json!("4"), &json!(true)));
+}
+
+#[tokio::test]
+async fn without_a_handler_the_agent_is_told_that_nobody_does_it() {
+    let (_client, mut peer, _) = pair(Builder::<Omp>::default());
+    peer.say(&call("1", "echo")).await;
+    assert_eq!(peer.hear().await["isError"], true);
+    peer.say(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
+    assert_eq!(peer.hear().await["type"], "host_uri_result");
+    peer.say(r#"{"type":"extension_ui_request","id":"5","method":"dance"}"#).await;
+    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "5", "cancelled": true}));
+}
+
+fn pieces(id: &str, frame: &Value, size: usize) -> Vec<String> {
+    let text = frame.to_string();
+    let parts: Vec<_> = text.as_bytes().chunks(size).collect();
+    let piece = |(index, part): (usize, &&[u8])| {
+        json!({"type": "rpc_chunk", "chunkId": id, "index": index, "count": parts.len(), "byteLength": text.len(),
+               "data": STANDARD.encode(part)})
+        .to_string()
+    };
+    parts.iter().enumerate().map(piece).collect()
+}
+
+/// F25: an answer in pieces reaches its call; one whose pieces are wrong is told, and later frames are read.
+#[tokio::test]
+async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
+    let (client, mut peer, seen) = pair(Builder::<Omp>::default());
+    let text = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_last_assistant_text().await }
+    });
+    let id: Value = serde_json::from_str(&peer.hear_command("get_last_assistant_text").await).unwrap();
+    let answer = |text: &str| {
+        json!({"id": id, "type": "response", "command": "get_last_assistant_text", "success": true,
+               "data": {"text": text}})
+    };
+    let broken = pieces("a", &answer("lost"), 40);
+    peer.say(&broken[0]).await;
+    peer.say(&broken[2]).await;
+    peer.say(&broken[0]).await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
+    for piece in pieces("b", &answer("whole"), 40) {
+        peer.say(&piece).await;
+    }
+    let text = within("the answer", text).await.unwrap().unwrap();
+    assert_eq!(text.text.into_option().as_deref(), Some("whole"));
+    let count = broken.len();
+    for told in [
+        format!("1 of {count} pieces of a came, then piece 2 of a"),
+        format!("1 of {count} pieces of a came, then another frame"),
+    ] {
+        assert!(seen.has(|d| matches!(d, Diagnostic::Chunks { reason } if *reason == told)), "{told}");
+    }
+    assert!(!seen.has(|d| matches!(d, Diagnostic::UnknownFrame { .. })));
+}
+
+/// A run of omp 18 goes on after an `agent_end` that says so.
+#[tokio::test]
+async fn a_run_ends_where_its_end_is_the_last_one() {
+    let (client, mut peer, _) = pair(Builder::<Omp>::default());
+    let ready = json!({"type": "ready", "protocolVersion": 1, "supportedProtocolVersions": [1, 2],
+                       "maxFrameBytes": 1048576, "maxReassembledFrameBytes": 67108864});
+    peer.say(&ready.to_string()).await;
+    let run = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("go").await }
+    });
+    peer.answer("prompt", "").await;
+    let run = within("the acceptance", run).await.unwrap().unwrap();
+    for frame in [
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"agent_end","messages":[],"isTerminal":false}"#,
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"agent_end","messages":[],"isTerminal":true}"#,
+        r#"{"type":"auto_retry_end","success":true,"attempt":1}"#,
+    ] {
+        peer.say(frame).await;
+    }
+    // Asked once: the first end was none.
+    peer.answer("get_state", &crate::peer::state(false)).await;
+    within("the end", run.result()).await.unwrap();
+    assert_eq!(client.revision().map(|spec| spec.id()).as_deref(), Some("omp@18.2"));
+}

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Assembler } from "../../src/chunks.js";
+import { omp } from "../../src/index.js";
+import { settle, soon } from "../support/agent.js";
+import { connected } from "../support/connected.js";
+
+const call = (id: string, toolName: string): object => ({
+  type: "host_tool_call", id, toolCallId: "c1", toolName, arguments: { text: "ping" },
+});
+
+test("a handler carries out tools and reads addresses", async () => {
+  let reason: unknown;
+  const dialogs: omp.Dialogs = {
+    hostToolCall: ({ toolName, toolCallId }, { signal }) => {
+      if (toolName === "missing") return undefined;
+      if (toolName === "echo") return { result: { content: [{ type: "text", text: toolCallId }] } };
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject((reason = signal.reason))));
+    },
+    hostUriRequest: ({ operation, url }) => ({ content: `${operation} of ${url}` }),
+  };
+  const { client, agent, odd } = connected(omp.Client, { dialogs });
+  await agent.say(call("1", "hangs"));
+  await agent.say(call("2", "echo"));
+  assert.equal(await soon(agent.line()), '{"type":"host_tool_result","id":"2","result":{"content":[{"type":"text","text":"c1"}]}}');
+  await agent.say({ type: "host_tool_cancel", id: "9", targetId: "1" });
+  await agent.say({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
+  assert.equal(await soon(agent.line()), '{"type":"host_uri_result","id":"3","content":"read of notes://today"}');
+  assert.equal((reason as Error).name, "AbortError");
+  assert.deepEqual(odd, []);
+  await agent.say(call("4", "missing"));
+  assert.match((await soon(agent.line())) ?? "", /"host_tool_result","id":"4".*"isError":true/);
+  await client.close();
+});
+
+test("without a handler the agent is told that nobody does it", async () => {
+  const { client, agent } = connected(omp.Client);
+  await agent.say(call("1", "echo"));
+  assert.match((await soon(agent.line())) ?? "", /"isError":true/);
+  await agent.say({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
+  assert.match((await soon(agent.line())) ?? "", /"host_uri_result","id":"3".*"isError":true/);
+  await agent.say({ type: "extension_ui_request", id: "5", method: "dance" });
+  assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"5","cancelled":true}');
+  await client.close();
+});
+
+/** The pieces of a frame, `size` bytes each. */
+function pieces(chunkId: string, frame: object, size: number): Record<string, unknown>[] {
+  const bytes = Buffer.from(JSON.stringify(frame));
+  const count = Math.ceil(bytes.length / size);
+  return Array.from({ length: count }, (_, index) => ({
+    type: "rpc_chunk", chunkId, index, count, byteLength: bytes.length,
+    data: bytes.subarray(index * size, (index + 1) * size).toString("base64"),
+  }));
+}
+
+test("F25: a frame in pieces is one frame and a broken one is told", async () => {
+  const { client, agent, odd } = connected(omp.Client);
+  const text = client.getLastAssistantText();
+  const { id } = JSON.parse((await soon(agent.line())) ?? "") as { id: string };
+  const answer = (said: string): object => ({
+    id, type: "response", command: "get_last_assistant_text", success: true, data: { text: said },
+  });
+  const [first = {}, , third = {}, ...rest] = pieces("a", answer("lost"), 40);
+  for (const line of [first, third, first, { type: "agent_start" }]) await agent.say(line);
+  for (const piece of pieces("b", answer("whöle"), 40)) await agent.say(piece);
+  assert.equal((await soon(text)).text, "whöle");
+  const told = `1 of ${rest.length + 3} pieces of a came, then`;
+  const wanted = [`${told} piece 2 of a`, `${told} another frame`].map((message) => ({ kind: "chunks", message }));
+  assert.deepEqual(odd, wanted);
+  await client.close();
+});
+
+test("F25: what is missing, repeated, too long or no piece is told, and the next frame is read", () => {
+  const { chunks } = omp.spec;
+  assert.ok(chunks);
+  const frame = { type: "notice", level: "info", message: "ünïcödé" };
+  const length = Buffer.from(JSON.stringify(frame)).length;
+  const [one = {}, two = {}, three = {}] = pieces("a", frame, 20);
+  const play = (list: Record<string, unknown>[]): string[] => {
+    const assembler = new Assembler();
+    const steps = [...list, ...pieces("b", frame, 7)].map((piece) => assembler.take(chunks, piece as never));
+    assert.deepEqual(steps.flatMap(({ whole }) => whole ?? []), [JSON.stringify(frame)]);
+    return steps.flatMap(({ fault }) => fault ?? []);
+  };
+  assert.deepEqual(play([one, three]), ["1 of 3 pieces of a came, then piece 2 of a"]);
+  assert.deepEqual(play([one, two, two]), ["2 of 3 pieces of a came, then piece 1 of a"]);
+  assert.deepEqual(play([two]), ["piece 1 of a came without those before it"]);
+  assert.deepEqual(play([one, two]), ["2 of 3 pieces of a came, then piece 0 of b"]);
+  const most = 2 ** 40;
+  assert.deepEqual(play([{ ...one, byteLength: most }]), [`a has ${most} bytes; the most is ${chunks.most}`]);
+  assert.deepEqual(play([{ ...one, count: 0 }]), [`piece 0 of 0 of a, which has ${length} bytes, is none`]);
+  assert.deepEqual(play([{ ...one, data: "?" }]), ["piece 0 of a is not base64"]);
+  assert.deepEqual(play([{ ...one, data: "" }]), ["piece 0 of a is empty"]);
+  assert.deepEqual(play([{ ...one, index: -1 }]), ["a piece of a frame has no `index`"]);
+  assert.deepEqual(play([{ ...one, count: 1 }]), [`the pieces of a have 20 bytes and should have ${length}`]);
+});
+
+test("a run ends where its end is the last one", async () => {
+  const { client, agent } = connected(omp.Client);
+  await agent.say({ type: "ready", protocolVersion: 1, supportedProtocolVersions: [1, 2], maxFrameBytes: 1, maxReassembledFrameBytes: 1 });
+  const run = client.prompt({ message: "go" });
+  const { id } = JSON.parse((await soon(agent.line())) ?? "") as { id: string };
+  await agent.say({ id, type: "response", command: "prompt", success: true });
+  for (const isTerminal of [false, true]) {
+    await agent.say({ type: "agent_start" });
+    await agent.say({ type: "agent_end", messages: [], isTerminal });
+    await settle();
+  }
+  await agent.say({ type: "auto_retry_end", success: true, attempt: 1 });
+  const asked = JSON.parse((await soon(agent.line())) ?? "") as { id: string; type: string };
+  assert.equal(asked.type, "get_state");
+  await agent.say({ id: asked.id, type: "response", command: "get_state", success: true, data: { isStreaming: false } });
+  await soon((await run).result());
+  assert.equal(client.revision, "omp@18.2");
+  await client.close();
+});
