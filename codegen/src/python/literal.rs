@@ -23,48 +23,23 @@ pub fn constant(value: ConstantValue) -> String {
     }
 }
 
-/// Keywords, and what every record has under its own name.
-const TAKEN: &[&str] = &[
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "raw",
-    "to_dict",
-    "from_json",
-    "from_dict",
+/// Words that no name can be.
+const KEYWORDS: &[&str] = &[
+    "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
+    "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
+    "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
+
+/// What every record has under its own name.
+const TAKEN: &[&str] = &["raw", "to_dict", "from_json", "from_dict"];
+
+/// Whether a member's name is a word that no name can be.
+pub fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
+}
 
 /// The attribute or parameter for a member.
 pub fn attribute(name: &str) -> String {
     let name = snake(name);
-    if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
+    if is_keyword(&name) || TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }

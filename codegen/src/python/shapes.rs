@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::model::{Field, Presence, Shape, TypeDef};
 
-use super::literal::{constant, quote};
+use super::literal::{constant, is_keyword, quote};
 use super::{banner, docs, ty};
 use crate::typescript::declared;
 
@@ -44,20 +44,25 @@ pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: b
     let quotes = if behind { "" } else { "\"" };
     match def.shape {
         Shape::Record { constants, fields } => {
+            // A class has no member that is named like a keyword.
+            if common.iter().chain(fields).any(|field| is_keyword(field.name)) {
+                let fixed = constants
+                    .iter()
+                    .map(|fixed| (fixed.member, format!("Literal[{}]", constant(fixed.value))));
+                let members = common.iter().chain(fields).map(|field| (field.name, value(field)));
+                let members: Vec<String> =
+                    fixed.chain(members).map(|(name, ty)| format!("{}: {ty}", quote(name))).collect();
+                let _ = writeln!(out, "\n\n{name} = TypedDict(\"{name}\", {{{}}})", members.join(", "));
+                docs(out, "", def.doc, &[]);
+                return;
+            }
             let _ = writeln!(out, "\n\nclass {name}(TypedDict):");
             docs(out, "    ", def.doc, &[]);
             for fixed in constants {
                 let _ = writeln!(out, "    {}: Literal[{}]", fixed.member, constant(fixed.value));
             }
             for field in common.iter().chain(fields) {
-                let value = ty::given(&field.ty, "");
-                let value = match field.presence {
-                    Presence::Required => format!("\"{value}\""),
-                    Presence::Nullable => format!("\"{value} | None\""),
-                    Presence::Optional => format!("NotRequired[\"{value}\"]"),
-                    Presence::OptionalNullable => format!("NotRequired[\"{value} | None\"]"),
-                };
-                let _ = writeln!(out, "    {}: {value}", field.name);
+                let _ = writeln!(out, "    {}: {}", field.name, value(field));
                 docs(out, "    ", field.doc, &[]);
             }
         }
@@ -74,5 +79,16 @@ pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: b
             let arms: Vec<String> = alternatives.iter().map(|arm| ty::given(&arm.ty, "")).collect();
             let _ = writeln!(out, "\n{name}: TypeAlias = {quotes}{}{quotes}", arms.join(" | "));
         }
+    }
+}
+
+/// The type of a member.
+fn value(field: &Field) -> String {
+    let value = ty::given(&field.ty, "");
+    match field.presence {
+        Presence::Required => format!("\"{value}\""),
+        Presence::Nullable => format!("\"{value} | None\""),
+        Presence::Optional => format!("NotRequired[\"{value}\"]"),
+        Presence::OptionalNullable => format!("NotRequired[\"{value} | None\"]"),
     }
 }

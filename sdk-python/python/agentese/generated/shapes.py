@@ -2131,15 +2131,8 @@ class Ready(TypedDict):
     """How long a frame in pieces is at most, in bytes. Since omp@18.2."""
 
 
-class RetryFallbackApplied(TypedDict):
-    """Another model takes the place of one that fails. Since omp@18.2."""
-    type: Literal["retry_fallback_applied"]
-    from: "str"
-    """The model that failed."""
-    to: "str"
-    """The other one."""
-    role: "str"
-    """What the model is used for."""
+RetryFallbackApplied = TypedDict("RetryFallbackApplied", {"type": Literal["retry_fallback_applied"], "from": "str", "to": "str", "role": "str"})
+"""Another model takes the place of one that fails. Since omp@18.2."""
 
 
 class RetryFallbackSucceeded(TypedDict):
