@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-web test-drivers test-quick-starts test-pages pi-examples lint generate interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -113,6 +113,9 @@ test-pages: test-pages-setup ## Of test-rust, the exported page and the suite's 
 
 lint: ## Format and lints, also of the clients for Windows and macOS; warnings are errors.
 	$(PART) sh -ec '$(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; .ci/other-systems'
+
+made-up-revision: ## A revision that nobody speaks, one file: clients, schemas, pages and the list of missing cases follow.
+	./.ci/made-up-revision
 
 generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen

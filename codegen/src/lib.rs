@@ -17,6 +17,7 @@ pub mod python;
 pub mod reference;
 pub mod rust;
 pub mod typescript;
+pub mod uncovered;
 
 pub use output::Artefact;
 

@@ -1,5 +1,6 @@
 //! `agentese-codegen`: writes the generated files, or checks that they are fresh.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -15,6 +16,9 @@ struct Options {
     /// The root of the repository.
     #[arg(long)]
     root: Option<PathBuf>,
+    /// Write nothing; print the commands, events and dialogs of that revision that no case of its dialect covers.
+    #[arg(long, value_name = "NAME@REVISION")]
+    uncovered: Option<String>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -26,6 +30,13 @@ fn main() -> anyhow::Result<()> {
             .map(PathBuf::from)
             .context("the crate's folder has no parent")?,
     };
+    if let Some(revision) = options.uncovered {
+        let mut out = std::io::stdout().lock();
+        for what in agentese_codegen::uncovered::uncovered(&root, &revision)? {
+            writeln!(out, "{what}")?;
+        }
+        return Ok(());
+    }
     let artefacts = agentese_codegen::artefacts();
     if options.check {
         return agentese_codegen::output::check(&root, &artefacts);

@@ -2,7 +2,7 @@
 
 use crate::matching::Matching;
 use crate::meaning::Meaning;
-use crate::model::{ErrorText, Field, Row, Setting};
+use crate::model::{ErrorText, Field, Row, RunEffect, Setting, Span};
 
 /// How frames are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,6 +190,19 @@ pub struct Revision {
     pub shows: &'static [Sign],
     /// Frames that only older revisions send.
     pub excludes: &'static [Sign],
+    /// What it changes of rows that stand in other files. A revision that changes much writes spans beside the rows.
+    pub changes: &'static [Change],
+}
+
+/// What a revision changes of a row that stands elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub enum Change {
+    /// A record has a member more; the span of the member says since when.
+    Member(&'static str, Field),
+    /// A set of strings has a value no more, from those revisions on.
+    ValueUntil(&'static str, &'static str, &'static [&'static str]),
+    /// An event says something else about the run, in the revisions of that span.
+    Run(&'static str, RunEffect, Span),
 }
 
 /// A dialect with its revisions.

@@ -2,7 +2,7 @@
 //!
 //! What a view changes of a row lives as long as the program: generators make their views once.
 
-use crate::dialect::{Dialect, Revision};
+use crate::dialect::{Change, Dialect, Revision};
 use crate::model::{
     Command, Dialog, ErrorText, Event, Field, Presence, RunEffect, Shape, Span, StringValue, TypeDef,
 };
@@ -63,6 +63,7 @@ impl View {
 
     /// A type as the view has it.
     pub fn type_def(&self, def: &'static TypeDef) -> &'static TypeDef {
+        let def = changed(def);
         if is_plain(def) {
             return def;
         }
@@ -137,6 +138,7 @@ impl View {
     /// An event as the view has it. In the view of a client it says of runs, and is, what
     /// the oldest revision that has it says.
     pub fn event(&self, row: &'static Event) -> &'static Event {
+        let row = changed_event(row);
         let payload = self.type_def(row.payload);
         let spans = [row.span, row.run_span, row.snapshot_span];
         let plain = spans.iter().all(|span| *span == Span::ALWAYS);
@@ -171,6 +173,49 @@ impl View {
         let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
         Box::leak(Box::new(Dialog { doc, params, span: Span::ALWAYS, ..*row }))
     }
+}
+
+/// What revisions change of rows that stand elsewhere.
+fn changes() -> impl Iterator<Item = &'static Change> {
+    let revisions = crate::DIALECTS.iter().flat_map(|dialect| dialect.revisions);
+    revisions.flat_map(|revision| revision.changes)
+}
+
+/// A type with what later revisions change of it.
+fn changed(def: &'static TypeDef) -> &'static TypeDef {
+    let mut def = def;
+    for change in changes() {
+        let shape = match (change, def.shape) {
+            (Change::Member(name, field), Shape::Record { constants, fields }) if *name == def.name => {
+                Shape::Record { constants, fields: leak(fields.iter().chain([field]).copied().collect()) }
+            }
+            (Change::ValueUntil(name, gone, until), Shape::Strings { open, values }) if *name == def.name => {
+                let ends = |value: &StringValue| match value.value == *gone {
+                    true => StringValue { span: Span { until, ..value.span }, ..*value },
+                    false => *value,
+                };
+                Shape::Strings { open, values: leak(values.iter().map(ends).collect()) }
+            }
+            _ => continue,
+        };
+        def = Box::leak(Box::new(TypeDef { shape, ..*def }));
+    }
+    def
+}
+
+/// An event with what a later revision changes of it.
+fn changed_event(row: &'static Event) -> &'static Event {
+    let mut row = row;
+    for change in changes() {
+        if let Change::Run(name, run, span) = change
+            && *name == row.name
+        {
+            let until: Vec<&str> = row.run_span.until.iter().chain(span.since).copied().collect();
+            let run_span = Span { until: leak(until), ..row.run_span };
+            row = Box::leak(Box::new(Event { run_span, later_run: Some((*run, *span)), ..*row }));
+        }
+    }
+    row
 }
 
 /// A type as clients have it: with what any revision of any dialect has.

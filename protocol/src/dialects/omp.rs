@@ -346,6 +346,7 @@ const REVISIONS: &[Revision] = &[
         run_end: RUN_END,
         shows: &[],
         excludes: &[],
+        changes: &[],
     },
     Revision {
         name: "13.19",
@@ -355,6 +356,7 @@ const REVISIONS: &[Revision] = &[
         run_end: RUN_END,
         shows: &[Sign::Event("ready")],
         excludes: &[],
+        changes: &[],
     },
     Revision {
         name: "18.2",
@@ -373,6 +375,7 @@ const REVISIONS: &[Revision] = &[
             Sign::EventWithout("ready", "protocolVersion"),
             Sign::EventWithout("agent_end", "isTerminal"),
         ],
+        changes: &[],
     },
 ];
 

@@ -34,6 +34,7 @@ const REVISIONS: &[Revision] = &[Revision {
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
     shows: &[],
     excludes: &[],
+    changes: &[],
 }];
 
 /// The Opal dialect.

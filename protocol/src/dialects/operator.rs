@@ -336,6 +336,7 @@ const REVISIONS: &[Revision] = &[Revision {
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
     shows: &[],
     excludes: &[],
+    changes: &[],
 }];
 
 /// The Operator dialect.

@@ -47,6 +47,10 @@ const EDGES: Edges = Edges {
 /// How a run ends.
 const RUN_END: RunEnd = RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false };
 
+#[cfg(agentese_made_up)]
+#[path = "../../made-up/pi_9_9.rs"]
+mod made_up;
+
 /// The revisions, the oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
@@ -57,6 +61,7 @@ const REVISIONS: &[Revision] = &[
         run_end: RUN_END,
         shows: &[],
         excludes: &[],
+        changes: &[],
     },
     Revision {
         name: "1.5",
@@ -84,7 +89,10 @@ const REVISIONS: &[Revision] = &[
             Sign::EventMember("message_update", "message"),
             Sign::Event("auto_compaction_start"),
         ],
+        changes: &[],
     },
+    #[cfg(agentese_made_up)]
+    made_up::REVISION,
 ];
 
 /// The pi dialect.
@@ -133,6 +141,8 @@ pub const PI: Dialect = Dialect {
         commands::ROWS,
         events::ROWS,
         dialogs::ROWS,
+        #[cfg(agentese_made_up)]
+        made_up::ROWS,
     ],
     settings: &[],
     matching: matching::MATCHING,

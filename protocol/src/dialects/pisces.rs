@@ -348,6 +348,7 @@ const REVISIONS: &[Revision] = &[Revision {
     run_end: omp::RUN_END,
     shows: &[],
     excludes: &[],
+    changes: &[],
 }];
 
 /// The pisces dialect.
