@@ -151,6 +151,7 @@ fn source(source: &Source) -> Value {
             json!({"map": path, "to": Value::Object(values.collect())})
         }
         Source::Times(path, factor) => json!({"times": factor, "of": path}),
+        Source::Text(path) => json!({"text": path}),
         Source::Count(path) => json!({"count": path}),
         Source::First(sources) => json!({"first": sources.iter().map(self::source).collect::<Vec<_>>()}),
         Source::Join(sources) => json!({"join": sources.iter().map(self::source).collect::<Vec<_>>()}),

@@ -95,6 +95,11 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/src/session/foreign.rs", &["abort"], "a stop reason in sessions of other programs"),
     ("server/src/engine/error.rs", &["steer"], "the name of a delivery in the extension protocol"),
     ("cli/src/arguments.rs", &["prompt"], "an example in the help of the command line"),
+    (
+        "sdk-python/python/agentese/view/",
+        &["prompt", "steer"],
+        "ways in which words wait, in the neutral conversation",
+    ),
     ("sdk-ts/src/ui/", &["prompt", "steer"], "ways in which words wait, in the neutral conversation"),
     ("sdk-ts/src/serve/spec.ts", &["bash"], "the name of a lane"),
     ("sdk-ts/src/client.ts", &["abort"], "the event of an AbortSignal"),

@@ -127,6 +127,8 @@ pub enum Source {
     Map(&'static str, &'static [(&'static str, Constant)]),
     /// A number, that many times.
     Times(&'static str, i64),
+    /// The member at that path as text: agents repeat what clients sent, also where it should have been a string.
+    Text(&'static str),
     /// How many items the list at that path has.
     Count(&'static str),
     /// The first of these that has a value.

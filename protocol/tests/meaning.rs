@@ -78,6 +78,7 @@ fn paths(source: &Source) -> Vec<&'static str> {
         | Source::Each(_, path)
         | Source::Map(path, _)
         | Source::Times(path, _)
+        | Source::Text(path)
         | Source::Count(path) => vec![path],
         Source::First(sources) | Source::Join(sources) => sources.iter().flat_map(paths).collect(),
     }

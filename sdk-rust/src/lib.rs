@@ -9,6 +9,7 @@
 //!   every open call when the agent ends.
 //! * `Service` in the module of a dialect is the trait that an agent implements; [`serve()`] runs it.
 //! * [`dynamic`] is a client for a dialect that is chosen at run time.
+//! * [`view`] folds frames of both directions into a conversation that front ends can show.
 //! * [`framing`], [`scan`], [`correlate`] and [`run_tracker`] are the parts without I/O.
 //!
 //! ```no_run
@@ -25,6 +26,7 @@ mod core;
 #[rustfmt::skip]
 pub mod generated;
 pub mod serve;
+pub mod view;
 
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};

@@ -13,6 +13,7 @@ pub mod pisces;
 pub mod operator;
 #[cfg(feature = "opal")]
 pub mod opal;
+pub mod meaning;
 pub mod schema;
 pub mod secrets;
 pub mod types;

@@ -15,6 +15,8 @@ export type Source =
   | { readonly map: string; readonly to: Readonly<Record<string, string | number | boolean>> }
   /** A number, that many times. */
   | { readonly times: number; readonly of: string }
+  /** The value at that path as text. */
+  | { readonly text: string }
   /** How many items the list at that path has. */
   | { readonly count: string }
   /** The first of these that has a value. */

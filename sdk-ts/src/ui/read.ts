@@ -55,6 +55,7 @@ function read(meaning: Meaning, source: Source, value: Found): Found {
     const number = at(value, source.of);
     return typeof number === "number" ? number * source.times : undefined;
   }
+  if ("text" in source) return word(at(value, source.text));
   if ("count" in source) {
     const list = at(value, source.count);
     return Array.isArray(list) ? list.length : undefined;

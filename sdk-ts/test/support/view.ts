@@ -93,7 +93,7 @@ function canonical(value: unknown): string {
   if (value === undefined) return "-";
   if (value === null) return "n";
   if (typeof value === "boolean") return value ? "t" : "f";
-  if (typeof value === "number") return `#${Math.floor(value * 1e6 + 0.5)}`;
+  if (typeof value === "number") return `#${BigInt(Math.floor(value * 1e6 + 0.5))}`;
   if (typeof value === "string") return `'${value}'`;
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   const members = Object.entries(value as object).filter(([, member]) => member !== undefined);

@@ -1,6 +1,6 @@
 //! What the frames of pi mean for a conversation.
 
-use crate::meaning::Source::{self, Count, First, Map};
+use crate::meaning::Source::{self, Count, First, Map, Text};
 use crate::meaning::Test::{Has, Is, Lacks, Not};
 use crate::meaning::{
     Act, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, answer, at, case, dialog, each, event,
@@ -49,7 +49,7 @@ const READERS: &[Reader] = &[
                 "bashExecution",
                 &[
                     ("role", text("shell")),
-                    ("command", at("command")),
+                    ("command", Text("command")),
                     ("blocks", each("block", "output")),
                     ("exitCode", at("exitCode")),
                     ("cancelled", at("cancelled")),
@@ -189,7 +189,7 @@ const READERS: &[Reader] = &[
             OTHER,
             &[
                 ("role", text("shell")),
-                ("command", at("params.command")),
+                ("command", Text("params.command")),
                 ("blocks", each("block", "data.output")),
                 ("exitCode", at("data.exitCode")),
                 ("cancelled", at("data.cancelled")),
@@ -416,7 +416,7 @@ const RULES: &[Rule] = &[
     sent("compact", Act::Compacting, &[("reason", text("manual"))]),
     answer("compact", Act::Compacted, &[("message", read("summary", "data"))]),
     refused("compact", Act::Compacted, &[]),
-    sent("bash", Act::Shell, &[("command", at("command"))]),
+    sent("bash", Act::Shell, &[("command", Text("command"))]),
     answer("bash", Act::ShellDone, &[("message", read("shell", ""))]),
     refused("bash", Act::ShellDone, &[]),
     answer("get_session_stats", Act::Usage, &[("usage", read("stats", "data"))]),

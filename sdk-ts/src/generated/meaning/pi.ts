@@ -19,7 +19,7 @@ export const pi: Meaning = {
         {"tag":"user","gives":{"role":{"is":"user"},"blocks":{"each":"block","of":"content"},"time":"timestamp"}},
         {"tag":"assistant","gives":{"role":{"is":"assistant"},"blocks":{"each":"block","of":"content"},"model":"model","provider":"provider","usage":{"read":"usage","of":"usage"},"stopReason":"stopReason","error":"errorMessage","state":{"map":"stopReason","to":{"error":"failed","aborted":"aborted"}},"time":"timestamp"}},
         {"tag":"toolResult","gives":{"role":{"is":"tool"},"callId":"toolCallId","name":"toolName","blocks":{"each":"block","of":"content"},"details":"details","state":{"map":"isError","to":{"true":"failed","false":"done"}},"time":"timestamp"}},
-        {"tag":"bashExecution","gives":{"role":{"is":"shell"},"command":"command","blocks":{"each":"block","of":"output"},"exitCode":"exitCode","cancelled":"cancelled","truncated":"truncated","hidden":{"map":"excludeFromContext","to":{"true":true}},"time":"timestamp"}},
+        {"tag":"bashExecution","gives":{"role":{"is":"shell"},"command":{"text":"command"},"blocks":{"each":"block","of":"output"},"exitCode":"exitCode","cancelled":"cancelled","truncated":"truncated","hidden":{"map":"excludeFromContext","to":{"true":true}},"time":"timestamp"}},
         {"tag":"custom","gives":{"role":{"is":"note"},"kind":"customType","blocks":{"each":"block","of":"content"},"details":"details","hidden":{"map":"display","to":{"false":true}},"time":"timestamp"}},
         {"tag":"branchSummary","gives":{"role":{"is":"summary"},"kind":{"is":"branch"},"blocks":{"each":"block","of":"summary"},"time":"timestamp"}},
         {"tag":"compactionSummary","gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"blocks":{"each":"block","of":"summary"},"tokensBefore":"tokensBefore","time":"timestamp"}},
@@ -65,7 +65,7 @@ export const pi: Meaning = {
     "shell": {
       "tag": "",
       "cases": [
-        {"tag":"(other)","gives":{"role":{"is":"shell"},"command":"params.command","blocks":{"each":"block","of":"data.output"},"exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated","hidden":{"map":"params.excludeFromContext","to":{"true":true}}}}
+        {"tag":"(other)","gives":{"role":{"is":"shell"},"command":{"text":"params.command"},"blocks":{"each":"block","of":"data.output"},"exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated","hidden":{"map":"params.excludeFromContext","to":{"true":true}}}}
       ]
     },
     "stats": {
@@ -189,7 +189,7 @@ export const pi: Meaning = {
       {"act":"compacting","slots":{"reason":{"is":"manual"}}}
     ],
     "bash": [
-      {"act":"shell","slots":{"command":"command"}}
+      {"act":"shell","slots":{"command":{"text":"command"}}}
     ]
   },
   "answers": {

@@ -1,0 +1,155 @@
+"""Folding frames of both directions into a conversation."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+from agentese.view import history, messages, panels, running
+from agentese.view.about import About, id_text
+from agentese.view.conversation import Conversation, Json, Sent
+from agentese.view.reading import Table, at, holds, meaning_of, read_all
+
+Act = Callable[[Conversation, dict[str, Json], About], Conversation]
+
+ACTS: dict[str, Act] = {
+    **{act.__name__: act for act in (running.work, running.abort, running.compacting, running.compacted)},
+    **{act.__name__: act for act in (running.retry, running.retried, running.shell)},
+    "shellOutput": running.shell_output,
+    "shellDone": running.shell_done,
+    **{act.__name__: act for act in (messages.begin, messages.snapshot, messages.piece, messages.block)},
+    **{act.__name__: act for act in (messages.message, messages.end, messages.tool, messages.arrive)},
+    **{act.__name__: act for act in (history.history, history.count)},
+    "replace": history.replace_all,
+    "set": panels.set_members,
+    **{act.__name__: act for act in (panels.keep, panels.usage, panels.wait, panels.waited, panels.queue)},
+    **{act.__name__: act for act in (panels.ask, panels.withdraw, panels.notice, panels.entry, panels.draft)},
+    **{act.__name__: act for act in (panels.task, panels.child)},
+}
+"""The acts by the names that tables give them."""
+
+
+def fold(
+    conversation: Conversation,
+    direction: Literal["sent", "received"],
+    frame: str | bytes | dict[str, Json],
+    at: float | None = None,
+) -> Conversation:
+    """The conversation after a frame: a line, or the object in it. `at`: when it came, in milliseconds since the epoch.
+
+    A frame that says nothing of the conversation, or cannot be read, gives the same conversation.
+    """
+    if not isinstance(frame, dict):
+        try:
+            frame = json.loads(frame)
+        except ValueError:
+            return conversation
+    conversation = panels.expired(conversation, at)
+    if not isinstance(frame, dict):
+        return conversation
+    folding = _Folding(meaning_of(conversation.dialect), at)
+    return folding.sent(conversation, frame) if direction == "sent" else folding.received(conversation, frame)
+
+
+class _Folding:
+    """One frame on its way into a conversation."""
+
+    def __init__(self, meaning: Table, at: float | None) -> None:
+        self._meaning = meaning
+        self._at = at
+        self._is_rpc = meaning["framing"] == "json-rpc"
+
+    def sent(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
+        name, id = frame.get("method" if self._is_rpc else "type"), frame.get("id")
+        answer = self._meaning.get("dialogFrames", {}).get("answer")
+        if name is None if self._is_rpc else name == answer:
+            return panels.answered(conversation, id)
+        if not isinstance(name, str):
+            return conversation
+        params = _object(frame.get("params")) if self._is_rpc else frame
+        if not self._is_ours(conversation, params):
+            return conversation
+        plain = {key: value for key, value in params.items() if isinstance(value, str | int | float)}
+        sent = {**conversation.internal.sent, _place(frame, name): Sent(command=name, params=plain)}
+        remembered = replace(conversation, internal=replace(conversation.internal, sent=sent))
+        return self._apply(remembered, "sent", name, id, params)
+
+    def received(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
+        return self._rpc(conversation, frame) if self._is_rpc else self._flat(conversation, frame)
+
+    def _flat(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
+        kind = frame.get("type")
+        if kind == "response":
+            error = None if frame.get("success") is True else _words(frame.get("error"))
+            return self._answer(conversation, frame, frame.get("command"), "data", error)
+        if kind == self._meaning.get("dialogFrames", {}).get("request"):
+            return self._apply(conversation, "dialogs", frame.get("method"), frame.get("id"), frame)
+        is_wrapped = kind == "event" and self._meaning["framing"] == "enveloped"
+        return self.event(conversation, _object(frame.get("event")) if is_wrapped else frame)
+
+    def _rpc(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
+        method, id = frame.get("method"), frame.get("id")
+        if method is None:
+            error = _words(_object(frame["error"]).get("message")) if "error" in frame else None
+            return self._answer(conversation, frame, None, "result", error)
+        params = _object(frame.get("params"))
+        if not self._is_ours(conversation, params):
+            return conversation
+        if id is not None:
+            return self._apply(conversation, "dialogs", method, id, params)
+        return self.event(conversation, params) if method == self._meaning.get("notification") else conversation
+
+    def event(self, conversation: Conversation, body: dict[str, Json]) -> Conversation:
+        """An event, without its envelope."""
+        return self._apply(conversation, "events", body.get("type"), None, body)
+
+    def _answer(
+        self, conversation: Conversation, frame: dict[str, Json], named: Any, member: str, error: str | None
+    ) -> Conversation:
+        """The answer to a command; `error` where it was refused."""
+        key = _place(frame, str(named))
+        known = conversation.internal.sent.get(key)
+        command = named if known is None else known.command
+        if known is not None:
+            left = {place: sent for place, sent in conversation.internal.sent.items() if place != key}
+            conversation = replace(conversation, internal=replace(conversation.internal, sent=left))
+        value: dict[str, Json] = {"params": {} if known is None else known.params}
+        if error is None:
+            if not self._is_ours(conversation, _object(frame.get(member))):
+                return conversation
+            value["data"] = frame.get(member)
+            return self._apply(conversation, "answers", command, frame.get("id"), value)
+        source = command if isinstance(command, str) else None
+        told = panels.notify(conversation, "error", error, source, self._at)
+        return self._apply(told, "refused", command, frame.get("id"), {**value, "error": error})
+
+    def _is_ours(self, conversation: Conversation, params: dict[str, Json]) -> bool:
+        """Whether it belongs to the session of the conversation, where a connection has several."""
+        named = params.get(self._meaning.get("session", ""))
+        return not isinstance(named, str) or conversation.session.id in (None, named)
+
+    def _apply(self, conversation: Conversation, kind: str, name: Json, id: Json, value: dict[str, Json]) -> Conversation:
+        rules = self._meaning[kind].get(name, []) if isinstance(name, str) else []
+        for rule in rules:
+            about = About(str(name), id, self._at, tuple(rule["slots"]), self._child)
+            items = [value] if "over" not in rule else at(value, rule["over"])
+            for item in items if isinstance(items, list) else []:
+                if holds(rule.get("when", []), item):
+                    conversation = ACTS[rule["act"]](conversation, read_all(self._meaning, rule["slots"], item), about)
+        return conversation
+
+    def _child(self, conversation: Conversation | None, event: dict[str, Json]) -> Conversation:
+        return self.event(conversation or Conversation(dialect=self._meaning["dialect"]), event)
+
+
+def _place(frame: dict[str, Json], command: str) -> str:
+    """Under which name a command is remembered."""
+    return f"without {command}" if frame.get("id") is None else id_text(frame["id"])
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _words(error: Json) -> str:
+    return error if isinstance(error, str) else "" if error is None else json.dumps(error)

@@ -1,0 +1,115 @@
+"""Acts that replace what was said."""
+
+from dataclasses import replace
+
+from agentese.view.about import About
+from agentese.view.conversation import Block, Conversation, Json, Message, Run, Session, Usage, next_key
+from agentese.view.messages import settle, total, with_done
+
+Slots = dict[str, Json]
+
+
+def _marks(message: Message) -> list[str]:
+    """By what a message is known again: its id or its time, and its words."""
+    words = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
+    place = message.time if message.id is None else message.id
+    return [words] if place is None else [f"{message.role} {place} {message.call_id or ''}", words]
+
+
+def history(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    """The messages as the agent gives them; those that were known before keep their keys."""
+    given = slots.get("messages")
+    if not isinstance(given, list):
+        return conversation
+    known: dict[str, list[Message]] = {}
+    for old in conversation.messages:
+        for mark in _marks(old):
+            known.setdefault(mark, []).append(old)
+    kept: set[str] = set()
+    told: list[Message] = []
+    after = conversation
+    used = Usage()
+    for members in given:
+        message = Message.of(members)
+        same = (old for mark in _marks(message) for old in known.get(mark, []))
+        old = next((old for old in same if old.key not in kept and old.state != "growing"), None)
+        used = used if message.usage is None else total(used, message.usage)
+        if old is None:
+            key, after = next_key(after)
+            told.append(replace(message, key=key))
+            continue
+        kept.add(old.key)
+        message = replace(message, key=old.key, blocks=_tools(old, message.blocks))
+        told.append(old if old == message else message)
+    usage = after.usage if (after.usage.total or 0) > (used.total or 0) else used
+    after = replace(after, messages=_merge(conversation.messages, told), usage=usage, complete=True)
+    for message in told:
+        after = settle(after, message) if message.role == "tool" else after
+    return after
+
+
+def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The blocks of a message with what is known of its tools."""
+    known = {block.call_id: block for block in reversed(old.blocks) if block.type == "tool"}
+
+    def told(block: Block) -> Block:
+        before = known.get(block.call_id) if block.type == "tool" else None
+        return block if before is None else replace(with_done(block, before), state=before.state)
+
+    return tuple(told(block) for block in blocks)
+
+
+def _merge(old: tuple[Message, ...], told: list[Message]) -> tuple[Message, ...]:
+    """What was said, in the order in which it was seen; what the agent does not name is no longer in the context."""
+    places = {message.key: place for place, message in enumerate(told)}
+    known = {message.key for message in old}
+    merged: list[Message] = []
+    begun = 0
+    for message in old:
+        place = places.get(message.key)
+        if place is None:
+            stays = message.state == "growing" or message.gone
+            merged.append(message if stays else replace(message, gone=True))
+            continue
+        merged.extend(new for new in told[begun:place] if new.key not in known)
+        begun = max(begun, place)
+        merged.append(told[place])
+    merged.extend(new for new in told[begun:] if new.key not in known)
+    if _keys(merged, places) == _keys(told, places):
+        return tuple(merged)
+    growing = [message for message in merged if message.state == "growing"]
+    return (*(message for message in merged if message.gone), *told, *growing)
+
+
+def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
+    """A summary, which the agent puts first, stays where it came."""
+    return [message.key for message in messages if message.role != "summary" and message.key in wanted]
+
+
+def count(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    """The agent has that many messages: where others were seen, some were not told."""
+    messages = slots.get("messages")
+    seen = sum(1 for message in conversation.messages if not message.gone and message.state != "growing")
+    if conversation.run.working or not isinstance(messages, int) or messages == seen or not conversation.complete:
+        return conversation
+    return replace(conversation, complete=False)
+
+
+def replace_all(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    """Another conversation takes the place of this one. What belongs to the agent and not to the session stays."""
+    return replace(
+        conversation,
+        messages=(),
+        complete=slots.get("empty") is True,
+        waiting=tuple(item for item in conversation.waiting if item.state == "sent"),
+        run=Run(),
+        usage=Usage(),
+        dialogs=(),
+        shells=(),
+        tasks=(),
+        session=Session(directory=conversation.session.directory),
+        internal=replace(conversation.internal, held=()),
+        context=None,
+        fork_points=None,
+        todos=None,
+    )

@@ -1,0 +1,257 @@
+"""Acts on messages and their blocks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from agentese.view.about import About, id_text
+from agentese.view.conversation import Block, Conversation, Json, Message, Usage, next_key
+
+Slots = dict[str, Json]
+
+GROWING = ("text", "argumentsText")
+"""The slots that are appended, where they are pieces."""
+
+
+def add(conversation: Conversation, message: Message) -> Conversation:
+    """Puts a message at the end."""
+    key, keyed = next_key(conversation)
+    message = replace(message, key=key)
+    added = replace(keyed, messages=(*keyed.messages, message))
+    return _arrived(added, message.text) if message.role == "user" else added
+
+
+def _arrived(conversation: Conversation, text: str) -> Conversation:
+    """The user's words are in the conversation: they wait no longer."""
+    waiting = conversation.waiting
+    same = [place for place, item in enumerate(waiting) if item.text == text]
+    # What the agent makes of a template or a skill has other words than the prompt.
+    places = same or [place for place, item in enumerate(waiting) if item.mode == "prompt"]
+    if not places:
+        return conversation
+    return replace(conversation, waiting=waiting[: places[0]] + waiting[places[0] + 1 :])
+
+
+def arrive(conversation: Conversation, _slots: Slots, about: About) -> Conversation:
+    """The words of the command that is answered, else of all prompts, enter the conversation."""
+    for item in conversation.waiting:
+        if item.mode == "prompt" and (about.id is None or id_text(item.id) == id_text(about.id)):
+            blocks = (Block(type="text", text=item.text),) if item.text else ()
+            conversation = add(conversation, Message(role="user", blocks=blocks))
+    return conversation
+
+
+def put(conversation: Conversation, place: int, message: Message) -> Conversation:
+    """Replaces a message; the same conversation where it is equal."""
+    messages = conversation.messages
+    if messages[place] is message or messages[place] == message:
+        return conversation
+    return replace(conversation, messages=(*messages[:place], message, *messages[place + 1 :]))
+
+
+def _last(conversation: Conversation, wanted: Callable[[Message], bool]) -> int | None:
+    """The place of the last message of that kind."""
+    messages = conversation.messages
+    return next((place for place in range(len(messages) - 1, -1, -1) if wanted(messages[place])), None)
+
+
+def _growing(conversation: Conversation, role: str) -> int | None:
+    return _last(conversation, lambda message: message.state == "growing" and message.role == role)
+
+
+def with_done(told: Block, known: Block) -> Block:
+    """A call as it is told anew, with what the tool has done."""
+    names = ("output", "result", "details", "duration_ms", "label", "child")
+    done = {name: getattr(known, name) for name in names if getattr(told, name) is None}
+    return replace(told, **done, state=told.state if known.state == "coming" else known.state)
+
+
+def _carry(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Blocks as they are told anew, with what tools have done meanwhile; those that are equal stay the same objects."""
+    told: list[Block] = []
+    for place, block in enumerate(blocks):
+        near = old[place : place + 1]
+        if block.type == "tool":
+            calls = [known for known in (*near, *old) if known.type == "tool" and known.call_id == block.call_id]
+            block = with_done(block, calls[0]) if calls else block
+            near = tuple(calls[:1])
+        told.append(near[0] if near and near[0] == block else block)
+    return tuple(told)
+
+
+def _tell(conversation: Conversation, place: int, told: Message, state: Any) -> Conversation:
+    """Replaces a message by what is told of it anew."""
+    old = conversation.messages[place]
+    blocks = _carry(old.blocks, told.blocks)
+    return put(conversation, place, replace(told, key=old.key, state=state, blocks=blocks, gone=old.gone or told.gone))
+
+
+def message_of(slots: Slots) -> Message | None:
+    """The message of the slot of that name."""
+    members = slots.get("message")
+    return Message.of(members) if isinstance(members, dict) else None
+
+
+def begin(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    message = message_of(slots)
+    return conversation if message is None else add(conversation, replace(message, state="growing"))
+
+
+def snapshot(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    message = message_of(slots)
+    if message is None:
+        return conversation
+    place = _growing(conversation, message.role)
+    if place is None:
+        return add(conversation, replace(message, state="growing"))
+    return _tell(conversation, place, message, "growing")
+
+
+def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
+    """Changes a block of the message that grows: at the place that is named, else the last one, or a new one."""
+    place = _growing(conversation, "assistant")
+    if place is None:
+        conversation = add(conversation, Message(role="assistant", state="growing"))
+        place = len(conversation.messages) - 1
+    message = conversation.messages[place]
+    blocks = list(message.blocks)
+    kind = slots.get("type", "text")
+    index = slots.get("index")
+    if not isinstance(index, int):
+        index = len(blocks) - 1 if blocks and blocks[-1].type == kind else len(blocks)
+    while len(blocks) < index:
+        blocks.append(Block(type="text", text=""))
+    if index == len(blocks) or blocks[index].type != kind:
+        is_tool = kind == "tool"
+        fresh = Block(type="tool", call_id="", name="", state="coming") if is_tool else Block(type=kind, text="")
+        blocks[index : index + 1] = [fresh]
+    blocks[index] = change(blocks[index])
+    return put(conversation, place, replace(message, blocks=tuple(blocks)))
+
+
+def _merged(block: Block, members: Slots) -> Block:
+    """A block with members of its JSON set."""
+    given = Block.of({"type": block.type, **members})
+    names = {"callId": "call_id", "argumentsText": "arguments_text", "durationMs": "duration_ms"}
+    changed = {names.get(name, name): getattr(given, names.get(name, name)) for name in members if name in _BLOCK}
+    return replace(block, **changed)
+
+
+_BLOCK = {"text", "callId", "name", "arguments", "argumentsText", "state", "output", "result", "details", "durationMs", "label"}
+
+
+def piece(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    def grow(block: Block) -> Block:
+        members = {name: value for name, value in slots.items() if name not in ("index", "type")}
+        known = {"text": block.text, "argumentsText": block.arguments_text}
+        for name in GROWING:
+            if isinstance(known[name], str) and isinstance(members.get(name), str):
+                members[name] = known[name] + members[name]
+        return _merged(block, members)
+
+    return _change_block(conversation, slots, grow)
+
+
+def block(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    def whole(block: Block) -> Block:
+        members = {name: value for name, value in slots.items() if name not in ("index", "type")}
+        changed = _merged(block, members)
+        return replace(changed, arguments_text=None) if "arguments" in members else changed
+
+    return _change_block(conversation, slots, whole)
+
+
+def message(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    place = _growing(conversation, "assistant")
+    if place is None:
+        return conversation
+    given = Message.of(slots)
+    members = {name: getattr(given, name) for name in slots if name in ("usage", "gone")}
+    return put(conversation, place, replace(conversation.messages[place], **members))
+
+
+def end(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    told = message_of(slots)
+    place = _growing(conversation, "assistant" if told is None else told.role)
+    if place is None and told is None:
+        return conversation
+    if place is None:
+        ended = add(conversation, told or Message())
+        place = len(ended.messages) - 1
+    elif told is None:
+        ended = put(conversation, place, replace(conversation.messages[place], state="done"))
+    else:
+        ended = _tell(conversation, place, told, told.state)
+    message = ended.messages[place]
+    if message.role == "tool":
+        return settle(_follow(ended, place), message)
+    return ended if message.usage is None else replace(ended, usage=total(ended.usage, message.usage))
+
+
+def _follow(conversation: Conversation, place: int) -> Conversation:
+    """The result of a call that is no longer in the context is not there either."""
+    result = conversation.messages[place]
+    call = _last(conversation, lambda message: _call(message, result.call_id) is not None)
+    if call is None or not conversation.messages[call].gone:
+        return conversation
+    return put(conversation, place, replace(result, gone=True))
+
+
+def settle(conversation: Conversation, message: Message) -> Conversation:
+    """Gives the block of a call what the message of its result says."""
+    if message.call_id is None:
+        return conversation
+
+    def done(block: Block) -> Block:
+        details = block.details if message.details is None else message.details
+        state = "failed" if message.state == "failed" else "done"
+        return replace(block, result=message.blocks, details=details, state=state)
+
+    return change_tool(conversation, message.call_id, done, is_made=False)
+
+
+def total(one: Usage, other: Usage) -> Usage:
+    """The sum of what two messages have used."""
+
+    def added(name: str) -> Any:
+        numbers = [number for number in (getattr(one, name), getattr(other, name)) if number is not None]
+        return sum(numbers) if numbers else None
+
+    return Usage(**{name: added(name) for name in ("input", "output", "cache_read", "cache_write", "total", "cost")})
+
+
+def tool(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    call = slots.get("callId")
+    if not isinstance(call, str):
+        return conversation
+
+    def changed(block: Block) -> Block:
+        merged = _merged(block, slots)
+        is_back = block.state not in ("coming", "running") and merged.state in ("coming", "running")
+        return replace(merged, state=block.state) if is_back else merged
+
+    return change_tool(conversation, call, changed, is_made=True)
+
+
+def _call(message: Message, call: str | None) -> int | None:
+    """The place of a call's block."""
+    places = (at for at, block in enumerate(message.blocks) if block.type == "tool" and block.call_id == call)
+    return next(places, None)
+
+
+def change_tool(conversation: Conversation, call: str, change: Callable[[Block], Block], *, is_made: bool) -> Conversation:
+    """Changes the block of a call; where there is none, one is made if the caller wants it."""
+    place = _last(conversation, lambda message: _call(message, call) is not None)
+    if place is not None:
+        message = conversation.messages[place]
+        at = _call(message, call) or 0
+        blocks = (*message.blocks[:at], change(message.blocks[at]), *message.blocks[at + 1 :])
+        return put(conversation, place, replace(message, blocks=blocks))
+    if not is_made:
+        return conversation
+    made = change(Block(type="tool", call_id=call, name="", state="coming"))
+    last = _last(conversation, lambda message: message.role != "tool")
+    if last is None or conversation.messages[last].role != "assistant":
+        return add(conversation, Message(role="assistant", blocks=(made,)))
+    message = conversation.messages[last]
+    return put(conversation, last, replace(message, blocks=(*message.blocks, made)))

@@ -1,0 +1,170 @@
+"""Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks."""
+
+import dataclasses
+from dataclasses import replace
+from typing import Any, Literal
+
+from agentese.view.about import About, id_text
+from agentese.view.conversation import Block, Context, Conversation, Draft, Json, Notice, OpenQuestion, Usage, Waiting
+from agentese.view.conversation import camel, next_key
+from agentese.view.messages import change_tool
+
+Slots = dict[str, Json]
+
+NOTICES = 100
+"""How many notices are kept."""
+
+
+def wait(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    key, keyed = next_key(conversation)
+    item = Waiting.of({"text": "", "mode": "prompt", **slots, "key": key})
+    return replace(keyed, waiting=(*keyed.waiting, replace(item, id=about.id)))
+
+
+def waited(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    state = slots.get("state")
+    waiting = conversation.waiting
+    places = [place for place, item in enumerate(waiting) if about.id is not None and id_text(item.id) == id_text(about.id)]
+    if not places:
+        return conversation
+    [place, *_] = places
+    left = () if state == "gone" else (replace(waiting[place], state=state),)
+    return replace(conversation, waiting=(*waiting[:place], *left, *waiting[place + 1 :]))
+
+
+def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    left = list(conversation.waiting)
+    queued: list[Waiting] = []
+    modes: list[tuple[Literal["steer", "followUp"], str]] = [("steer", "steering"), ("followUp", "followUp")]
+    for mode, name in modes:
+        for text in slots.get(name) or []:
+            # A prompt that was sent during a run waits in one of the queues.
+            same = (item for item in left if item.text == text and item.mode in (mode, "prompt"))
+            item = next(same, None)
+            if item is not None:
+                left.remove(item)
+            else:
+                key, conversation = next_key(conversation)
+                item = Waiting(key=key, text=text)
+            queued.append(replace(item, mode=mode, state="queued"))
+    others = [item for item in left if item.mode == "prompt" or item.state == "sent"]
+    return replace(conversation, waiting=(*others, *queued))
+
+
+def _assign(conversation: Conversation, name: str, value: Json) -> Conversation:
+    """Sets a member by its name; a name with a dot is a member of a member."""
+    first, _, second = name.partition(".")
+    known = {camel(field.name): field.name for field in dataclasses.fields(Conversation)}
+    member = known.get(first)
+    if member is None:
+        return conversation
+    old: Any = getattr(conversation, member)
+    if isinstance(old, dict):
+        others = {key: item for key, item in old.items() if key != second}
+        made: Any = others if value is None else {**others, second: value}
+    elif second:
+        made = replace(Context() if old is None else old, **{second: value})
+    else:
+        made = None if value is None else getattr(Conversation.of({"dialect": "", first: value}), member)
+    return conversation if made == old else replace(conversation, **{member: made})
+
+
+def set_members(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    for name in about.names:
+        conversation = _assign(conversation, name, slots.get(name))
+    return conversation
+
+
+def keep(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    for name, value in slots.items():
+        conversation = _assign(conversation, name, value)
+    return conversation
+
+
+def usage(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    members = slots.get("usage")
+    return replace(conversation, usage=Usage.of(members)) if isinstance(members, dict) else conversation
+
+
+def ask(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    if about.id is None:
+        return conversation
+    key, keyed = next_key(conversation)
+    question = OpenQuestion.of({**slots, "key": key, "id": about.id, "method": about.name, "at": about.at})
+    return replace(keyed, dialogs=(*keyed.dialogs, question))
+
+
+def answered(conversation: Conversation, id: Json) -> Conversation:
+    """The question with that id waits no longer."""
+    dialogs = tuple(question for question in conversation.dialogs if id_text(question.id) != id_text(id))
+    return conversation if len(dialogs) == len(conversation.dialogs) else replace(conversation, dialogs=dialogs)
+
+
+def expired(conversation: Conversation, now: float | None) -> Conversation:
+    """Questions whose time is up: the agent has answered them for itself."""
+
+    def is_open(question: OpenQuestion) -> bool:
+        at, timeout = question.at, question.timeout_ms
+        return now is None or at is None or timeout is None or now < at + timeout
+
+    dialogs = tuple(filter(is_open, conversation.dialogs))
+    return conversation if len(dialogs) == len(conversation.dialogs) else replace(conversation, dialogs=dialogs)
+
+
+def withdraw(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    return answered(conversation, slots.get("id"))
+
+
+def notify(conversation: Conversation, level: Any, text: str, source: str | None, at: float | None) -> Conversation:
+    """Puts up a notice."""
+    key, keyed = next_key(conversation)
+    notice = Notice(key=key, level=level, text=text, source=source, at=at)
+    return replace(keyed, notices=(*keyed.notices[1 - NOTICES :], notice))
+
+
+def notice(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    text, source = slots.get("text"), slots.get("source")
+    if not isinstance(text, str):
+        return conversation
+    level = slots.get("level")
+    known = level if level in ("warning", "error") else "info"
+    return notify(conversation, known, text, source if isinstance(source, str) else None, about.at)
+
+
+def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    key = slots.get("key")
+    if not isinstance(key, str):
+        return conversation
+    table = "status" if slots.get("in") == "status" else "widgets"
+    old: dict[str, Json] = getattr(conversation, table)
+    others = {name: value for name, value in old.items() if name != key}
+    made = others if slots.get("value") is None else {**others, key: slots["value"]}
+    return conversation if made == old else replace(conversation, **{table: made})
+
+
+def draft(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    text = slots.get("text")
+    count = 1 if conversation.draft is None else conversation.draft.count + 1
+    return replace(conversation, draft=Draft(text=text, count=count)) if isinstance(text, str) else conversation
+
+
+def task(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    if not isinstance(slots.get("id"), str):
+        return conversation
+    tasks = conversation.tasks
+    places = [place for place, known in enumerate(tasks) if known["id"] == slots["id"]]
+    if not places:
+        return replace(conversation, tasks=(*tasks, {"state": "running", **slots}))
+    [place] = places
+    return replace(conversation, tasks=(*tasks[:place], {**tasks[place], **slots}, *tasks[place + 1 :]))
+
+
+def child(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    call, event = slots.get("callId"), slots.get("event")
+    if not isinstance(call, str) or not isinstance(event, dict):
+        return conversation
+
+    def folded(block: Block) -> Block:
+        return replace(block, child=about.child(block.child, event))
+
+    return change_tool(conversation, call, folded, is_made=True)

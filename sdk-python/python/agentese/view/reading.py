@@ -1,0 +1,116 @@
+"""Finding values in frames, and writing them in the neutral form. `None` counts as no value."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+Json = Any
+Table = dict[str, Any]
+
+STRING = "(string)"
+"""The tag of the case for strings."""
+OTHER = "(other)"
+"""The tag of the case for everything else."""
+
+
+@cache
+def meaning_of(dialect: str) -> Table:
+    """The table of a dialect. Raises `ValueError` where there is none of that name."""
+    folder = files("agentese.generated") / "meaning"
+    file = folder / f"{dialect}.json"
+    if not dialect.isidentifier() or not file.is_file():
+        known = ", ".join(sorted(item.name.removesuffix(".json") for item in folder.iterdir()))
+        raise ValueError(f'unknown dialect "{dialect}"; known: {known}')
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def at(value: Json, path: str) -> Json:
+    """The value at a path: names and places in lists, with dots between."""
+    for name in filter(None, path.split(".")):
+        if isinstance(value, list):
+            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def word(value: Json) -> str | None:
+    """A value as tables name it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def holds(tests: list[dict[str, Any]], value: Json) -> bool:
+    """Whether all conditions hold."""
+    return all(_holds(test, value) for test in tests)
+
+
+def _holds(test: dict[str, Any], value: Json) -> bool:
+    [(kind, operand)] = test.items()
+    match kind:
+        case "is":
+            return word(at(value, operand[0])) == operand[1]
+        case "not":
+            return word(at(value, operand[0])) != operand[1]
+        case "has":
+            return at(value, operand) is not None
+        case _:
+            return at(value, operand) is None
+
+
+def read_all(meaning: Table, sources: dict[str, Any], value: Json) -> dict[str, Json]:
+    """The values of all sources that have one."""
+    found = ((name, read(meaning, source, value)) for name, source in sources.items())
+    return {name: item for name, item in found if item is not None}
+
+
+def read(meaning: Table, source: Any, value: Json) -> Json:
+    """The value of a source."""
+    match source:
+        case str(path):
+            return at(value, path)
+        case {"is": constant}:
+            return constant
+        case {"read": reader, "of": path}:
+            return _neutral(meaning, reader, at(value, path))
+        case {"each": reader, "of": path}:
+            return _each(meaning, reader, at(value, path))
+        case {"map": path, "to": values}:
+            return values.get(word(at(value, path)))
+        case {"times": factor, "of": path}:
+            number = at(value, path)
+            return number * factor if isinstance(number, int | float) else None
+        case {"text": path}:
+            return word(at(value, path))
+        case {"count": path}:
+            items = at(value, path)
+            return len(items) if isinstance(items, list) else None
+        case {"join": sources}:
+            lists = [read(meaning, part, value) for part in sources]
+            return [item for items in lists if isinstance(items, list) for item in items]
+        case {"first": sources}:
+            return next((item for part in sources if (item := read(meaning, part, value)) is not None), None)
+        case _:
+            return None
+
+
+def _each(meaning: Table, reader: str, value: Json) -> Json:
+    if value is None:
+        return None
+    items = value if isinstance(value, list) else [] if value == "" else [value]
+    return [made for item in items if (made := _neutral(meaning, reader, item)) is not None]
+
+
+def _neutral(meaning: Table, name: str, value: Json) -> Json:
+    reader = meaning["readers"].get(name)
+    if value is None or reader is None:
+        return None
+    tag = reader["tag"]
+    kind = STRING if isinstance(value, str) else OTHER if tag == "" else word(at(value, tag))
+    for wanted in (kind, OTHER):
+        for case in reader["cases"]:
+            if case["tag"] == wanted and holds(case.get("when", []), value):
+                return read_all(meaning, case["gives"], value)
+    return None

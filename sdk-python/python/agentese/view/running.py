@@ -1,0 +1,142 @@
+"""Acts on what the agent is doing."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from agentese.view.about import About
+from agentese.view.conversation import Block, Compaction, Conversation, Json, Message, Retry, Shell, next_key
+from agentese.view.messages import add, message_of, put
+from agentese.view.panels import notify
+
+Slots = dict[str, Json]
+
+
+def _with_run(conversation: Conversation, **members: Any) -> Conversation:
+    """The run with its state worked out."""
+    run = replace(conversation.run, **members)
+    state = "working" if run.working else "idle" if run.retry is None else "retrying"
+    if run.compaction is not None:
+        state = "compacting"
+    if run.aborting:
+        state = "aborting"
+    run = replace(run, state=state)
+    return conversation if run == conversation.run else replace(conversation, run=run)
+
+
+def work(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    on, error = slots.get("on"), slots.get("error")
+    run = conversation.run
+    if not isinstance(on, bool):
+        return conversation
+    if on:
+        return conversation if run.working else _with_run(conversation, working=True, error=None)
+    is_growing = any(message.state == "growing" for message in conversation.messages)
+    if not run.working and not is_growing and error is None:
+        return conversation
+    state: Literal["aborted", "failed", "done"] = "aborted" if run.aborting else "failed" if error else "done"
+    over = _settled(conversation, state, is_dropped=slots.get("dropped") is True)
+    failed = error if isinstance(error, str) else run.error
+    return _with_run(over, working=False, aborting=False, activity=None, error=failed)
+
+
+def _settled(conversation: Conversation, state: Literal["aborted", "failed", "done"], *, is_dropped: bool) -> Conversation:
+    """What is left of a run when it is over."""
+    for place in range(len(conversation.messages) - 1, -1, -1):
+        message = conversation.messages[place]
+        is_growing = message.state == "growing"
+        if message.role == "user" and not is_growing:
+            break
+        message = replace(message, blocks=tuple(_stopped(block) for block in message.blocks))
+        if is_growing:
+            message = replace(message, state=state, gone=True if is_dropped else message.gone)
+        conversation = put(conversation, place, message)
+    waiting = tuple(item for item in conversation.waiting if item.mode != "prompt" or item.state == "sent")
+    held = conversation.internal.held
+    ended = replace(conversation, waiting=waiting, internal=replace(conversation.internal, held=()))
+    for message in held:
+        ended = add(ended, message)
+    return ended
+
+
+def _stopped(block: Block) -> Block:
+    """A tool that nothing more is told of."""
+    if block.state == "coming":
+        return replace(block, state="skipped")
+    return replace(block, state="failed") if block.state == "running" else block
+
+
+def abort(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    if slots.get("over") is True:
+        return _with_run(conversation, aborting=False)
+    return conversation if conversation.run.state == "idle" else _with_run(conversation, aborting=True)
+
+
+def compacting(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    return _with_run(conversation, compaction=Compaction(reason=slots.get("reason")))
+
+
+def compacted(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    run = conversation.run
+    # An agent that tells of it in events answers the command besides.
+    if run.compaction is None:
+        return conversation
+    told = _with_run(conversation, compaction=None, aborting=run.aborting and run.working)
+    error = slots.get("error")
+    if isinstance(error, str):
+        told = notify(told, "error", error, about.name, about.at)
+    summary = message_of(slots)
+    if summary is None:
+        return replace(told, complete=False) if slots.get("unknown") is True else told
+
+    def is_old(message: Message) -> bool:
+        return message.role == "summary" and message.kind == summary.kind and not message.gone
+
+    messages = tuple(replace(known, gone=True) if is_old(known) else known for known in told.messages)
+    # Which of the messages before it stay in the context, no frame tells.
+    return add(replace(told, complete=False, messages=messages), summary)
+
+
+def retry(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    told = Retry.of({name: value for name, value in slots.items() if name != "reason"})
+    retrying = _with_run(conversation, retry=replace(told, at=about.at))
+    # The answer that failed is taken out of the context before the request is made again.
+    last = retrying.messages[-1] if retrying.messages else None
+    if slots.get("reason") == "summary" or last is None or (last.role, last.state) != ("assistant", "failed"):
+        return retrying
+    return put(retrying, len(retrying.messages) - 1, replace(last, gone=True))
+
+
+def retried(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    run = conversation.run
+    error = slots.get("error")
+    failed = error if isinstance(error, str) else run.error
+    return _with_run(conversation, retry=None, error=failed, aborting=run.aborting and run.working)
+
+
+def shell(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    key, keyed = next_key(conversation)
+    known = Shell(key=key, command=str(slots.get("command", "")), id=about.id)
+    return replace(keyed, shells=(*keyed.shells, known))
+
+
+def shell_output(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    id, text = slots.get("id"), slots.get("text")
+    shells = conversation.shells
+    places = [place for place, known in enumerate(shells) if id is None or known.id == id]
+    if not places or not isinstance(text, str):
+        return conversation
+    place = places[-1] if id is None else places[0]
+    grown = replace(shells[place], output=shells[place].output + text)
+    return replace(conversation, shells=(*shells[:place], grown, *shells[place + 1 :]))
+
+
+def shell_done(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+    left = tuple(known for known in conversation.shells if known.id != about.id)
+    over = replace(conversation, shells=left)
+    message = message_of(slots)
+    if message is None:
+        return over
+    # The agent puts it behind the run that is going on.
+    if conversation.run.working:
+        return replace(over, internal=replace(over.internal, held=(*over.internal.held, message)))
+    return add(over, message)

@@ -1,0 +1,140 @@
+"""The view: every recorded session folds to what the vectors say, which are the same in every language."""
+
+import hashlib
+import json
+import math
+
+import pytest
+from agentese.testing import line_of
+from agentese.view import Conversation, Message, View, fold
+from conftest import ROOT
+from support.replay import read
+
+VECTORS = json.loads((ROOT / "conformance/vectors/view.json").read_text(encoding="utf-8"))
+
+
+def canonical(value):
+    """A value as text that every language writes alike: names sorted, numbers in millionths."""
+    if value is None:
+        return "n"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, int | float):
+        return f"#{math.floor(float(value) * 1e6 + 0.5)}"
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, list):
+        return f"[{','.join(map(canonical, value))}]"
+    return "{" + ",".join(f"{name}:{canonical(value[name])}" for name in sorted(value)) + "}"
+
+
+def digest(conversation):
+    members = conversation.to_json()
+    del members["internal"]
+    return hashlib.sha256(canonical(members).encode()).hexdigest()[:16]
+
+
+def in_context(conversation):
+    return [message for message in conversation.messages if not message.gone and message.state != "growing"]
+
+
+def compare(before, after):
+    """What an answer to the history command says of a view: how well the view knew the conversation before."""
+    old = {message.key: message for message in in_context(before)}
+    told, untold, changed = 0, [], set()
+    for message in in_context(after):
+        known = old.pop(message.key, None)
+        if known is None:
+            untold.append(" ".join(filter(None, [message.role, message.kind])))
+            continue
+        told += 1
+        one, other = known.to_json(), message.to_json()
+        changed |= {f"{message.role}.{name}" for name in {*one, *other} if canonical(one.get(name)) != canonical(other.get(name))}
+    keys = [message.key for message in in_context(after)]
+    places = [keys.index(message.key) for message in in_context(before) if message.key in keys]
+    if places != sorted(places):
+        changed.add("order")
+    return {"complete": before.complete, "told": told, "untold": untold, "gone": len(old), "changed": sorted(changed)}
+
+
+def is_history(view, before, line):
+    """Whether a line is the successful answer to the first of the commands that a late view asks."""
+    try:
+        frame = json.loads(line)
+    except ValueError:
+        return False
+    if not isinstance(frame, dict) or not (frame.get("success") is True or "result" in frame):
+        return False
+    history = view.asks[0]
+    place = json.dumps(frame["id"], separators=(",", ":")) if "id" in frame else f"without {history}"
+    sent = before.internal.sent.get(place)
+    return sent is not None and sent.command == history
+
+
+@pytest.mark.parametrize("session", VECTORS["sessions"], ids=[session["transcript"] for session in VECTORS["sessions"]])
+def test_a_recorded_session_folds_to_what_the_vectors_say(session):
+    dialect, _ = session["transcript"].split("/")
+    view = View(dialect)
+    asked = []
+    _, records = read(ROOT / f"conformance/transcripts/{session['transcript']}.jsonl")
+    for record in records:
+        if record.get("dir") not in ("c2s", "s2c"):
+            continue
+        line = line_of(record)
+        before = view.conversation
+        after = (view.sent if record["dir"] == "c2s" else view.received)(line, record.get("t"))
+        if record["dir"] == "s2c" and is_history(view, before, line):
+            asked.append(compare(before, after))
+    assert asked == session["asked"]
+    assert digest(view.conversation) == session["end"]
+    allowed = VECTORS["unannounced"][dialect]
+    for answer in asked:
+        assert set(answer["changed"]) <= set(allowed)
+        assert not answer["complete"] or (answer["gone"] == 0 and set(answer["untold"]) <= set(allowed))
+
+
+def user(text):
+    return {"role": "user", "content": text, "timestamp": 4}
+
+
+def test_messages_that_do_not_change_stay_the_same_objects():
+    view = View("pi")
+    view.received({"type": "message_start", "message": user("one")})
+    before = view.received({"type": "message_end", "message": user("one")})
+    after = view.received({"type": "message_start", "message": {"role": "assistant", "content": [], "timestamp": 5}})
+    assert after.messages[0] is before.messages[0] and len(before.messages) == 1
+    assert view.received({"type": "never_heard_of"}) is after
+    assert view.received("no JSON") is after and view.received(b"[1]") is after
+
+
+def test_a_view_can_be_kept_at_any_frame_and_gone_on_with():
+    _, records = read(ROOT / "conformance/transcripts/pi/steer-tools-all.jsonl")
+    whole = kept = Conversation(dialect="pi")
+    for record in records:
+        if record.get("dir") in ("c2s", "s2c"):
+            direction = "sent" if record["dir"] == "c2s" else "received"
+            whole = fold(whole, direction, line_of(record))
+            kept = fold(Conversation.of(json.loads(json.dumps(kept.to_json()))), direction, line_of(record))
+    assert kept == whole and View.resume(kept).conversation is kept
+    with pytest.raises(ValueError, match='unknown dialect "nothing"; known: omp, '):
+        View("nothing")
+
+
+def test_questions_leave_when_they_are_answered_and_when_their_time_is_up():
+    view = View("pi")
+    ask = {"type": "extension_ui_request", "method": "confirm", "title": "Sure?", "message": "m", "timeout": 500}
+    view.received({**ask, "id": "d1"}, 1000)
+    view.received({**ask, "id": "d2"}, 1100)
+    assert [question.title for question in view.conversation.dialogs] == ["Sure?", "Sure?"]
+    view.sent({"type": "extension_ui_response", "id": "d1", "confirmed": True}, 1200)
+    assert [question.id for question in view.conversation.dialogs] == ["d2"]
+    assert view.received({"type": "turn_start"}, 1600).dialogs == ()
+
+
+def test_pieces_grow_a_message():
+    view = View("pi")
+    view.received({"type": "message_start", "message": {"role": "assistant", "content": [], "timestamp": 5}})
+    for delta in ["Hel", "lo"]:
+        view.received({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": delta}})
+    assert isinstance(view.conversation.messages[0], Message)
+    assert (view.conversation.messages[0].text, view.conversation.messages[0].state) == ("Hello", "growing")

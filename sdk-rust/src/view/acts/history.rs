@@ -1,0 +1,160 @@
+//! Acts that replace what was said.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::conversation::{Conversation, Run};
+use super::super::message::{Block, Message, Role, Usage};
+use super::super::panel::{Session, WaitingState};
+use super::messages::{settle, sum, with_done};
+use super::{Slots, message_of};
+
+/// By what a message is known again: its id or its time, and its words.
+fn marks(message: &Message) -> Vec<String> {
+    let call = message.call_id.as_deref().unwrap_or_default();
+    let command = message.command.as_deref().unwrap_or_default();
+    let role = message.role;
+    let words = format!("{role:?} words {command} {call} {}", message.text());
+    let place = message.id.clone().or_else(|| message.time.map(|time| time.to_string()));
+    match place {
+        Some(place) => vec![format!("{role:?} {place} {call}"), words],
+        None => vec![words],
+    }
+}
+
+/// The messages as the agent gives them; those that were known before keep their keys.
+pub(super) fn history(conversation: &mut Conversation, slots: &Slots) {
+    let Some(given) = slots.get("messages").and_then(Value::as_array) else { return };
+    let mut known: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
+    for message in &conversation.messages {
+        for mark in marks(message) {
+            known.entry(mark).or_default().push(Arc::clone(message));
+        }
+    }
+    let mut kept: HashSet<String> = HashSet::new();
+    let mut told = Vec::with_capacity(given.len());
+    let mut used = Usage::default();
+    for mut message in given.iter().filter_map(message_of) {
+        let same = marks(&message).iter().find_map(|mark| {
+            let messages = known.get(mark)?;
+            messages.iter().find(|old| !kept.contains(&old.key) && !old.is_growing()).cloned()
+        });
+        if let Some(usage) = &message.usage {
+            sum(&mut used, usage);
+        }
+        let Some(old) = same else {
+            message.key = conversation.next_key();
+            told.push(Arc::new(message));
+            continue;
+        };
+        kept.insert(old.key.clone());
+        message.key.clone_from(&old.key);
+        message.blocks = tools(&old, message.blocks);
+        told.push(if *old == message { old } else { Arc::new(message) });
+    }
+    conversation.messages = merged(&conversation.messages, &told);
+    if conversation.usage.total.unwrap_or(0) <= used.total.unwrap_or(0) {
+        conversation.usage = used;
+    }
+    conversation.complete = true;
+    for message in told {
+        if message.role == Role::Tool {
+            settle(conversation, &message);
+        }
+    }
+}
+
+/// The blocks of a message with what is known of its tools.
+fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
+    let known = |call: &str| {
+        old.blocks.iter().find_map(|block| match block {
+            Block::Tool(tool) if tool.call_id == call => Some(tool),
+            _ => None,
+        })
+    };
+    let told = |block| match block {
+        Block::Tool(tool) => match known(&tool.call_id) {
+            Some(known) => {
+                let mut told = with_done(*tool, known);
+                told.state = known.state;
+                Block::Tool(Box::new(told))
+            }
+            None => Block::Tool(tool),
+        },
+        block => block,
+    };
+    blocks.into_iter().map(told).collect()
+}
+
+/// What was said, in the order in which it was seen; what the agent does not name is no longer in the model's context.
+fn merged(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let places: HashMap<&str, usize> =
+        told.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
+    let known: HashSet<&str> = old.iter().map(|message| message.key.as_str()).collect();
+    let mut all: Vec<Arc<Message>> = Vec::with_capacity(old.len() + told.len());
+    let mut next = 0;
+    let mut take_new = |until: usize, all: &mut Vec<Arc<Message>>| {
+        while next < until {
+            if !known.contains(told[next].key.as_str()) {
+                all.push(Arc::clone(&told[next]));
+            }
+            next += 1;
+        }
+    };
+    for message in old {
+        match places.get(message.key.as_str()) {
+            Some(place) => {
+                take_new(*place, &mut all);
+                all.push(Arc::clone(&told[*place]));
+            }
+            None if message.is_growing() || message.is_gone() => all.push(Arc::clone(message)),
+            None => all.push(Arc::new(Message { gone: Some(true), ..Message::clone(message) })),
+        }
+    }
+    take_new(told.len(), &mut all);
+    if is_ordered(&all, told) {
+        return all;
+    }
+    let gone = all.iter().filter(|message| message.is_gone());
+    let growing = all.iter().filter(|message| message.is_growing());
+    gone.chain(told).chain(growing).cloned().collect()
+}
+
+/// Whether messages stand as the agent has them; a summary, which it puts first, stays where it came.
+fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
+    fn keys(list: &[Arc<Message>]) -> impl Iterator<Item = &str> {
+        list.iter().filter(|message| message.role != Role::Summary).map(|message| message.key.as_str())
+    }
+    let known: HashSet<&str> = keys(told).collect();
+    keys(all).filter(|key| known.contains(key)).eq(keys(told))
+}
+
+/// The agent has that many messages: where others were seen, some were not told.
+pub(super) fn count(conversation: &mut Conversation, slots: &Slots) {
+    let Some(messages) = slots.get("messages").and_then(Value::as_u64) else { return };
+    let in_context = |message: &&Arc<Message>| !message.is_gone() && !message.is_growing();
+    let seen = conversation.messages.iter().filter(in_context).count();
+    if !conversation.run.working && u64::try_from(seen) != Ok(messages) {
+        conversation.complete = false;
+    }
+}
+
+/// Another conversation takes the place of this one. What belongs to the agent and not to the session stays.
+pub(super) fn replace(conversation: &mut Conversation, slots: &Slots) {
+    conversation.messages = Vec::new();
+    conversation.complete = slots.get("empty") == Some(&Value::Bool(true));
+    conversation.waiting.retain(|item| item.state == WaitingState::Sent);
+    conversation.run = Run::default();
+    conversation.usage = Usage::default();
+    conversation.dialogs = Vec::new();
+    conversation.shells = Vec::new();
+    conversation.tasks = Vec::new();
+    let directory = conversation.session.directory.take();
+    conversation.session = Session { directory, ..Session::default() };
+    conversation.internal.held = Vec::new();
+    conversation.context = None;
+    conversation.fork_points = None;
+    conversation.todos = None;
+}

@@ -1,0 +1,328 @@
+//! Acts on messages and their blocks.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::super::conversation::Conversation;
+use super::super::message::{Block, Message, MessageState, Role, ToolBlock, ToolState, Usage};
+use super::super::panel::Mode;
+use super::{About, Slots, id_text, message, record};
+
+/// Puts a message at the end.
+pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usize {
+    message.key = conversation.next_key();
+    if message.role == Role::User {
+        arrived(conversation, &message.text());
+    }
+    conversation.messages.push(Arc::new(message));
+    conversation.messages.len() - 1
+}
+
+/// The user's words are in the conversation: they wait no longer.
+fn arrived(conversation: &mut Conversation, text: &str) {
+    let waiting = &mut conversation.waiting;
+    let same = waiting.iter().position(|item| item.text == text);
+    // What the agent makes of a template or a skill has other words than the prompt.
+    let place = same.or_else(|| waiting.iter().position(|item| item.mode == Mode::Prompt));
+    if let Some(place) = place {
+        waiting.remove(place);
+    }
+}
+
+/// The words of the command that is answered, else of all prompts, enter the conversation.
+pub(super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
+    let meant = conversation.waiting.iter().filter(|item| {
+        item.mode == Mode::Prompt && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
+    });
+    let words: Vec<String> = meant.map(|item| item.text.clone()).collect();
+    for text in words {
+        let blocks = if text.is_empty() { Vec::new() } else { vec![Block::Text { text }] };
+        add(conversation, Message { role: Role::User, blocks, ..Message::default() });
+    }
+}
+
+/// The place of the last message that grows and has that role.
+fn growing(conversation: &Conversation, role: Role) -> Option<usize> {
+    conversation.messages.iter().rposition(|message| message.is_growing() && message.role == role)
+}
+
+/// A message for change: a copy where others hold it.
+fn changed(conversation: &mut Conversation, place: usize) -> &mut Message {
+    Arc::make_mut(&mut conversation.messages[place])
+}
+
+/// Blocks as they are told anew, with what tools have done meanwhile.
+fn carry(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
+    let known = |place: usize, call: &str| {
+        let is_call = |block: &&Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
+        old.get(place).filter(is_call).or_else(|| old.iter().find(is_call))
+    };
+    let told = |(place, block): (usize, Block)| match block {
+        Block::Tool(tool) => match known(place, &tool.call_id) {
+            Some(Block::Tool(known)) => Block::Tool(Box::new(with_done(*tool, known))),
+            _ => Block::Tool(tool),
+        },
+        block => block,
+    };
+    blocks.into_iter().enumerate().map(told).collect()
+}
+
+/// A call as it is told anew, with what the tool has done.
+pub(super) fn with_done(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
+    let state = if known.state == ToolState::Coming { told.state } else { known.state };
+    ToolBlock {
+        state,
+        output: told.output.or_else(|| known.output.clone()),
+        result: told.result.or_else(|| known.result.clone()),
+        details: told.details.or_else(|| known.details.clone()),
+        duration_ms: told.duration_ms.or(known.duration_ms),
+        label: told.label.or_else(|| known.label.clone()),
+        child: told.child.or_else(|| known.child.clone()),
+        ..told
+    }
+}
+
+/// Replaces a message by what is told of it anew.
+fn tell(conversation: &mut Conversation, place: usize, told: Message, state: MessageState) {
+    let old = &conversation.messages[place];
+    let blocks = carry(&old.blocks, told.blocks);
+    let gone = if old.is_gone() { Some(true) } else { told.gone };
+    let message = Message { key: old.key.clone(), state, blocks, gone, ..told };
+    if **old != message {
+        conversation.messages[place] = Arc::new(message);
+    }
+}
+
+pub(super) fn begin(conversation: &mut Conversation, mut slots: Slots) {
+    if let Some(message) = message(&mut slots) {
+        add(conversation, Message { state: MessageState::Growing, ..message });
+    }
+}
+
+pub(super) fn snapshot(conversation: &mut Conversation, mut slots: Slots) {
+    let Some(message) = message(&mut slots) else { return };
+    match growing(conversation, message.role) {
+        Some(place) => tell(conversation, place, message, MessageState::Growing),
+        None => {
+            add(conversation, Message { state: MessageState::Growing, ..message });
+        }
+    }
+}
+
+/// The message of the model that grows; a new one where there is none.
+fn grown(conversation: &mut Conversation) -> &mut Message {
+    let place = growing(conversation, Role::Assistant).unwrap_or_else(|| {
+        let state = MessageState::Growing;
+        add(conversation, Message { role: Role::Assistant, state, ..Message::default() })
+    });
+    changed(conversation, place)
+}
+
+/// The block at the place that the slots name, of the type that they name; without a place the last one, or a new one
+/// where that is of another type.
+fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
+    let kind = slots.get("type").and_then(Value::as_str).unwrap_or("text");
+    let last = message.blocks.len().checked_sub(1);
+    let index = slots.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+    let place = index.unwrap_or_else(|| match last {
+        Some(last) if kind_of(&message.blocks[last]) == kind => last,
+        Some(last) => last + 1,
+        None => 0,
+    });
+    while message.blocks.len() < place {
+        message.blocks.push(Block::Text { text: String::new() });
+    }
+    if message.blocks.get(place).is_none_or(|block| kind_of(block) != kind) {
+        let fresh = match kind {
+            "tool" => Block::Tool(Box::default()),
+            "thinking" => Block::Thinking { text: String::new(), redacted: None },
+            _ => Block::Text { text: String::new() },
+        };
+        match message.blocks.get_mut(place) {
+            Some(block) => *block = fresh,
+            None => message.blocks.push(fresh),
+        }
+    }
+    &mut message.blocks[place]
+}
+
+fn kind_of(block: &Block) -> &'static str {
+    match block {
+        Block::Text { .. } => "text",
+        Block::Thinking { .. } => "thinking",
+        Block::Image { .. } => "image",
+        Block::Data { .. } => "data",
+        Block::Tool(_) => "tool",
+    }
+}
+
+pub(super) fn piece(conversation: &mut Conversation, mut slots: Slots) {
+    let block = block_at(grown(conversation), &slots);
+    match block {
+        Block::Text { text } | Block::Thinking { text, .. } => append(text, &slots, "text"),
+        Block::Tool(tool) => {
+            if slots.contains_key("argumentsText") {
+                append(tool.arguments_text.get_or_insert_default(), &slots, "argumentsText");
+                slots.remove("argumentsText");
+            }
+            merge_tool(tool, slots);
+        }
+        _ => {}
+    }
+}
+
+fn append(text: &mut String, slots: &Slots, name: &str) {
+    text.push_str(slots.get(name).and_then(Value::as_str).unwrap_or_default());
+}
+
+pub(super) fn block(conversation: &mut Conversation, mut slots: Slots) {
+    let block = block_at(grown(conversation), &slots);
+    match block {
+        Block::Text { text } | Block::Thinking { text, .. } => {
+            if let Some(Value::String(whole)) = slots.remove("text") {
+                *text = whole;
+            }
+        }
+        Block::Tool(tool) => {
+            if slots.contains_key("arguments") {
+                tool.arguments_text = None;
+            }
+            merge_tool(tool, slots);
+        }
+        _ => {}
+    }
+}
+
+/// Sets those members of a call that the slots name.
+fn merge_tool(tool: &mut ToolBlock, mut slots: Slots) {
+    if let Some(Value::String(id)) = slots.remove("callId") {
+        tool.call_id = id;
+    }
+    if let Some(Value::String(name)) = slots.remove("name") {
+        tool.name = name;
+    }
+    if let Some(state) = record::<ToolState>(&mut slots, "state")
+        && (!tool.state.is_over() || state.is_over())
+    {
+        tool.state = state;
+    }
+    tool.arguments = slots.remove("arguments").or_else(|| tool.arguments.take());
+    tool.output = record(&mut slots, "output").or_else(|| tool.output.take());
+    tool.result = record(&mut slots, "result").or_else(|| tool.result.take());
+    tool.details = slots.remove("details").or_else(|| tool.details.take());
+    tool.duration_ms = record(&mut slots, "durationMs").or(tool.duration_ms);
+    tool.label = record(&mut slots, "label").or_else(|| tool.label.take());
+    tool.child = record(&mut slots, "child").or_else(|| tool.child.take());
+}
+
+pub(super) fn change_message(conversation: &mut Conversation, mut slots: Slots) {
+    let Some(place) = growing(conversation, Role::Assistant) else { return };
+    let usage: Option<Usage> = record(&mut slots, "usage");
+    let gone: Option<bool> = record(&mut slots, "gone");
+    let message = changed(conversation, place);
+    message.usage = usage.or_else(|| message.usage.take());
+    message.gone = gone.or(message.gone);
+}
+
+pub(super) fn end(conversation: &mut Conversation, mut slots: Slots) {
+    let told = message(&mut slots);
+    let role = told.as_ref().map_or(Role::Assistant, |message| message.role);
+    let place = match (growing(conversation, role), told) {
+        (None, None) => return,
+        (None, Some(message)) => add(conversation, message),
+        (Some(place), None) => {
+            changed(conversation, place).state = MessageState::Done;
+            place
+        }
+        (Some(place), Some(message)) => {
+            let state = message.state;
+            tell(conversation, place, message, state);
+            place
+        }
+    };
+    let message = Arc::clone(&conversation.messages[place]);
+    if message.role == Role::Tool {
+        follow(conversation, place);
+        settle(conversation, &message);
+    } else if let Some(usage) = &message.usage {
+        sum(&mut conversation.usage, usage);
+    }
+}
+
+/// The result of a call that is no longer in the context is not there either.
+fn follow(conversation: &mut Conversation, place: usize) {
+    let call = conversation.messages[place].call_id.clone();
+    let is_call = |block: &Block| matches!(block, Block::Tool(tool) if Some(&tool.call_id) == call.as_ref());
+    let asked = conversation.messages.iter().rfind(|message| message.blocks.iter().any(is_call));
+    if asked.is_some_and(|message| message.is_gone()) {
+        changed(conversation, place).gone = Some(true);
+    }
+}
+
+/// Gives the block of a call what the message of its result says.
+pub(super) fn settle(conversation: &mut Conversation, message: &Message) {
+    let Some(call) = &message.call_id else { return };
+    let failed = message.state == MessageState::Failed;
+    let mut slots = Map::new();
+    slots.insert("state".into(), if failed { "failed" } else { "done" }.into());
+    slots.extend(message.details.clone().map(|details| ("details".to_owned(), details)));
+    let result = message.blocks.clone();
+    change_tool(conversation, call, false, |tool| {
+        merge_tool(tool, slots);
+        tool.result = Some(result);
+    });
+}
+
+/// The sum of what two messages have used.
+pub(super) fn sum(all: &mut Usage, more: &Usage) {
+    let add = |all: &mut Option<u64>, more: Option<u64>| {
+        if let Some(more) = more {
+            *all = Some(all.unwrap_or(0) + more);
+        }
+    };
+    add(&mut all.input, more.input);
+    add(&mut all.output, more.output);
+    add(&mut all.cache_read, more.cache_read);
+    add(&mut all.cache_write, more.cache_write);
+    add(&mut all.total, more.total);
+    if let Some(cost) = more.cost {
+        all.cost = Some(all.cost.unwrap_or(0.0) + cost);
+    }
+}
+
+pub(super) fn tool(conversation: &mut Conversation, slots: Slots) {
+    let Some(call) = slots.get("callId").and_then(Value::as_str).map(str::to_owned) else { return };
+    change_tool(conversation, &call, true, |tool| merge_tool(tool, slots));
+}
+
+/// Changes the block of a call; where there is none, one is made if the caller wants it.
+pub(super) fn change_tool(
+    conversation: &mut Conversation,
+    call: &str,
+    is_made: bool,
+    change: impl FnOnce(&mut ToolBlock),
+) {
+    let is_call = |block: &Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
+    let asked = conversation.messages.iter().rposition(|message| message.blocks.iter().any(is_call));
+    if let Some(place) = asked {
+        let message = changed(conversation, place);
+        if let Some(Block::Tool(tool)) = message.blocks.iter_mut().find(|block| is_call(block)) {
+            change(tool);
+        }
+        return;
+    }
+    if !is_made {
+        return;
+    }
+    let mut made = ToolBlock { call_id: call.to_owned(), ..ToolBlock::default() };
+    change(&mut made);
+    let block = Block::Tool(Box::new(made));
+    let last = conversation.messages.iter().rposition(|message| message.role != Role::Tool);
+    match last.filter(|place| conversation.messages[*place].role == Role::Assistant) {
+        Some(place) => changed(conversation, place).blocks.push(block),
+        None => {
+            add(conversation, Message { role: Role::Assistant, blocks: vec![block], ..Message::default() });
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::super::conversation::Conversation;
+use super::super::fold::child_event;
+use super::super::panel::{Draft, Mode, Notice, OpenQuestion, Waiting, WaitingState};
+use super::messages::change_tool;
+use super::{About, Slots, id_text, record, text};
+
+/// How many notices are kept.
+const NOTICES: usize = 100;
+
+pub(super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+    let key = conversation.next_key();
+    let mode = slots.get("mode").and_then(|mode| serde_json::from_value(mode.clone()).ok());
+    conversation.waiting.push(Waiting {
+        key,
+        text: text(slots, "text").unwrap_or_default().to_owned(),
+        images: slots.get("images").and_then(Value::as_u64).unwrap_or(0),
+        mode: mode.unwrap_or_default(),
+        state: WaitingState::Sent,
+        id: about.id.cloned(),
+    });
+}
+
+pub(super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+    let Some(id) = about.id else { return };
+    let is_meant = |item: &Waiting| id_text(item.id.as_ref()) == id_text(Some(id));
+    let Some(place) = conversation.waiting.iter().position(is_meant) else { return };
+    match slots.get("state").cloned().map(serde_json::from_value::<WaitingState>) {
+        Some(Ok(state)) => conversation.waiting[place].state = state,
+        _ => {
+            conversation.waiting.remove(place);
+        }
+    }
+}
+
+pub(super) fn queue(conversation: &mut Conversation, slots: &Slots) {
+    let mut left = std::mem::take(&mut conversation.waiting);
+    let mut queued = Vec::new();
+    for (mode, name) in [(Mode::Steer, "steering"), (Mode::FollowUp, "followUp")] {
+        let texts = slots.get(name).and_then(Value::as_array).into_iter().flatten();
+        for text in texts.filter_map(Value::as_str) {
+            // A prompt that was sent during a run waits in one of the queues.
+            let same = |item: &Waiting| item.text == text && (item.mode == mode || item.mode == Mode::Prompt);
+            let item = match left.iter().position(same) {
+                Some(place) => left.remove(place),
+                None => {
+                    let key = conversation.next_key();
+                    Waiting { key, text: text.to_owned(), ..Waiting::default() }
+                }
+            };
+            queued.push(Waiting { mode, state: WaitingState::Queued, ..item });
+        }
+    }
+    left.retain(|item| item.mode == Mode::Prompt || item.state == WaitingState::Sent);
+    left.extend(queued);
+    conversation.waiting = left;
+}
+
+/// Sets a member of the conversation by its name; a name with a dot is a member of a member.
+fn assign(conversation: &mut Conversation, name: &str, value: Option<&Value>) {
+    fn put<T: DeserializeOwned>(member: &mut Option<T>, value: Option<&Value>) {
+        *member = value.and_then(|value| serde_json::from_value(value.clone()).ok());
+    }
+    let (first, second) = name.split_once('.').unwrap_or((name, ""));
+    match (first, second) {
+        ("session", "id") => put(&mut conversation.session.id, value),
+        ("session", "file") => put(&mut conversation.session.file, value),
+        ("session", "name") => put(&mut conversation.session.name, value),
+        ("session", "directory") => put(&mut conversation.session.directory, value),
+        ("context", "tokens") => put(&mut conversation.context.get_or_insert_default().tokens, value),
+        ("context", "window") => put(&mut conversation.context.get_or_insert_default().window, value),
+        ("run", "activity") => put(&mut conversation.run.activity, value),
+        ("title", "") => put(&mut conversation.title, value),
+        ("model", "") => put(&mut conversation.model, value),
+        ("thinkingLevel", "") => put(&mut conversation.thinking_level, value),
+        ("commands", "") => put(&mut conversation.commands, value),
+        ("models", "") => put(&mut conversation.models, value),
+        ("forkPoints", "") => put(&mut conversation.fork_points, value),
+        ("todos", "") => put(&mut conversation.todos, value),
+        ("settings", name) => {
+            conversation.settings.shift_remove(name);
+            conversation.settings.extend(value.map(|value| (name.to_owned(), value.clone())));
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn set(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+    for name in &about.names {
+        assign(conversation, name, slots.get(*name));
+    }
+}
+
+pub(super) fn keep(conversation: &mut Conversation, slots: &Slots) {
+    for (name, value) in slots {
+        assign(conversation, name, Some(value));
+    }
+}
+
+pub(super) fn usage(conversation: &mut Conversation, mut slots: Slots) {
+    if let Some(usage) = record(&mut slots, "usage") {
+        conversation.usage = usage;
+    }
+}
+
+pub(super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    let Some(id) = about.id else { return };
+    let key = conversation.next_key();
+    slots.insert("key".into(), key.into());
+    slots.insert("id".into(), id.clone());
+    slots.insert("method".into(), about.name.into());
+    slots.extend(about.at.map(|at| ("at".to_owned(), at.into())));
+    if let Ok(question) = serde_json::from_value::<OpenQuestion>(Value::Object(slots)) {
+        conversation.dialogs.push(question);
+    }
+}
+
+/// The question with that id waits no longer.
+pub(in super::super) fn answered(conversation: &mut Conversation, id: Option<&Value>) {
+    conversation.dialogs.retain(|question| id_text(Some(&question.id)) != id_text(id));
+}
+
+/// Questions whose time is up: the agent has answered them for itself.
+pub(in super::super) fn expired(conversation: &mut Conversation, now: Option<f64>) {
+    let Some(now) = now else { return };
+    conversation.dialogs.retain(|question| match (question.at, question.timeout_ms) {
+        (Some(at), Some(timeout)) => now < at + timeout,
+        _ => true,
+    });
+}
+
+/// Puts up a notice.
+pub(in super::super) fn notify(
+    conversation: &mut Conversation,
+    level: &str,
+    text: &str,
+    source: Option<&str>,
+    at: Option<f64>,
+) {
+    let key = conversation.next_key();
+    let excess = (conversation.notices.len() + 1).saturating_sub(NOTICES);
+    conversation.notices.drain(..excess);
+    conversation.notices.push(Notice {
+        key,
+        level: level.to_owned(),
+        text: text.to_owned(),
+        source: source.map(str::to_owned),
+        at,
+    });
+}
+
+pub(super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+    let Some(words) = text(slots, "text") else { return };
+    let level = text(slots, "level").filter(|level| ["warning", "error"].contains(level)).unwrap_or("info");
+    notify(conversation, level, words, text(slots, "source"), about.at);
+}
+
+pub(super) fn entry(conversation: &mut Conversation, mut slots: Slots) {
+    let Some(Value::String(key)) = slots.remove("key") else { return };
+    let is_status = text(&slots, "in") == Some("status");
+    let table = if is_status { &mut conversation.status } else { &mut conversation.widgets };
+    match slots.remove("value") {
+        Some(value) => table.insert(key, value),
+        None => table.remove(&key),
+    };
+}
+
+pub(super) fn draft(conversation: &mut Conversation, slots: &Slots) {
+    if let Some(text) = text(slots, "text") {
+        let count = conversation.draft.as_ref().map_or(0, |draft| draft.count) + 1;
+        conversation.draft = Some(Draft { text: text.to_owned(), count });
+    }
+}
+
+pub(super) fn task(conversation: &mut Conversation, slots: Slots) {
+    if !slots.get("id").is_some_and(Value::is_string) {
+        return;
+    }
+    let tasks = &mut conversation.tasks;
+    let place = tasks.iter().position(|known| known.get("id") == slots.get("id")).unwrap_or_else(|| {
+        tasks.push(Map::from_iter([("state".to_owned(), Value::from("running"))]));
+        tasks.len() - 1
+    });
+    tasks[place].extend(slots);
+}
+
+pub(super) fn child(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    let Some(Value::String(call)) = slots.remove("callId") else { return };
+    let Some(event @ Value::Object(_)) = slots.remove("event") else { return };
+    let dialect = conversation.dialect.clone();
+    change_tool(conversation, &call, true, |tool| {
+        let begun = tool.child.take().unwrap_or_else(|| Box::new(Conversation::begin(&dialect)));
+        tool.child = Some(child_event(begun, &event, about));
+    });
+}

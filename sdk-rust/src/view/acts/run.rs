@@ -1,0 +1,178 @@
+//! Acts on what the agent is doing.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::conversation::{Compaction, Conversation, RunState};
+use super::super::message::{Block, MessageState, Role, ToolState};
+use super::super::panel::{Mode, Shell, WaitingState};
+use super::messages::add;
+use super::panels::notify;
+use super::{About, Slots, message, text};
+
+/// Works out what the agent is doing.
+fn update(conversation: &mut Conversation) {
+    let run = &mut conversation.run;
+    run.state = match () {
+        () if run.aborting => RunState::Aborting,
+        () if run.compaction.is_some() => RunState::Compacting,
+        () if run.working => RunState::Working,
+        () if run.retry.is_some() => RunState::Retrying,
+        () => RunState::Idle,
+    };
+}
+
+fn flag(slots: &Slots, name: &str) -> Option<bool> {
+    slots.get(name)?.as_bool()
+}
+
+pub(super) fn work(conversation: &mut Conversation, slots: &Slots) {
+    let Some(on) = flag(slots, "on") else { return };
+    if on {
+        if !conversation.run.working {
+            conversation.run.working = true;
+            conversation.run.error = None;
+            update(conversation);
+        }
+        return;
+    }
+    let error = text(slots, "error");
+    let is_growing = conversation.messages.iter().any(|message| message.is_growing());
+    if !conversation.run.working && !is_growing && error.is_none() {
+        return;
+    }
+    settle(conversation, error.is_some(), flag(slots, "dropped") == Some(true));
+    let run = &mut conversation.run;
+    run.working = false;
+    run.aborting = false;
+    run.activity = None;
+    run.error = error.map(str::to_owned).or_else(|| run.error.take());
+    update(conversation);
+}
+
+/// What is left of a run when it is over.
+fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
+    let state = match () {
+        () if conversation.run.aborting => MessageState::Aborted,
+        () if has_failed => MessageState::Failed,
+        () => MessageState::Done,
+    };
+    for shared in conversation.messages.iter_mut().rev() {
+        if shared.role == Role::User && !shared.is_growing() {
+            break;
+        }
+        let is_open = |block: &Block| matches!(block, Block::Tool(tool) if !tool.state.is_over());
+        if !shared.is_growing() && !shared.blocks.iter().any(is_open) {
+            continue;
+        }
+        let message = Arc::make_mut(shared);
+        if message.is_growing() {
+            message.state = state;
+            message.gone = if is_dropped { Some(true) } else { message.gone };
+        }
+        for block in &mut message.blocks {
+            let Block::Tool(tool) = block else { continue };
+            // Nothing more is told of it.
+            tool.state = match tool.state {
+                ToolState::Coming => ToolState::Skipped,
+                ToolState::Running => ToolState::Failed,
+                state => state,
+            };
+        }
+    }
+    conversation.waiting.retain(|item| item.mode != Mode::Prompt || item.state == WaitingState::Sent);
+    for held in std::mem::take(&mut conversation.internal.held) {
+        add(conversation, held);
+    }
+}
+
+pub(super) fn abort(conversation: &mut Conversation, slots: &Slots) {
+    let is_over = flag(slots, "over") == Some(true);
+    if is_over || conversation.run.state != RunState::Idle {
+        conversation.run.aborting = !is_over;
+        update(conversation);
+    }
+}
+
+pub(super) fn compacting(conversation: &mut Conversation, slots: &Slots) {
+    conversation.run.compaction = Some(Compaction { reason: text(slots, "reason").map(str::to_owned) });
+    update(conversation);
+}
+
+pub(super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    // An agent that tells of it in events answers the command besides.
+    if conversation.run.compaction.take().is_none() {
+        return;
+    }
+    conversation.run.aborting &= conversation.run.working;
+    update(conversation);
+    if let Some(error) = text(&slots, "error") {
+        notify(conversation, "error", error, Some(about.name), about.at);
+    }
+    let Some(message) = message(&mut slots) else {
+        conversation.complete &= flag(&slots, "unknown") != Some(true);
+        return;
+    };
+    for known in &mut conversation.messages {
+        if known.role == Role::Summary && known.kind == message.kind && !known.is_gone() {
+            Arc::make_mut(known).gone = Some(true);
+        }
+    }
+    // Which of the messages before it stay in the context, no frame tells.
+    conversation.complete = false;
+    add(conversation, message);
+}
+
+pub(super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    let is_summary = slots.remove("reason").is_some_and(|reason| reason == "summary");
+    if let Some(at) = about.at {
+        slots.insert("at".into(), at.into());
+    }
+    conversation.run.retry = serde_json::from_value(Value::Object(slots)).ok();
+    update(conversation);
+    // The answer that failed is taken out of the context before the request is made again.
+    if let Some(last) = conversation.messages.last_mut()
+        && !is_summary
+        && last.role == Role::Assistant
+        && last.state == MessageState::Failed
+    {
+        Arc::make_mut(last).gone = Some(true);
+    }
+}
+
+pub(super) fn retried(conversation: &mut Conversation, slots: &Slots) {
+    let run = &mut conversation.run;
+    run.retry = None;
+    run.error = text(slots, "error").map(str::to_owned).or_else(|| run.error.take());
+    run.aborting &= run.working;
+    update(conversation);
+}
+
+pub(super) fn shell(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+    let key = conversation.next_key();
+    let command = text(slots, "command").unwrap_or_default().to_owned();
+    conversation.shells.push(Shell { key, command, output: String::new(), id: about.id.cloned() });
+}
+
+pub(super) fn shell_output(conversation: &mut Conversation, slots: &Slots) {
+    let shells = &mut conversation.shells;
+    let found = match slots.get("id") {
+        Some(id) => shells.iter_mut().find(|known| known.id.as_ref() == Some(id)),
+        None => shells.last_mut(),
+    };
+    if let (Some(shell), Some(more)) = (found, text(slots, "text")) {
+        shell.output.push_str(more);
+    }
+}
+
+pub(super) fn shell_done(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    conversation.shells.retain(|known| known.id.as_ref() != about.id);
+    let Some(message) = message(&mut slots) else { return };
+    // The agent puts it behind the run that is going on.
+    if conversation.run.working {
+        conversation.internal.held.push(message);
+    } else {
+        add(conversation, message);
+    }
+}

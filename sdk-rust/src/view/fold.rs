@@ -1,0 +1,192 @@
+//! Folding frames of both directions into a conversation.
+
+use serde_json::{Map, Value, json};
+
+use super::acts::{About, answered, apply, expired, id_text, notify};
+use super::conversation::{Conversation, Sent};
+use super::meaning::{Framing, Meaning, Rules};
+use super::read::{at, holds, read_all};
+
+/// Who sent a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The client.
+    Sent,
+    /// The agent.
+    Received,
+}
+
+/// One frame on its way into a conversation.
+pub(super) struct Folding {
+    pub meaning: &'static Meaning,
+    /// When it came, in milliseconds since the epoch.
+    pub at: Option<f64>,
+}
+
+impl Folding {
+    pub fn fold(&self, conversation: &mut Conversation, direction: Direction, frame: &Value) {
+        expired(conversation, self.at);
+        if !frame.is_object() {
+            return;
+        }
+        match direction {
+            Direction::Sent => self.sent(conversation, frame),
+            Direction::Received if self.meaning.framing == Framing::JsonRpc => self.rpc(conversation, frame),
+            Direction::Received => self.flat(conversation, frame),
+        }
+    }
+
+    fn sent(&self, conversation: &mut Conversation, frame: &Value) {
+        let is_rpc = self.meaning.framing == Framing::JsonRpc;
+        let name = frame.get(if is_rpc { "method" } else { "type" });
+        let answer = self.meaning.dialog_frames.as_ref().map(|frames| frames.answer.as_str());
+        let is_answer =
+            if is_rpc { name.is_none() } else { answer.is_some() && name.and_then(Value::as_str) == answer };
+        let id = frame.get("id");
+        if is_answer {
+            return answered(conversation, id);
+        }
+        let Some(name) = name.and_then(Value::as_str) else { return };
+        let params = if is_rpc { frame.get("params").unwrap_or(&Value::Null) } else { frame };
+        if !self.is_ours(conversation, params) {
+            return;
+        }
+        let sent = Sent { command: name.to_owned(), params: plain(params) };
+        conversation.internal.sent.insert(place(id, name), sent);
+        self.apply(conversation, &self.meaning.sent, name, id, params);
+    }
+
+    fn flat(&self, conversation: &mut Conversation, frame: &Value) {
+        let kind = frame.get("type").and_then(Value::as_str).unwrap_or_default();
+        let id = frame.get("id");
+        if kind == "response" {
+            let is_success = frame.get("success") == Some(&Value::Bool(true));
+            let error = (!is_success).then(|| words(frame.get("error")));
+            let command = frame.get("command").and_then(Value::as_str);
+            return self.answer(conversation, id, command, frame.get("data"), error);
+        }
+        if self.meaning.dialog_frames.as_ref().is_some_and(|frames| frames.request == kind) {
+            let method = frame.get("method").and_then(Value::as_str).unwrap_or_default();
+            return self.apply(conversation, &self.meaning.dialogs, method, id, frame);
+        }
+        let is_wrapped = kind == "event" && self.meaning.framing == Framing::Enveloped;
+        let body = if is_wrapped { frame.get("event").unwrap_or(&Value::Null) } else { frame };
+        self.event(conversation, body);
+    }
+
+    fn rpc(&self, conversation: &mut Conversation, frame: &Value) {
+        let id = frame.get("id");
+        let Some(method) = frame.get("method") else {
+            let error = frame.get("error").map(|error| words(error.get("message")));
+            return self.answer(conversation, id, None, frame.get("result"), error);
+        };
+        let params = frame.get("params").unwrap_or(&Value::Null);
+        let method = method.as_str().unwrap_or_default();
+        if !self.is_ours(conversation, params) {
+            return;
+        }
+        if id.is_some() {
+            self.apply(conversation, &self.meaning.dialogs, method, id, params);
+        } else if Some(method) == self.meaning.notification.as_deref() {
+            self.event(conversation, params);
+        }
+    }
+
+    /// An event, without its envelope.
+    fn event(&self, conversation: &mut Conversation, body: &Value) {
+        let kind = body.get("type").and_then(Value::as_str).unwrap_or_default();
+        self.apply(conversation, &self.meaning.events, kind, None, body);
+    }
+
+    /// The answer to a command; `error` where it was refused.
+    fn answer(
+        &self,
+        conversation: &mut Conversation,
+        id: Option<&Value>,
+        named: Option<&str>,
+        data: Option<&Value>,
+        error: Option<String>,
+    ) {
+        let key = place(id.filter(|id| !id.is_null()), named.unwrap_or_default());
+        let known = conversation.internal.sent.remove(&key);
+        let command = known.as_ref().map(|sent| sent.command.as_str()).or(named);
+        let params =
+            known.as_ref().map(|sent| Value::Object(sent.params.clone())).unwrap_or_else(|| json!({}));
+        let name = command.unwrap_or_default();
+        let Some(error) = error else {
+            if !self.is_ours(conversation, data.unwrap_or(&Value::Null)) {
+                return;
+            }
+            let mut value = json!({ "params": params });
+            if let (Some(data), Some(members)) = (data, value.as_object_mut()) {
+                members.insert("data".into(), data.clone());
+            }
+            return self.apply(conversation, &self.meaning.answers, name, id, &value);
+        };
+        notify(conversation, "error", &error, command, self.at);
+        let value = json!({ "params": params, "error": error });
+        self.apply(conversation, &self.meaning.refused, name, id, &value);
+    }
+
+    /// Whether it belongs to the session of the conversation, where a connection has several.
+    fn is_ours(&self, conversation: &Conversation, params: &Value) -> bool {
+        let Some(member) = &self.meaning.session else { return true };
+        let named = params.get(member).and_then(Value::as_str);
+        match (named, &conversation.session.id) {
+            (Some(named), Some(id)) => named == id,
+            _ => true,
+        }
+    }
+
+    fn apply(
+        &self,
+        conversation: &mut Conversation,
+        rules: &'static Rules,
+        name: &str,
+        id: Option<&Value>,
+        value: &Value,
+    ) {
+        for rule in rules.get(name).into_iter().flatten() {
+            let names = rule.slots.keys().map(String::as_str).collect();
+            let about = About { meaning: self.meaning, name, id, at: self.at, names };
+            let items = match &rule.over {
+                None => std::slice::from_ref(value),
+                Some(list) => at(value, list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
+            };
+            for item in items.iter().filter(|item| holds(&rule.when, item)) {
+                apply(rule.act, conversation, read_all(self.meaning, &rule.slots, item), &about);
+            }
+        }
+    }
+}
+
+/// Folds an event into the conversation of a subagent.
+pub(super) fn child_event(
+    mut child: Box<Conversation>,
+    event: &Value,
+    about: &About<'_>,
+) -> Box<Conversation> {
+    Folding { meaning: about.meaning, at: about.at }.event(&mut child, event);
+    child
+}
+
+/// Under which name a command is remembered.
+fn place(id: Option<&Value>, command: &str) -> String {
+    id.map_or_else(|| format!("without {command}"), |id| id_text(Some(id)))
+}
+
+/// The parameters that answers may be read with: no images, no lists.
+fn plain(params: &Value) -> Map<String, Value> {
+    let scalar = |(_, value): &(&String, &Value)| !value.is_object() && !value.is_array() && !value.is_null();
+    let members = params.as_object().into_iter().flatten().filter(scalar);
+    members.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// What an error says.
+fn words(error: Option<&Value>) -> String {
+    match error {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) if !value.is_null() => value.to_string(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,115 @@
+//! The view: a conversation as front ends show it, folded from the frames of any dialect in both directions.
+//!
+//! What each frame means is declared beside the rows of its dialect and generated as a table; the fold knows no dialect.
+//!
+//! ```
+//! use agentese::view::View;
+//!
+//! let mut view = View::open("pi")?;
+//! view.received(r#"{"type": "agent_start"}"#);
+//! view.received(r#"{"type": "message_start", "message": {"role": "user", "content": "Hi", "timestamp": 1}}"#);
+//! assert_eq!(view.conversation().messages[0].text(), "Hi");
+//! let kept = serde_json::to_string(&*view.conversation())?;
+//! let again = View::resume(serde_json::from_str(&kept)?)?;
+//! assert_eq!(again.conversation(), view.conversation());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod acts;
+mod conversation;
+mod fold;
+mod meaning;
+mod message;
+mod panel;
+mod read;
+mod record;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use conversation::{Compaction, Context, Conversation, Internal, Retry, Run, RunState, Sent};
+pub use fold::Direction;
+use fold::Folding;
+use meaning::{Meaning, meaning_of};
+pub use message::{Block, Message, MessageState, Role, ToolBlock, ToolState, Usage};
+pub use panel::{
+    Draft, ForkPoint, Mode, Model, Notice, OpenQuestion, Session, Shell, SlashCommand, Todo, Waiting,
+    WaitingState,
+};
+
+/// No dialect of that name is known, or its feature is off.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown dialect \"{0}\"")]
+pub struct UnknownDialect(pub String);
+
+/// Holds the conversation that frames of both directions tell. Frames that say nothing of it, or cannot be read, leave it
+/// as it is.
+#[derive(Debug, Clone)]
+pub struct View {
+    meaning: &'static Meaning,
+    conversation: Arc<Conversation>,
+}
+
+impl View {
+    /// A view of an agent that speaks that dialect.
+    ///
+    /// # Errors
+    /// Where no dialect has that name.
+    pub fn open(dialect: &str) -> Result<Self, UnknownDialect> {
+        Self::resume(Conversation::begin(dialect))
+    }
+
+    /// Goes on with a conversation that was kept.
+    ///
+    /// # Errors
+    /// Where no dialect has the name that it says.
+    pub fn resume(conversation: Conversation) -> Result<Self, UnknownDialect> {
+        let meaning =
+            meaning_of(&conversation.dialect).ok_or_else(|| UnknownDialect(conversation.dialect.clone()))?;
+        Ok(View { meaning, conversation: Arc::new(conversation) })
+    }
+
+    /// The view of one session, where a connection has several; without it, it follows the first that starts.
+    #[must_use]
+    pub fn of_session(mut self, session: &str) -> Self {
+        Arc::make_mut(&mut self.conversation).session.id = Some(session.to_owned());
+        self
+    }
+
+    /// The conversation as it stands. Whoever keeps it has it as it was: what changes later is copied, and messages that
+    /// do not change are shared.
+    #[must_use]
+    pub fn conversation(&self) -> Arc<Conversation> {
+        Arc::clone(&self.conversation)
+    }
+
+    /// The commands whose answers tell what a view that begins late has missed.
+    #[must_use]
+    pub fn asks(&self) -> &'static [String] {
+        &self.meaning.asks
+    }
+
+    /// Shows it a line that the client sent.
+    pub fn sent(&mut self, line: &str) {
+        self.line(Direction::Sent, line, None);
+    }
+
+    /// Shows it a line that the agent sent.
+    pub fn received(&mut self, line: &str) {
+        self.line(Direction::Received, line, None);
+    }
+
+    /// Shows it a line, and when it came, in milliseconds since the epoch: questions whose time is up leave then.
+    pub fn line(&mut self, direction: Direction, line: &str, at: Option<f64>) {
+        if let Ok(frame) = serde_json::from_str::<Value>(line) {
+            self.frame(direction, &frame, at);
+        }
+    }
+
+    /// Shows it a frame.
+    pub fn frame(&mut self, direction: Direction, frame: &Value, at: Option<f64>) {
+        let folding = Folding { meaning: self.meaning, at };
+        folding.fold(Arc::make_mut(&mut self.conversation), direction, frame);
+    }
+}

@@ -1,0 +1,296 @@
+//! The view: every recorded session folds to what the vectors say, which are the same in every language.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentese::view::{Block, Conversation, Direction, Message, MessageState, RunState, ToolState, View};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// What an answer to the history command says of a view: how well the view knew the conversation before.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Asked {
+    complete: bool,
+    told: usize,
+    untold: Vec<String>,
+    gone: usize,
+    changed: BTreeSet<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Folded {
+    transcript: String,
+    asked: Vec<Asked>,
+    end: String,
+}
+
+#[derive(Deserialize)]
+struct Vectors {
+    unannounced: BTreeMap<String, BTreeMap<String, String>>,
+    sessions: Vec<Folded>,
+}
+
+fn conformance() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance")
+}
+
+fn vectors() -> Vectors {
+    let text = std::fs::read_to_string(conformance().join("vectors/view.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Direction, line and time of each frame of a transcript.
+fn frames(path: &Path) -> Vec<(Direction, String, Option<f64>)> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut frames = Vec::new();
+    for record in text.lines().filter(|line| !line.trim().is_empty()).skip(1) {
+        let record: Value = serde_json::from_str(record).unwrap();
+        let direction = match record["dir"].as_str() {
+            Some("c2s") => Direction::Sent,
+            Some("s2c") => Direction::Received,
+            _ => continue,
+        };
+        let line = match (&record["line"], &record["line_parts"]) {
+            (Value::String(line), _) => line.clone(),
+            (_, Value::Array(parts)) => parts.iter().map(part).collect(),
+            _ => continue,
+        };
+        frames.push((direction, line, record["t"].as_f64()));
+    }
+    frames
+}
+
+fn part(part: &Value) -> String {
+    match part.as_str() {
+        Some(text) => text.to_owned(),
+        None => part["repeat"].as_str().unwrap().repeat(part["n"].as_u64().unwrap().try_into().unwrap()),
+    }
+}
+
+fn fold(transcript: &str) -> Folded {
+    let (dialect, _) = transcript.split_once('/').unwrap();
+    let mut view = View::open(dialect).unwrap();
+    let mut asked = Vec::new();
+    for (direction, line, at) in frames(&conformance().join(format!("transcripts/{transcript}.jsonl"))) {
+        let before = view.conversation();
+        view.line(direction, &line, at);
+        if direction == Direction::Received && is_history(&view, &before, &line) {
+            asked.push(compare(&before, &view.conversation()));
+        }
+    }
+    Folded { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
+}
+
+/// Whether a line is the successful answer to the first of the commands that a late view asks.
+fn is_history(view: &View, before: &Conversation, line: &str) -> bool {
+    let history = &view.asks()[0];
+    let Ok(frame) = serde_json::from_str::<Value>(line) else { return false };
+    let is_answer = frame["success"] == true || frame.get("result").is_some();
+    let place = frame.get("id").map_or_else(|| format!("without {history}"), Value::to_string);
+    is_answer && before.internal.sent.get(&place).is_some_and(|sent| sent.command == *history)
+}
+
+fn in_context(conversation: &Conversation) -> Vec<&Arc<Message>> {
+    conversation.messages.iter().filter(|message| !message.is_gone() && !message.is_growing()).collect()
+}
+
+fn compare(before: &Conversation, after: &Conversation) -> Asked {
+    let mut old: BTreeMap<&str, &Arc<Message>> =
+        in_context(before).into_iter().map(|message| (message.key.as_str(), message)).collect();
+    let mut asked =
+        Asked { complete: before.complete, told: 0, untold: Vec::new(), gone: 0, changed: BTreeSet::new() };
+    for message in in_context(after) {
+        let told = json!(**message);
+        let Some(known) = old.remove(message.key.as_str()) else {
+            let words = [told["role"].as_str(), told["kind"].as_str()];
+            asked.untold.push(words.into_iter().flatten().collect::<Vec<_>>().join(" "));
+            continue;
+        };
+        asked.told += 1;
+        let known = json!(**known);
+        let names: BTreeSet<&String> =
+            told.as_object().unwrap().keys().chain(known.as_object().unwrap().keys()).collect();
+        let differs = |name: &&&String| canonical(&told[name.as_str()]) != canonical(&known[name.as_str()]);
+        let role = told["role"].as_str().unwrap();
+        asked.changed.extend(names.iter().filter(differs).map(|name| format!("{role}.{name}")));
+    }
+    asked.gone = old.len();
+    let after: Vec<&str> = in_context(after).into_iter().map(|message| message.key.as_str()).collect();
+    let places =
+        in_context(before).into_iter().filter_map(|old| after.iter().position(|key| *key == old.key));
+    if !places.is_sorted() {
+        asked.changed.insert("order".into());
+    }
+    asked
+}
+
+/// The digest of a conversation, without what the fold remembers for itself.
+fn digest(conversation: &Conversation) -> String {
+    let mut value = json!(conversation);
+    value.as_object_mut().unwrap().remove("internal");
+    let hash = Sha256::digest(canonical(&value).as_bytes());
+    hash[..8].iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// A value as text that every language writes alike: names sorted, numbers in millionths.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Null => "n".to_owned(),
+        Value::Bool(flag) => if *flag { "t" } else { "f" }.to_owned(),
+        Value::Number(number) => format!("#{:.0}", (number.as_f64().unwrap() * 1e6 + 0.5).floor()),
+        Value::String(text) => format!("'{text}'"),
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Object(members) => {
+            let sorted: BTreeMap<_, _> = members.iter().collect();
+            let members = sorted.iter().map(|(name, member)| format!("{name}:{}", canonical(member)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+#[test]
+fn every_recorded_session_folds_to_what_the_vectors_say() {
+    let vectors = vectors();
+    assert!(vectors.sessions.len() > 200);
+    let wrong: Vec<String> = vectors
+        .sessions
+        .iter()
+        .filter_map(|wanted| {
+            let folded = fold(&wanted.transcript);
+            (folded != *wanted).then(|| format!("{}\n{}", json!(wanted), json!(folded)))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_view_agrees_with_the_agent_but_for_what_no_frame_announces() {
+    let vectors = vectors();
+    for session in &vectors.sessions {
+        let (dialect, _) = session.transcript.split_once('/').unwrap();
+        let allowed = &vectors.unannounced[dialect];
+        for asked in &session.asked {
+            let told = |name: &&String| allowed.contains_key(name.as_str());
+            assert!(asked.changed.iter().all(|name| told(&name)), "{}", session.transcript);
+            let whole = asked.gone == 0 && asked.untold.iter().all(|name| told(&name));
+            assert!(!asked.complete || whole, "{}", session.transcript);
+        }
+    }
+}
+
+fn assistant(content: &Value) -> Value {
+    json!({"role": "assistant", "content": content, "model": "m", "stopReason": "stop", "timestamp": 5,
+           "usage": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.5}}})
+}
+
+fn delta(event: Value) -> Value {
+    let mut event = event;
+    event["contentIndex"] = json!(0);
+    json!({"type": "message_update", "assistantMessageEvent": event})
+}
+
+fn shown(view: &mut View, frames: impl IntoIterator<Item = Value>) {
+    for frame in frames {
+        view.frame(Direction::Received, &frame, None);
+    }
+}
+
+#[test]
+fn a_message_grows_from_pieces_and_ends_with_what_the_agent_says() {
+    let mut view = View::open("pi").unwrap();
+    let start = json!({"type": "message_start", "message": assistant(&json!([]))});
+    let pieces = ["Hel", "lo"].map(|piece| delta(json!({"type": "text_delta", "delta": piece})));
+    shown(&mut view, [json!({"type": "agent_start"}), start].into_iter().chain(pieces));
+    let grown = view.conversation();
+    assert_eq!(
+        (grown.messages[0].text().as_str(), grown.messages[0].state),
+        ("Hello", MessageState::Growing)
+    );
+    assert_eq!(grown.run.state, RunState::Working);
+    let end =
+        json!({"type": "message_end", "message": assistant(&json!([{"type": "text", "text": "Hello!"}]))});
+    shown(&mut view, [end, json!({"type": "agent_end", "messages": []})]);
+    let ended = view.conversation();
+    assert_eq!((ended.messages[0].text().as_str(), ended.messages[0].state), ("Hello!", MessageState::Done));
+    assert_eq!((ended.usage.output, ended.usage.cost, ended.run.state), (Some(2), Some(0.5), RunState::Idle));
+    assert_eq!(grown.messages[0].text(), "Hello", "what somebody holds does not change");
+}
+
+#[test]
+fn a_call_shows_its_arguments_as_they_come_its_output_and_its_result() {
+    let mut view = View::open("pi").unwrap();
+    let call = json!({"type": "toolCall", "id": "c", "name": "w", "arguments": {"path": "a"}});
+    let tool = |view: &View| match &view.conversation().messages[0].blocks[0] {
+        Block::Tool(tool) => tool.clone(),
+        block => panic!("{block:?}"),
+    };
+    shown(
+        &mut view,
+        [
+            json!({"type": "message_start", "message": assistant(&json!([]))}),
+            delta(json!({"type": "toolcall_start", "id": "c", "toolName": "w"})),
+            delta(json!({"type": "toolcall_delta", "delta": "{\"path\""})),
+        ],
+    );
+    assert_eq!(tool(&view).arguments_text.as_deref(), Some("{\"path\""));
+    shown(&mut view, [delta(json!({"type": "toolcall_end", "toolCall": call}))]);
+    assert_eq!((tool(&view).arguments_text, tool(&view).arguments), (None, Some(json!({"path": "a"}))));
+    let output = json!({"content": [{"type": "text", "text": "half"}]});
+    let update = json!({"type": "tool_execution_update", "toolCallId": "c", "toolName": "w", "args": {}, "partialResult": output});
+    shown(&mut view, [update]);
+    assert_eq!(tool(&view).state, ToolState::Running);
+    assert_eq!(tool(&view).output, Some(vec![Block::Text { text: "half".into() }]));
+    let end = json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "w", "result": {"content": []}, "isError": true});
+    shown(&mut view, [end]);
+    assert_eq!((tool(&view).state, tool(&view).result), (ToolState::Failed, Some(Vec::new())));
+}
+
+#[test]
+fn messages_that_do_not_change_are_shared() {
+    let mut view = View::open("pi").unwrap();
+    let user = json!({"role": "user", "content": "one", "timestamp": 4});
+    shown(
+        &mut view,
+        [json!({"type": "message_start", "message": user}), json!({"type": "message_end", "message": user})],
+    );
+    let before = view.conversation();
+    shown(&mut view, [json!({"type": "message_start", "message": assistant(&json!([]))})]);
+    assert!(Arc::ptr_eq(&before.messages[0], &view.conversation().messages[0]));
+    assert_eq!(before.messages.len(), 1);
+}
+
+#[test]
+fn a_view_can_be_kept_at_any_frame_and_gone_on_with() {
+    let path = conformance().join("transcripts/pi/steer-tools-all.jsonl");
+    let frames = frames(&path);
+    let mut whole = View::open("pi").unwrap();
+    let mut kept = View::open("pi").unwrap();
+    for (direction, line, at) in &frames {
+        whole.line(*direction, line, *at);
+        kept.line(*direction, line, *at);
+        let text = serde_json::to_string(&*kept.conversation()).unwrap();
+        kept = View::resume(serde_json::from_str(&text).unwrap()).unwrap();
+    }
+    assert_eq!(digest(&whole.conversation()), digest(&kept.conversation()));
+    assert!(View::open("nothing").is_err());
+}
+
+#[test]
+fn questions_leave_when_they_are_answered_and_when_their_time_is_up() {
+    let mut view = View::open("pi").unwrap();
+    let ask = |id: &str| json!({"type": "extension_ui_request", "id": id, "method": "confirm", "title": "Sure?", "message": "m", "timeout": 500});
+    view.frame(Direction::Received, &ask("d1"), Some(1000.0));
+    view.frame(Direction::Received, &ask("d2"), Some(1100.0));
+    assert_eq!(view.conversation().dialogs[0].title.as_deref(), Some("Sure?"));
+    let answer = json!({"type": "extension_ui_response", "id": "d1", "confirmed": true});
+    view.frame(Direction::Sent, &answer, Some(1200.0));
+    assert_eq!(view.conversation().dialogs.len(), 1);
+    view.frame(Direction::Received, &json!({"type": "turn_start"}), Some(1600.0));
+    assert!(view.conversation().dialogs.is_empty());
+}
