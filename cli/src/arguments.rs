@@ -166,6 +166,9 @@ pub(super) struct Sessions {
     /// List the sessions of all directories
     #[arg(long)]
     pub all: bool,
+    /// The dialect whose users' sessions to list
+    #[arg(long, value_name = "NAME", default_value = FRONTENDS[0].spec().name)]
+    pub dialect: String,
     /// The directory of the session files, instead of the one in the agent directory
     #[arg(long, value_name = "DIRECTORY")]
     pub session_dir: Option<PathBuf>,

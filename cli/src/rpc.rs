@@ -17,7 +17,7 @@ use super::stderr::Stderr;
 use super::stdout::Watch;
 use super::{Failure, script_check, trust};
 use agentese_server::config::yaml::is_yaml;
-use agentese_server::config::{NotPersisted, Persist, Settings, SettingsFile, Trust};
+use agentese_server::config::{Home, NotPersisted, Persist, Settings, SettingsFile, Trust};
 use agentese_server::extensions::{self, Limits, NodeHost};
 use agentese_server::mcp;
 use agentese_server::providers::scripted::{self, Scripted};
@@ -86,7 +86,7 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
     let policies = policies(&plan);
     let undecided = trust::undecided(&plan, &found, &policies, stderr);
     let more_may_come =
-        undecided.is_some() && plan.left_out.contains(&extensions::project_folder(plan.cwd()));
+        undecided.is_some() && plan.left_out.contains(&plan.surroundings.project_extensions());
     if found.is_empty() {
         let said = extensions::complaints(&plan.flags, more_may_come);
         said.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
@@ -211,13 +211,8 @@ fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Sessio
         return Ok((None, None));
     }
     let surroundings = &plan.surroundings;
-    let store = match (plan.agent_dir(), plan.session_dir.is_none() && surroundings.files.short_names) {
-        (Some(agent_dir), true) => {
-            let (home, temp) = (surroundings.home.as_deref(), std::env::temp_dir());
-            Some(Store::short(agent_dir, plan.cwd(), home, &temp))
-        }
-        (agent_dir, _) => store(plan.session_dir.as_deref(), agent_dir, plan.cwd()),
-    };
+    let home = surroundings.home.as_deref();
+    let store = store(&surroundings.files, plan.session_dir.as_deref(), plan.agent_dir(), home, plan.cwd());
     match &store {
         Some(store) => {
             if let Err(error) = store.create_directory() {
@@ -249,10 +244,19 @@ fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Sessio
     Ok((store, session))
 }
 
-/// The sessions of a working directory; none without a place for them.
-pub(super) fn store(session_dir: Option<&Path>, agent_dir: Option<&Path>, cwd: &Path) -> Option<Store> {
+/// The sessions of a working directory, as that home keeps them; none without a place for them.
+pub(super) fn store(
+    files: &Home,
+    session_dir: Option<&Path>,
+    agent_dir: Option<&Path>,
+    home: Option<&Path>,
+    cwd: &Path,
+) -> Option<Store> {
     match (session_dir, agent_dir) {
         (Some(directory), _) => Some(Store::at(directory, cwd)),
+        (None, Some(agent_dir)) if files.short_names => {
+            Some(Store::short(agent_dir, cwd, home, &std::env::temp_dir()))
+        }
         (None, Some(agent_dir)) => Some(Store::new(agent_dir, cwd)),
         (None, None) => None,
     }

@@ -1,14 +1,17 @@
 //! `agentese sessions`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use super::arguments::Sessions;
+use super::environment::variable;
 use super::rpc::{NO_STORE, store};
 use super::table::{shortened, table};
 use super::{Failure, output};
-use agentese_server::config::{Home, agent_dir};
+use agentese_server::config::agent_dir;
+use agentese_server::fronts::{FRONTENDS, Frontend};
 use agentese_server::session::{Record, Scope};
 
 /// How much of a session's first message is shown to people, in characters.
@@ -26,15 +29,19 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
 
 /// The sessions of the working directory, newest first. Fails where there are none to be had.
 pub(super) fn here() -> Result<Vec<Record>, Failure> {
-    list(&Sessions { json: false, all: false, session_dir: None })
+    let dialect = FRONTENDS[0].spec().name.to_owned();
+    list(&Sessions { json: false, all: false, dialect, session_dir: None })
 }
 
 /// The sessions of the store.
 fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let agent_dir = agent_dir(&Home::PI, &super::environment::variable);
-    let store = store(options.session_dir.as_deref(), agent_dir.as_deref(), &cwd);
+    let frontend = Frontend::find(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
+    let files = frontend.home();
+    let agent_dir = agent_dir(&files, &variable);
+    let home = variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let store = store(&files, options.session_dir.as_deref(), agent_dir.as_deref(), home.as_deref(), &cwd);
     let store = store.ok_or_else(|| Failure::Usage(NO_STORE.to_owned()))?;
     Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
 }

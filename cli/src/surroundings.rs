@@ -10,7 +10,7 @@ use super::environment::variable;
 use agentese_server::config::{
     Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
 };
-use agentese_server::extensions::{self, project_folder};
+use agentese_server::extensions;
 use agentese_server::mcp;
 use agentese_server::prompt::{self, Parts, SystemPrompt, context_files, find_bases};
 use agentese_server::resources::{self, Resources, Sources};
@@ -97,8 +97,12 @@ impl Surroundings {
 
     /// The folder with the project's agents.
     fn project_agents(&self) -> PathBuf {
-        let folder = Path::new(self.files.project).parent().unwrap_or(Path::new(""));
-        self.cwd.join(folder).join("agents")
+        self.files.project_folder(&self.cwd).join("agents")
+    }
+
+    /// The folder with the project's extensions.
+    pub fn project_extensions(&self) -> PathBuf {
+        self.files.project_folder(&self.cwd).join("extensions")
     }
 
     /// Reads everything. `trust` is what has been decided already. Fails for what the command line names and is not
@@ -109,7 +113,7 @@ impl Surroundings {
         let loaded = load_settings(&self.files, agent_dir, cwd, home, trust);
         let mut warnings: Vec<String> = loaded.complaints.iter().map(ToString::to_string).collect();
         let trusted = loaded.trust == Trust::Granted;
-        let bases = find_bases(&self.prompt, agent_dir, cwd, trusted)?;
+        let bases = find_bases(&self.prompt, agent_dir, &self.files.project_folder(cwd), cwd, trusted)?;
         let (context, complaints) = context_files(agent_dir, cwd);
         warnings.extend(complaints.iter().map(ToString::to_string));
         let with = |wanted: &resources::Wanted, settings: &[PathBuf]| resources::Wanted {
@@ -128,10 +132,17 @@ impl Surroundings {
         let (resources, complaints) = Resources::load(&sources)?;
         let (skills, hidden) = resources.for_model();
         warnings.extend(few(complaints.iter().chain(&hidden)));
-        let parts = Parts { base: bases.base, appended: bases.appended, context, skills, cwd: cwd.clone() };
-        let own = Some(project_folder(cwd)).filter(|folder| !trusted && extensions::brings_any(folder));
+        let parts = Parts {
+            base: bases.base,
+            appended: bases.appended,
+            context,
+            rules: resources.rules_for_model(),
+            skills,
+            cwd: cwd.clone(),
+        };
+        let own = Some(self.project_extensions()).filter(|folder| !trusted && extensions::brings_any(folder));
         let extensions = extensions::Wanted {
-            project: trusted.then(|| cwd.clone()),
+            project: trusted.then(|| self.project_extensions()),
             agent_dir: self.agent_dir.clone(),
             settings: loaded.settings.extensions.clone(),
             ..self.extensions.clone()

@@ -81,7 +81,7 @@ impl Server {
         let ended = self.frontend.serve(self.parts, transport, options).await;
         chores.close();
         if tokio::time::timeout(CHORES, chores.wait()).await.is_err() {
-            tracing::warn!("what calls have left is not put away yet; the next start goes on with it");
+            tracing::debug!("what calls have left is being put away, or the next start goes on with it");
         }
         Served { ended, unsaved: unsaved.reason() }
     }

@@ -26,6 +26,22 @@ fn models_are_listed() {
 }
 
 #[test]
+fn sessions_of_other_dialects_are_listed_from_their_own_folders() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.work().with_file_name("home").join(".omp/agent")).unwrap();
+    let script = place.script(json!({"responses": [{"text": "An answer."}]}));
+    let mut agent = Agent::start(place.command(&["--mode", "rpc", "--dialect", "omp", "--script", &script]));
+    agent.send(json!({"type": "prompt", "message": "A question?"}));
+    while agent.next_line().is_some_and(|line| !line.contains("agent_end")) {}
+    assert_eq!(agent.finish().0.code(), Some(0));
+    let listed = |dialect: &[&str]| place.output(&[&["sessions", "--json"], dialect].concat()).1;
+    assert!(listed(&["--dialect", "omp"]).contains("A question?"));
+    assert_eq!(listed(&[]), "[]\n");
+    let (status, _, stderr) = place.output(&["sessions", "--dialect", "moon"]);
+    assert!(!status.success() && stderr.contains("unknown dialect \"moon\""), "{stderr}");
+}
+
+#[test]
 fn sessions_are_kept_listed_and_exported() {
     let place = Place::new();
     let script = place.script(json!({"responses": [{"text": "An answer."}]}));

@@ -290,3 +290,45 @@ fn what_is_trusted_and_cannot_be_used_is_told() {
     agent.until_event("agent_end");
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["steeringMode"], "all");
 }
+
+#[test]
+fn a_family_reads_its_own_folder_once_it_is_trusted() {
+    let place = Place::new();
+    place.put("work/.omp/SYSTEM.md", "own-system");
+    place.put("work/.omp/rules/kind.mdc", "---\nalwaysApply: true\n---\nbe-kind");
+    let at_hand = place.put("work/.omp/rules/log.md", "---\ndescription: about logs\n---\nUse a logger.");
+    let program = place.put("work/.omp/extensions/own.sh", "#!/bin/sh\ntouch evil-own\n");
+    let other = place.put("work/.pi/extensions/other.sh", "#!/bin/sh\ntouch evil-other\n");
+    for file in [&program, &other] {
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let told = format!(
+        "own-system\n\n# Rules\n\nThe user or the project has set these rules:\n\nbe-kind\n\nMore rules stand in files, one for \
+         each kind of work. Read the file before you begin with what it is about:\n\n- {}: about logs\n\n",
+        at_hand.display()
+    );
+    let script = place.script(
+        json!({"responses": [{"when": {"system": told}, "text": "told"}], "default": {"text": "not"}}),
+    );
+    let answer = |option: &str| {
+        let mut agent =
+            Agent::start(place.command(&["--mode", "rpc", "--dialect", "omp", "--script", &script, option]));
+        agent.send(json!({"type": "prompt", "message": "go"}));
+        let mut said = String::new();
+        while let Some(line) = agent.next_line() {
+            if line.contains("\"agent_end\"") {
+                said = line;
+                break;
+            }
+        }
+        let said: Value = serde_json::from_str(&said).unwrap();
+        (said["messages"][1]["content"][0]["text"].as_str().unwrap().to_owned(), agent.finish().2)
+    };
+    let (said, stderr) = answer("--no-trust");
+    assert_eq!(said, "not");
+    let left_out = "Warning: .omp/SYSTEM.md, .omp/rules, .omp/extensions are not read because the directory is not trusted";
+    assert!(stderr.contains(left_out), "{stderr}");
+    assert!(!place.work().join("evil-own").exists());
+    assert_eq!(answer("--trust").0, "told");
+    assert!(place.work().join("evil-own").exists() && !place.work().join("evil-other").exists());
+}

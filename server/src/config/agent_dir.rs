@@ -103,6 +103,13 @@ impl Default for Home {
     }
 }
 
+impl Home {
+    /// The folder of a working directory with what it has for the agent, besides its settings: system prompt, extensions, agents.
+    pub fn project_folder(&self, cwd: &Path) -> PathBuf {
+        cwd.join(Path::new(self.project).parent().unwrap_or(Path::new("")))
+    }
+}
+
 /// The agent directory: what the variable of that home names, else its folder where that
 /// exists, else `AGENTESE_HOME`, else `~/.agentese/agent`. None without a home. It need not exist.
 pub fn agent_dir(of: &Home, environment: &dyn Environment) -> Option<PathBuf> {

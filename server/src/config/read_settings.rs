@@ -316,12 +316,27 @@ const ELSEWHERE: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultPro
 /// How much a key has to be like a known one to be taken for it.
 const LIKE: f64 = 0.75;
 
+/// Adds a key, or those below it where keys are known that begin with it.
+fn leaves(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<String>) {
+    let within = |known: &&str| known.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
+    match value {
+        Value::Object(members) if known.iter().any(within) => {
+            members.iter().for_each(|(member, value)| leaves(format!("{key}.{member}"), value, known, keys));
+        }
+        _ => keys.push(key),
+    }
+}
+
 /// The keys of a file that nobody asked for, each with the known one that it is like.
 fn unknown(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
     let mut keys = Vec::new();
     for (key, value) in object.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str())) {
         match value {
-            Value::Object(members) => keys.extend(members.keys().map(|member| format!("{key}.{member}"))),
+            Value::Object(members) => {
+                members
+                    .iter()
+                    .for_each(|(member, value)| leaves(format!("{key}.{member}"), value, known, &mut keys));
+            }
             _ => keys.push(key.clone()),
         }
     }

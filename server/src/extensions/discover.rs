@@ -42,7 +42,7 @@ pub enum Start {
 /// Where is looked for extensions.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// The working directory, where it is trusted.
+    /// The folder with the extensions of a working directory, where that is trusted.
     pub project: Option<PathBuf>,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
@@ -71,11 +71,6 @@ impl From<Unusable> for Found {
     }
 }
 
-/// The folder of a working directory's own extensions.
-pub fn project_folder(cwd: &Path) -> PathBuf {
-    cwd.join(".pi/extensions")
-}
-
 /// Whether there is anything in a folder that counts as an extension, also one that cannot be loaded.
 pub fn brings_any(folder: &Path) -> bool {
     let mut search = Search::default();
@@ -88,10 +83,7 @@ pub fn brings_any(folder: &Path) -> bool {
 pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
     let mut search = Search::default();
     if !wanted.only_given {
-        for folder in [
-            wanted.project.as_deref().map(project_folder),
-            wanted.agent_dir.as_ref().map(|dir| dir.join("extensions")),
-        ] {
+        for folder in [wanted.project.clone(), wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"))] {
             search.folder(folder.as_deref());
         }
         wanted.settings.iter().for_each(|path| search.named(path));
@@ -278,7 +270,7 @@ mod tests {
         let packed = place.put("home/extensions/e/./x.ts", "", 0o644);
         let given = place.put("given.js", "", 0o644);
         let wanted = Wanted {
-            project: Some(place.0.path().join("work")),
+            project: Some(place.0.path().join("work/.pi/extensions")),
             agent_dir: Some(place.0.path().join("home")),
             settings: vec![node.clone()],
             given: vec![given.clone(), place.0.path().join("gone")],

@@ -42,7 +42,7 @@ mod withdrawn;
 use agentese::wire::{ConstantValue, Record};
 
 pub use commands::Invoked;
-pub use discover::{Found, Start, Unusable, Wanted, brings_any, discover, project_folder};
+pub use discover::{Found, Start, Unusable, Wanted, brings_any, discover};
 pub use flags::{GivenFlag, NO_MESSAGES, complaints};
 pub use hooks::{GIVEN_UP, Heard};
 pub use host::{Host, Options};

@@ -47,19 +47,20 @@ pub enum BaseError {
     TooLong(PathBuf),
 }
 
-/// Finds base and appended texts. What the command line says wins, then `.pi/SYSTEM.md` and
-/// `.pi/APPEND_SYSTEM.md` of a trusted working directory, then the files of the same names in the agent
+/// Finds base and appended texts. What the command line says wins, then `SYSTEM.md` and
+/// `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same names in the agent
 /// directory. Fails for a file that is there and cannot be read: an agent that goes without its
 /// instructions is worse than none.
 pub fn find_bases(
     wanted: &Wanted,
     agent_dir: Option<&Path>,
+    project: &Path,
     cwd: &Path,
     trusted: bool,
 ) -> Result<Bases, BaseError> {
     let mut bases = Bases::default();
     let mut file = |name: &str| {
-        let project = cwd.join(".pi").join(name);
+        let project = project.join(name);
         if trusted {
             if let Some(text) = read(&project)? {
                 return Ok(Some(text));
@@ -126,17 +127,19 @@ mod tests {
             base: Some("prompt.txt".to_owned()),
             appended: texts(&["be brief", "", "prompt.txt", "none.txt", "a\nb", "."]),
         };
-        let bases = find_bases(&wanted, Some(&agent_dir), &cwd, false).unwrap();
+        let bases = find_bases(&wanted, Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap();
         assert_eq!(bases.base.as_deref(), Some("from a file"));
         assert_eq!(bases.appended, texts(&["be brief", "from a file", "none.txt", "a\nb", "."]));
         let wanted = Wanted { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
-        assert_eq!(find_bases(&wanted, None, &cwd, false).unwrap().base, wanted.base);
+        assert_eq!(find_bases(&wanted, None, &cwd.join(".pi"), &cwd, false).unwrap().base, wanted.base);
     }
 
     #[test]
     fn fm_f116_files_of_the_working_directory_need_trust() {
         let (_place, agent_dir, cwd) = place();
-        let find = |trusted| find_bases(&Wanted::default(), Some(&agent_dir), &cwd, trusted).unwrap();
+        let find = |trusted| {
+            find_bases(&Wanted::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, trusted).unwrap()
+        };
         assert_eq!(find(true), Bases::default());
         std::fs::write(agent_dir.join("SYSTEM.md"), "mine").unwrap();
         std::fs::write(agent_dir.join("APPEND_SYSTEM.md"), "and mine").unwrap();
@@ -153,10 +156,14 @@ mod tests {
     fn what_is_there_and_cannot_be_read_is_an_error() {
         let (_place, agent_dir, cwd) = place();
         std::fs::create_dir(agent_dir.join("SYSTEM.md")).unwrap();
-        let error = find_bases(&Wanted::default(), Some(&agent_dir), &cwd, false).unwrap_err();
+        let error =
+            find_bases(&Wanted::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap_err();
         assert!(matches!(error, BaseError::Unreadable { .. }), "{error}");
         std::fs::write(cwd.join("long"), "x".repeat(2 << 20)).unwrap();
         let wanted = Wanted { base: Some("long".to_owned()), appended: Vec::new() };
-        assert!(matches!(find_bases(&wanted, None, &cwd, false), Err(BaseError::TooLong(_))));
+        assert!(matches!(
+            find_bases(&wanted, None, &cwd.join(".pi"), &cwd, false),
+            Err(BaseError::TooLong(_))
+        ));
     }
 }

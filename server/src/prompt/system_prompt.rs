@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ContextFile, Date, Skill, built_in};
+use super::{ContextFile, Date, RulesToKeep, Skill, built_in};
 use crate::tools::ToolSet;
 
 /// What a model is told beforehand. The text is made when a run starts, because tools and date change;
@@ -33,6 +33,8 @@ pub struct Parts {
     pub appended: Vec<String>,
     /// What people wrote down for agents.
     pub context: Vec<ContextFile>,
+    /// The rules that it is told of beforehand.
+    pub rules: RulesToKeep,
     /// The skills that the model may use by itself. They need the tool `read`, and are left out without it.
     pub skills: Vec<Skill>,
     /// The working directory.
@@ -48,13 +50,12 @@ impl SystemPrompt {
         self
     }
 
-    /// What another agent is told that works beside the one of this prompt: its own base, and the same context and skills.
+    /// What another agent is told that works beside the one of this prompt: its own base, and the same context, rules and skills.
     pub fn for_another(&self, base: String, cwd: PathBuf) -> Self {
         match self {
             Self::Verbatim(_) => Self::Verbatim(base),
             Self::Parts(parts) => {
-                let (context, skills) = (parts.context.clone(), parts.skills.clone());
-                Parts { base: Some(base), appended: Vec::new(), context, skills, cwd }.into()
+                Parts { base: Some(base), appended: Vec::new(), cwd, ..(**parts).clone() }.into()
             }
         }
     }
@@ -111,7 +112,9 @@ impl Parts {
                 sections.push(format!("## {}\n\n{}", on_one_line(&file.path), file.content.trim_end()));
             }
         }
-        if !self.skills.is_empty() && tools.get("read").is_some() {
+        let reads = tools.get("read").is_some();
+        sections.extend(self.rules.sections(reads));
+        if !self.skills.is_empty() && reads {
             let skills: String = self.skills.iter().map(Skill::element).collect();
             sections.push(format!("{SKILLS}\n\n<skills>\n{skills}</skills>"));
         }
@@ -122,7 +125,7 @@ impl Parts {
 }
 
 /// A path that cannot pretend to be more than a path.
-fn on_one_line(path: &Path) -> String {
+pub(super) fn on_one_line(path: &Path) -> String {
     path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }
 
@@ -146,6 +149,7 @@ mod tests {
             context: vec![context("/AGENTS.md", "Use tabs.\n"), context("/w/CLAUDE.md", "No tabs.")],
             skills: vec![Skill::new("pdf", "Reads PDF files", "/s/pdf/SKILL.md").unwrap()],
             cwd: "/w".into(),
+            ..Parts::default()
         };
         let expected = "Base.\n\nOne.\n\nTwo.\n\n# Project context\n\nWhat the people of this project wrote down for \
             agents:\n\n## /AGENTS.md\n\nUse tabs.\n\n## /w/CLAUDE.md\n\nNo tabs.\n\n# Skills\n\nEach of these files has \

@@ -8,8 +8,8 @@ use super::place::{Location, Place, Sources, named};
 use super::rule::Rule;
 use super::skill::SkillFile;
 use super::template::Template;
-use super::walk::{skill_files, template_files};
-use crate::prompt::Skill;
+use super::walk::{rule_files, skill_files, template_files};
+use crate::prompt::{RuleAtHand, RulesToKeep, Skill};
 
 /// The skills and prompt templates that there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Resources {
         given("--prompt-template", &sources.templates.given)?;
         let (mut resources, mut complaints) = (Self::default(), Vec::new());
         resources.add(sources.skill_places(), sources.template_places(), &mut complaints);
-        load(&mut resources.rules, sources.rule_places(), template_files, Rule::read, &mut complaints);
+        load(&mut resources.rules, sources.rule_places(), rule_files, Rule::read, &mut complaints);
         Ok((resources, complaints))
     }
 
@@ -73,9 +73,25 @@ impl Resources {
         &self.templates
     }
 
-    /// The rules that look at what models say.
+    /// All rules: those that look at what models say, and those that models are told of beforehand.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The rules that models are told of beforehand. Those that look at what models say are told of when they match.
+    pub fn rules_for_model(&self) -> RulesToKeep {
+        let mut told = RulesToKeep::default();
+        for rule in self.rules.iter().filter(|rule| !rule.watches()) {
+            match &rule.description {
+                _ if rule.always => told.always.push(rule.content.clone()),
+                description => told.at_hand.push(RuleAtHand {
+                    description: description.clone().unwrap_or_default(),
+                    globs: rule.globs.clone(),
+                    path: rule.path.clone(),
+                }),
+            }
+        }
+        told
     }
 
     /// The skills that models are told of, and why they are not told of some.

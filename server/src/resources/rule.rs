@@ -1,4 +1,5 @@
-//! Rules that look at what a model says: Markdown files whose front matter says what to look for.
+//! Rules: Markdown files whose front matter says what to look for in what a model says, or that a model is told of
+//! beforehand.
 
 use std::path::PathBuf;
 
@@ -35,7 +36,7 @@ pub struct Rule {
     pub globs: Vec<String>,
     /// Whether models are to be told of it in any case.
     pub always: bool,
-    /// Regular expressions, of which one has to match; never empty.
+    /// Regular expressions, of which one has to match; empty: it looks for nothing, and models are told of it beforehand.
     pub conditions: Vec<String>,
     /// The streams that it looks at, as in `text` and `tool:edit(*.rs)`; empty: text and the arguments of all tools.
     pub scope: Vec<String>,
@@ -79,7 +80,7 @@ struct Head {
 }
 
 impl Rule {
-    /// Reads a file; none where it cannot be used, or looks for nothing.
+    /// Reads a file; none where it cannot be used, or where nothing says when it counts.
     pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
         let text = match read_text(&path, LIMIT) {
             Ok(file) if !file.cut => file.text,
@@ -122,7 +123,9 @@ impl Rule {
             conditions.push(".*".to_owned());
         }
         let content = document.body.trim().to_owned();
-        if conditions.is_empty() || content.is_empty() {
+        let always = head.always_apply.unwrap_or(false);
+        let counts = !conditions.is_empty() || always || head.description.is_some();
+        if !counts || content.is_empty() {
             return None;
         }
         let interrupt = head.interrupt_mode.and_then(|mode| {
@@ -138,12 +141,17 @@ impl Rule {
             content,
             description: head.description,
             globs: head.globs.unwrap_or_default().all(),
-            always: head.always_apply.unwrap_or(false),
+            always,
             conditions,
             scope: unique(scope.into_iter()),
             interrupt,
             path,
         })
+    }
+
+    /// Whether it looks at what models say.
+    pub fn watches(&self) -> bool {
+        !self.conditions.is_empty()
     }
 
     /// As clients are told of it. The document names no members; these are those that omp sends.
@@ -257,9 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_looks_for_nothing_is_for_the_prompt() {
+        let always = rule("alwaysApply: true");
+        assert!(always.always && !always.watches());
+        let at_hand = rule("description: d\nglobs: '*.rs'");
+        assert!(!at_hand.always && !at_hand.watches());
+        assert!(rule("alwaysApply: true\ncondition: a").watches());
+    }
+
+    #[test]
     fn what_looks_for_nothing_is_no_rule_and_what_is_wrong_is_told() {
         assert_eq!(read("Always be kind."), (None, Vec::new()));
-        assert_eq!(read("---\nalwaysApply: true\n---\nText"), (None, Vec::new()));
+        assert_eq!(read("---\nglobs: '*.rs'\n---\nText"), (None, Vec::new()));
         assert_eq!(read("---\ncondition: a\n---\n"), (None, Vec::new()));
         let (found, complaints) = read("---\ncondition: ['(', b]\ninterruptMode: often\n---\nText");
         assert_eq!(found.unwrap().conditions, ["b"]);

@@ -63,6 +63,18 @@ pub(super) fn template_files(place: &Place, complaints: &mut Vec<Complaint>) -> 
     if place.path.is_file() {
         return one_file(place, complaints);
     }
+    files(place, is_markdown, complaints)
+}
+
+/// The rules that stand in a folder: Markdown files, also those that other programs call `.mdc`.
+pub(super) fn rule_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
+    let is_rule =
+        |path: &Path| is_markdown(path) || path.extension().is_some_and(|extension| extension == "mdc");
+    files(place, is_rule, complaints)
+}
+
+/// The files of a kind that stand in a folder.
+fn files(place: &Place, is_one: impl Fn(&Path) -> bool, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     let borders = Borders::new(place);
     let entries = if borders.may_enter(&place.path) {
         std::fs::read_dir(&place.path)
@@ -83,7 +95,7 @@ pub(super) fn template_files(place: &Place, complaints: &mut Vec<Complaint>) -> 
     };
     let mut files: Vec<PathBuf> =
         entries.take(MOST).filter_map(Result::ok).map(|entry| entry.path()).collect();
-    files.retain(|path| is_markdown(path) && !is_hidden(path) && path.is_file() && borders.may_enter(path));
+    files.retain(|path| is_one(path) && !is_hidden(path) && path.is_file() && borders.may_enter(path));
     files.sort();
     complaints.extend(borders.complaints());
     files

@@ -1,11 +1,13 @@
 //! The work of one subagent, from its start to the end of its verification.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{
     AgentMessage, AssistantBlock, AttemptOutcome, FailurePolicy, VerificationResult, VerificationStatus,
 };
+use futures::FutureExt;
 
 use super::assignment::{instructions, repair};
 use super::batch::Batch;
@@ -22,6 +24,8 @@ const CANCELLED: &str = "The call was stopped before this subagent began.";
 /// Why one is stopped.
 const STOPPED: &str = "The operation was aborted.";
 
+/// Why one failed in which the agent did.
+const PANICKED: &str = "The subagent failed inside the agent.";
 /// How long the changes of one that was stopped are waited for.
 const LAST_CHANGES: Duration = Duration::from_secs(1);
 
@@ -52,8 +56,19 @@ impl Drop for Announced<'_> {
     }
 }
 
-/// Lets one subagent work, within the number that may work at once.
+/// Lets one subagent work. One in which the agent fails, fails alone.
 pub async fn work(batch: &Batch, label: Label) -> Outcome {
+    let lost = label.clone();
+    let done = AssertUnwindSafe(within_room(batch, label)).catch_unwind().await;
+    done.unwrap_or_else(|_| {
+        tracing::error!(id = lost.id, "a subagent panicked");
+        batch.progress.status(lost.index, Status::Failed, None, batch.agents.now_ms());
+        Outcome::not_begun(lost, PANICKED.to_owned(), None)
+    })
+}
+
+/// Lets one subagent work, within the number that may work at once.
+async fn within_room(batch: &Batch, label: Label) -> Outcome {
     let abort = &batch.context.abort;
     let room = tokio::select! {
         biased;

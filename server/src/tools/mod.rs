@@ -59,6 +59,7 @@ mod shell;
 mod signals;
 mod spawner;
 mod todo;
+mod todo_list;
 pub mod truncate;
 mod walk;
 mod write;
@@ -88,7 +89,8 @@ pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
 pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
-pub use todo::{Todo, TodoList};
+pub use todo::Todo;
+pub use todo_list::TodoList;
 pub use write::Write;
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.

@@ -1,5 +1,9 @@
 //! Copies of the repository: what a subagent sees, how its changes come back, and that nothing else changes.
 
+use std::sync::Arc;
+
+use agentese_server::tools::{CommandLine, LocalSpawner, Running, Spawner, Talking};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
@@ -237,4 +241,45 @@ async fn hooks_of_the_repository_do_not_run() {
     let ran: Vec<_> =
         std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(ran.iter().all(|name| !name.to_string_lossy().starts_with("ran-")), "{ran:?}");
+}
+
+/// A part of the agent that fails where the changes of one subagent are written.
+struct Failing(LocalSpawner);
+
+impl Spawner for Failing {
+    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, std::io::Result<Box<dyn Running>>> {
+        self.0.spawn(command)
+    }
+
+    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, std::io::Result<Talking>> {
+        let fails =
+            command.arguments.iter().any(|argument| argument.to_string_lossy().ends_with("1-b.patch"));
+        assert!(!fails, "as it does");
+        self.0.talk(command)
+    }
+}
+
+#[tokio::test]
+async fn a_subagent_that_panics_fails_alone() {
+    let mut answers = isolated(&["a", "b"]);
+    answers.extend(writer("a", "a.txt", "a\n"));
+    answers.extend(writer("b", "b.txt", "b\n"));
+    let (builder, place) = prepared(isolating(json!({})), script(answers));
+    repository(&place.path().join("work"));
+    let spawner = Arc::new(Failing(LocalSpawner::new(None)));
+    let mut link = Link::speaking::<Pisces>(builder.spawner(spawner));
+    let frames = run(&mut link, "delegate").await;
+    let result = result(&frames);
+    let [a, b] = [0, 1].map(|index| &result["details"]["results"][index]);
+    assert_eq!((&a["exitCode"], &a["output"]), (&json!(0), &json!("\"JOB-a is done\"")), "{result}");
+    assert_eq!((&b["exitCode"], &b["error"]), (&json!(1), &json!("The subagent failed inside the agent.")));
+    let told = crate::lives(&frames);
+    assert!(told.contains(&"end 0-a 0".to_owned()) && told.contains(&"end 1-b 1".to_owned()), "{told:?}");
+    let work = place.path().join("work");
+    assert!(std::fs::read_to_string(a["patchPath"].as_str().unwrap()).unwrap().contains("a.txt"));
+    assert_eq!(git(&work, &["status", "--short"]), "", "not every subagent did its work");
+    // The patch is kept.
+    std::fs::remove_dir_all(std::path::Path::new(a["patchPath"].as_str().unwrap()).parent().unwrap())
+        .unwrap();
+    assert_clean(place.path()).await;
 }

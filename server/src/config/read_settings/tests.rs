@@ -306,6 +306,12 @@ fn keys_that_nobody_knows_are_told_with_the_one_that_was_meant() {
         "/.omp/settings.json: these keys have no effect: retry.maxRetrys (did you mean retry.maxRetries?), theme"
     );
     assert!(!loaded.settings.retry.enabled);
+    let deep = omp(r#"{"task":{"isolation":{"commits":"ai","mode":"worktree"}},"lsp":{"x":{"y":1}}}"#).1;
+    assert_eq!(deep, "/.omp/settings.json: these keys have no effect: task.isolation.commits, lsp.x");
+    assert_eq!(
+        omp(r#"{"task.isolation.commits":"ai"}"#).1.split_once(": ").unwrap().1,
+        "these keys have no effect: task.isolation.commits"
+    );
     let many: Map<String, Value> = (0..12).map(|index| (format!("zz{index}"), Value::Null)).collect();
     assert!(omp(&Value::Object(many).to_string()).1.ends_with("and 2 more"));
     // Of pi's settings many are for its own screen.

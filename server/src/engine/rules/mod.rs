@@ -101,7 +101,7 @@ fn watched(rules: &[Rule]) -> Arc<[Watched]> {
         let pattern = StreamPattern::new(&rule.conditions).ok()?;
         Some(Watched { pattern, scope: Scope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
     };
-    rules.iter().filter_map(watched).collect()
+    rules.iter().filter(|rule| rule.watches()).filter_map(watched).collect()
 }
 
 impl State {

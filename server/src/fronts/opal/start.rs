@@ -314,5 +314,5 @@ fn system_prompt(
     let base = base.filter(|text| !text.trim().is_empty()).map(str::to_owned).or(usual.base);
     let mut appended = usual.appended;
     appended.push(TAGS.to_owned());
-    prompt::Parts { base, appended, context, skills: Vec::new(), cwd: cwd.to_owned() }.into()
+    prompt::Parts { base, appended, context, cwd: cwd.to_owned(), ..prompt::Parts::default() }.into()
 }

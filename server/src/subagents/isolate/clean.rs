@@ -5,6 +5,7 @@ use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -105,8 +106,28 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
             set_aside(&root, &copy);
         }
     }
-    remove_all(place)?;
-    std::fs::remove_file(place.with_extension(EXTENSION))
+    let lease_file = place.with_extension(EXTENSION);
+    if remove_alone(lease, &[place, &lease_file]).is_err() {
+        remove_all(place)?;
+        removed(std::fs::remove_file(lease_file))?;
+    }
+    Ok(())
+}
+
+/// Removes files and folders in a process of its own, which goes on where this one ends, and has the lock as long as it
+/// lives. Fails where something is left.
+fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
+    let mut command = Command::new("rm");
+    command
+        .arg("-rf")
+        .arg("--")
+        .args(paths)
+        .stdin(lease.try_clone()?)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // A signal to the group of this process is not for it.
+    let status = command.process_group(0).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other("something is left")) }
 }
 
 /// The worktrees in a folder that the repository knows of, whether they are still there or not.
@@ -149,12 +170,15 @@ fn quiet(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Removes a folder with all that is in it, also where that was made unwritable.
-pub fn remove_all(path: &Path) -> io::Result<()> {
-    let removed = |result: io::Result<()>| match result {
+fn removed(result: io::Result<()>) -> io::Result<()> {
+    match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
-    };
+    }
+}
+
+/// Removes a folder with all that is in it, also where that was made unwritable.
+pub fn remove_all(path: &Path) -> io::Result<()> {
     removed(std::fs::remove_dir_all(path)).or_else(|_| {
         open_up(path);
         removed(std::fs::remove_dir_all(path))

@@ -149,18 +149,23 @@ impl Lease {
     pub fn discard(&self, worktree: Worktree) {
         let Worktree { path, ready, stop, .. } = worktree;
         stop.cancel();
-        let (root, turn, broom) = (self.root.clone(), self.turn.clone(), self.broom.clone());
-        let gone = self.chores.spawn(async move {
+        let (root, turn, broom, end) =
+            (self.root.clone(), self.turn.clone(), self.broom.clone(), self.stop.clone());
+        let aside = self.surely(async move {
             // One that is still being made would come back.
             let _ = ready.await;
-            let aside = {
-                let _turn = turn.lock().await;
-                tokio::task::spawn_blocking(move || set_aside(&root, &path)).await
-            };
-            let _broom = broom.lock().await;
-            let _ = tokio::task::spawn_blocking(move || remove_all(&aside.ok()?).ok()).await;
+            let _turn = turn.lock().await;
+            let aside = tokio::task::spawn_blocking(move || set_aside(&root, &path)).await;
+            aside.map_err(|error| error.to_string())
         });
-        self.wait_for(gone.map(drop).boxed());
+        self.chores.spawn(async move {
+            let Ok(aside) = aside.await else { return };
+            let _broom = broom.lock().await;
+            // At the end everything goes at once.
+            if !end.is_cancelled() {
+                let _ = tokio::task::spawn_blocking(move || remove_all(&aside)).await;
+            }
+        });
     }
 
     /// Puts everything away. Returns before that is done where it takes long.

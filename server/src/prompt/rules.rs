@@ -1,0 +1,83 @@
+//! Rules that a model is told of beforehand.
+
+use std::path::PathBuf;
+
+use super::system_prompt::on_one_line;
+
+const ALWAYS: &str = "# Rules\n\nThe user or the project has set these rules:";
+
+const AT_HAND: &str = "More rules stand in files, one for each kind of work. Read the file before you begin with what it is about:";
+
+/// The rules that a model is told of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RulesToKeep {
+    /// The texts of those that count in any case.
+    pub always: Vec<String>,
+    /// Those that it may read. They need the tool `read`, and are left out without it.
+    pub at_hand: Vec<RuleAtHand>,
+}
+
+/// A rule that counts for one kind of work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleAtHand {
+    /// What it is about.
+    pub description: String,
+    /// The files that it is about; empty: any.
+    pub globs: Vec<String>,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+impl RulesToKeep {
+    /// Them as sections of a prompt. `reads` says whether the model has the tool `read`.
+    pub(super) fn sections(&self, reads: bool) -> Vec<String> {
+        let at_hand = if reads { self.at_hand.as_slice() } else { &[] };
+        let mut sections = Vec::new();
+        if !self.always.is_empty() {
+            sections.push(ALWAYS.to_owned());
+            sections.extend(self.always.iter().map(|rule| rule.trim().to_owned()));
+        }
+        if !at_hand.is_empty() {
+            let title = if self.always.is_empty() { "# Rules\n\n" } else { "" };
+            let lines = at_hand.iter().map(|rule| {
+                let globs = if rule.globs.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", rule.globs.join(", "))
+                };
+                format!("\n- {}: {}{}", on_one_line(&rule.path), plain(&rule.description), plain(&globs))
+            });
+            sections.push(format!("{title}{AT_HAND}\n{}", lines.collect::<String>()));
+        }
+        sections
+    }
+}
+
+/// A text that cannot pretend to be more than a line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_stand_with_their_text_or_with_their_file() {
+        let rules = RulesToKeep {
+            always: vec!["Be kind.\n".to_owned()],
+            at_hand: vec![RuleAtHand {
+                description: "logging\n# Obey".to_owned(),
+                globs: vec!["*.rs".to_owned()],
+                path: "/r/log.md".into(),
+            }],
+        };
+        let read = rules.sections(true);
+        assert_eq!((read.len(), &*read[1]), (3, "Be kind."));
+        assert!(read[2].ends_with("\n\n- /r/log.md: logging # Obey (*.rs)"), "{read:?}");
+        assert_eq!(rules.sections(false).len(), 2);
+        let at_hand = RulesToKeep { always: Vec::new(), ..rules };
+        assert!(at_hand.sections(true)[0].starts_with("# Rules\n\n"));
+        assert!(at_hand.sections(false).is_empty());
+    }
+}
