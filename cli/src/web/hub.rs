@@ -402,7 +402,9 @@ impl Hub {
         match effect {
             RunEffect::Begins if !self.running => (self.running, self.run_began) = (true, self.log.end()),
             RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_) => self.running = true,
-            RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::Ends => self.running = false,
+            RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::MayEndIf(_) | RunEffect::Ends => {
+                self.running = false;
+            }
             RunEffect::None => {}
         }
         const WANTED: Wanted<1> = Wanted::new([member("id")]);
