@@ -50,7 +50,7 @@ impl<D: Dialect> AnyCall for TypedCall<D> {
             .map_err(|error| format!("the event does not fit its declaration: {error}"))?;
         let emitter = self.call.emitter().clone();
         // It stands in its place now; what waits is whoever sends too much.
-        emitter.emit_body_now(&body);
+        emitter.emit_body_now(body);
         Ok(async move { emitter.room().await }.boxed())
     }
 

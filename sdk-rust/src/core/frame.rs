@@ -4,6 +4,8 @@
 //! A typed frame encodes to the same JSON value that it was decoded from, members that the
 //! declaration does not name among them.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
@@ -232,12 +234,18 @@ fn response_head(spec: &Spec, id: Option<&str>, command: Option<&str>, success: 
 }
 
 /// The line of an event, from its object.
-pub(crate) fn event_line(spec: &Spec, body: &str) -> String {
+fn event_line(spec: &Spec, body: &str) -> String {
+    let (before, after) = event_ends(spec);
+    format!("{before}{body}{after}")
+}
+
+/// What stands before and after the object of an event.
+pub(crate) fn event_ends(spec: &Spec) -> (Cow<'static, str>, &'static str) {
     match spec.framing {
-        Framing::Flat => body.to_owned(),
-        Framing::Enveloped => format!("{{\"type\":\"event\",\"event\":{body}}}"),
+        Framing::Flat => ("".into(), ""),
+        Framing::Enveloped => ("{\"type\":\"event\",\"event\":".into(), "}"),
         Framing::JsonRpc { notification } => {
-            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{notification}\",\"params\":{body}}}")
+            (format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{notification}\",\"params\":").into(), "}")
         }
     }
 }

@@ -10,8 +10,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::outbox::Outbox;
+use super::pieces::Pieces;
 use super::{Refusal, lines};
-use crate::frame::{dialog_line, event_line, success_line};
+use crate::frame::{dialog_line, event_ends, success_line};
 use crate::spec::{Answer, CommandSpec, Dialect, Spec};
 use crate::wire::{Answered, Named};
 
@@ -62,7 +63,7 @@ struct Held {
 
 #[derive(Default)]
 struct HeldEvents {
-    lines: Vec<String>,
+    lines: Vec<Pieces>,
     answered: bool,
 }
 
@@ -126,13 +127,13 @@ impl<D: Dialect> Emitter<D> {
     /// event to a client that is gone is dropped.
     pub async fn emit(&self, event: &D::Event) {
         match serde_json::to_string(event) {
-            Ok(body) => self.emit_body(&body).await,
+            Ok(body) => self.emit_body(body).await,
             Err(error) => tracing::error!(%error, "an event could not be written"),
         }
     }
 
     /// Sends an event from the text of its object, as [`Emitter::emit`] does.
-    pub async fn emit_body(&self, body: &str) {
+    pub async fn emit_body(&self, body: impl Into<Pieces>) {
         self.room().await;
         self.emit_body_now(body);
     }
@@ -145,8 +146,9 @@ impl<D: Dialect> Emitter<D> {
     /// Sends an event from the text of its object without waiting, however much waits already: for
     /// an event that has to stand in one order with a change of state. Waiting for
     /// [`Emitter::room`] first keeps memory flat.
-    pub fn emit_body_now(&self, body: &str) {
-        let line = event_line(self.spec, body);
+    pub fn emit_body_now(&self, body: impl Into<Pieces>) {
+        let (before, after) = event_ends(self.spec);
+        let line = body.into().between(&before, after);
         if let Some(held) = &self.held {
             let mut events = held.state();
             if !events.answered {
@@ -154,7 +156,7 @@ impl<D: Dialect> Emitter<D> {
                 return;
             }
         }
-        self.outbox.push(line.as_bytes());
+        self.outbox.push(line);
     }
 
     /// The same, holding events back until [`Emitter::release`].
@@ -164,13 +166,13 @@ impl<D: Dialect> Emitter<D> {
     }
 
     /// Sends the answer of a call, and the events that waited for it.
-    fn release(&self, answer: &str) {
-        let Some(held) = &self.held else { return self.outbox.push(answer.as_bytes()) };
+    fn release(&self, answer: Pieces) {
+        let Some(held) = &self.held else { return self.outbox.push(answer) };
         // The lock is held meanwhile, so that no event stands before those that waited.
         let mut events = held.state();
-        self.outbox.push(answer.as_bytes());
+        self.outbox.push(answer);
         for line in events.lines.drain(..) {
-            self.outbox.push(line.as_bytes());
+            self.outbox.push(line);
         }
         events.answered = true;
     }
@@ -205,12 +207,12 @@ impl<D: Dialect> Emitter<D> {
             true => Some(self.questions.open(&id)?),
             false => None,
         };
-        self.outbox.push(line.as_bytes());
+        self.outbox.push(line.into());
         Some(Question { asked: Asked { questions: self.questions.clone(), id }, answer: answer? })
     }
 
     pub(super) fn send_line(&self, line: String) {
-        self.outbox.push(line.as_bytes());
+        self.outbox.push(line.into());
     }
 
     pub(super) fn settle_question(&self, id: &str, members: Map<String, Value>) {
@@ -381,17 +383,18 @@ impl<D: Dialect, R> Call<D, R> {
     fn success(&self, data: Option<&str>) {
         let line = success_line(self.emitter.spec, self.id.as_deref(), self.spec.wire, data);
         self.emitter.outbox.note_answer(self.spec.wire, line.len());
-        self.emitter.release(&line);
+        self.emitter.release(line.into());
     }
 
     pub(super) fn failure(&self, refusal: &Refusal) {
-        self.emitter.release(&lines::refused(
+        let line = lines::refused(
             self.emitter.spec,
             self.id.as_deref(),
             self.spec.wire,
             refusal,
             lines::Fault::Handler,
-        ));
+        );
+        self.emitter.release(line.into());
     }
 }
 

@@ -37,6 +37,7 @@ mod emitter;
 mod lanes;
 mod lines;
 mod outbox;
+mod pieces;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ use emitter::Questions;
 pub use emitter::{Ask, Call, Emitter, Question};
 use lanes::{Lanes, Ran, Waiting};
 use outbox::Outbox;
+pub use pieces::Pieces;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
 use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};

@@ -1,23 +1,54 @@
 //! Frames on their way out: one order for answers and events, with a bound for events.
 
-use std::collections::HashMap;
-use std::io::ErrorKind;
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::io::{ErrorKind, IoSlice};
+use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::io::AsyncWriteExt;
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
+use super::pieces::{Piece, Pieces};
 use crate::transport::BoxWriter;
+
+/// What is copied is kept in parts of this length, so that memory is given back as it is written.
+const PART: usize = 64 << 10;
 
 #[derive(Default)]
 struct State {
-    bytes: Vec<u8>,
+    /// What waits to be written, in order.
+    queue: VecDeque<Bytes>,
+    /// What comes behind the queue.
+    open: BytesMut,
+    /// How many bytes are not written.
+    bytes: usize,
     closed: bool,
     broken: bool,
     /// Why writing failed, where the other side is not simply gone.
     failed: Option<String>,
     /// The length of the longest answer to each command so far.
     longest: HashMap<&'static str, usize>,
+}
+
+impl State {
+    fn copy(&mut self, text: &[u8]) {
+        if self.open.len() + text.len() > PART {
+            self.seal();
+        }
+        if self.open.capacity() - self.open.len() < text.len() {
+            self.open.reserve(text.len().max(self.open.capacity()).max(1 << 10));
+        }
+        self.open.extend_from_slice(text);
+    }
+
+    /// Puts what is open into the queue.
+    fn seal(&mut self) {
+        if !self.open.is_empty() {
+            self.queue.push_back(self.open.split().freeze());
+        }
+    }
 }
 
 /// The frames that wait to be written.
@@ -40,13 +71,20 @@ impl Outbox {
     }
 
     /// Puts a line in, whatever waits already. Lines stay whole and in order.
-    pub fn push(&self, line: &[u8]) {
+    pub fn push(&self, line: Pieces) {
         let mut state = self.state();
         if state.closed || state.broken {
             return;
         }
-        state.bytes.extend_from_slice(line);
-        state.bytes.push(b'\n');
+        state.bytes += line.len() + 1;
+        line.each(|piece| match piece {
+            Piece::Own(text) => state.copy(text.as_bytes()),
+            Piece::Shared(text) => {
+                state.seal();
+                state.queue.push_back(text.into_bytes());
+            }
+        });
+        state.copy(b"\n");
         drop(state);
         self.filled.notify_one();
     }
@@ -66,7 +104,7 @@ impl Outbox {
     /// Whether answers have room now; see [`Outbox::room_for_answers`].
     pub fn has_room_for_answers(&self) -> bool {
         let state = self.state();
-        state.bytes.len() < self.cap.saturating_mul(2) || state.closed || state.broken
+        state.bytes < self.cap.saturating_mul(2) || state.closed || state.broken
     }
 
     /// Why writing failed, where the other side is not simply gone: a full disk, for one.
@@ -84,7 +122,7 @@ impl Outbox {
             let emptied = self.emptied.notified();
             {
                 let state = self.state();
-                if state.bytes.len() < bytes || state.closed || state.broken {
+                if state.bytes < bytes || state.closed || state.broken {
                     return;
                 }
             }
@@ -115,13 +153,15 @@ impl Outbox {
         }
     }
 
-    async fn take(&self, bytes: &mut Vec<u8>) -> bool {
+    /// Waits for something to write; false where nothing comes any more.
+    async fn take(&self, queue: &mut VecDeque<Bytes>) -> bool {
         loop {
             let filled = self.filled.notified();
             {
                 let mut state = self.state();
-                if !state.bytes.is_empty() {
-                    std::mem::swap(&mut state.bytes, bytes);
+                state.seal();
+                if !state.queue.is_empty() {
+                    std::mem::swap(&mut state.queue, queue);
                     return true;
                 }
                 if state.closed {
@@ -129,6 +169,20 @@ impl Outbox {
                 }
             }
             filled.await;
+        }
+    }
+
+    /// So many bytes were written. Whoever waits for room goes on once half of it is there, and then has more to do
+    /// than one frame.
+    fn written(&self, bytes: usize) {
+        let mut state = self.state();
+        let before = state.bytes;
+        state.bytes -= bytes;
+        let passed = |mark: usize| before >= mark && state.bytes < mark;
+        let tells = passed(self.cap.div_ceil(2)) || passed(self.cap.saturating_mul(2));
+        drop(state);
+        if tells {
+            self.emptied.notify_waiters();
         }
     }
 
@@ -140,35 +194,61 @@ impl Outbox {
         let mut state = self.state();
         state.broken = true;
         state.failed = (!is_gone).then(|| error.to_string());
-        state.bytes = Vec::new();
+        state.queue = VecDeque::new();
+        state.open = BytesMut::new();
         drop(state);
         self.emptied.notify_waiters();
     }
 }
 
-/// A buffer that grew beyond this is given back after it was written.
-const KEEP: usize = 1 << 20;
+/// So many pieces are written by one call.
+const AT_ONCE: usize = 64;
 
 /// Writes lines until the outbox is closed or the other side is gone.
 pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter) {
-    let mut bytes = Vec::new();
-    while outbox.take(&mut bytes).await {
-        let written = async {
-            writer.write_all(&bytes).await?;
-            writer.flush().await
-        };
-        if let Err(error) = written.await {
+    let mut queue = VecDeque::new();
+    while outbox.take(&mut queue).await {
+        if let Err(error) = drain(&outbox, &mut queue, &mut writer).await {
             tracing::debug!(%error, "stdout is broken");
             outbox.break_off(&error);
             return;
         }
-        bytes.clear();
-        if bytes.capacity() > KEEP {
-            bytes = Vec::new();
-        }
-        outbox.emptied.notify_waiters();
     }
     if let Err(error) = writer.shutdown().await {
         outbox.break_off(&error);
     }
+}
+
+/// Writes all that is in the queue.
+async fn drain(
+    outbox: &Outbox,
+    queue: &mut VecDeque<Bytes>,
+    writer: &mut (impl AsyncWrite + Unpin),
+) -> std::io::Result<()> {
+    while !queue.is_empty() {
+        let written = poll_fn(|context| {
+            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            let mut count = 0;
+            for (slice, piece) in slices.iter_mut().zip(&*queue) {
+                *slice = IoSlice::new(piece);
+                count += 1;
+            }
+            Pin::new(&mut *writer).poll_write_vectored(context, &slices[..count])
+        });
+        let written = written.await?;
+        if written == 0 {
+            return Err(ErrorKind::WriteZero.into());
+        }
+        let mut left = written;
+        while let Some(first) = queue.front_mut().filter(|_| left > 0) {
+            let part = left.min(first.len());
+            first.advance(part);
+            left -= part;
+            if first.is_empty() {
+                queue.pop_front();
+            }
+        }
+        outbox.written(written);
+    }
+    writer.flush().await
 }

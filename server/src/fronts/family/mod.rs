@@ -7,13 +7,14 @@
 //! | file | concept |
 //! |---|---|
 //! | `service` | the commands that all keep |
-//! | `sink`, `snapshot` | events, and how an answer grows |
+//! | `sink`, `snapshot`, `growing` | events, and how an answer grows |
 //! | `convert` | values of the engine as the family writes them |
 //! | `newer` | events as pi writes them since 1.5 |
 //! | `dialogs` | what is shown and asked |
 
 mod convert;
 mod dialogs;
+mod growing;
 mod newer;
 mod service;
 mod sink;
@@ -152,7 +153,7 @@ where
     fn connect(&self, emitter: Emitter<D>) {
         // Revisions that have it begin with it.
         if let Ok(Some(ready)) = convert::body(self.spec, &Ready::new()) {
-            emitter.emit_body_now(&ready);
+            emitter.emit_body_now(ready);
         }
         self.sink.connect(emitter.clone());
         self.desk.connect(Arc::new(Dialogs(emitter)));

@@ -84,7 +84,7 @@ impl<D: Family> Kept<D> for Front<D> {
     ) -> Result<CompactionResult, Refusal> {
         let focus = params.custom_instructions.as_deref();
         let tell = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
-            Ok(Some(body)) if super::is_newer(self.spec) => call.emitter().emit_body_now(&body),
+            Ok(Some(body)) if super::is_newer(self.spec) => call.emitter().emit_body_now(body),
             _ => {}
         };
         tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
@@ -104,7 +104,7 @@ impl<D: Family> Kept<D> for Front<D> {
             let mut update = BashExecutionUpdate::new(text);
             update.id.clone_from(&id);
             if let Ok(Some(body)) = convert::body(self.spec, &update) {
-                call.emitter().emit_body_now(&body);
+                call.emitter().emit_body_now(body);
             }
         };
         let done = self.desk.bash(&params.command, hidden, &mut shown).await;

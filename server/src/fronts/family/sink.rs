@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use agentese::serve::Emitter;
+use agentese::serve::{Emitter, Pieces};
 use agentese::types::{AgentMessage, CompactionReason};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -81,14 +81,14 @@ impl<D: Family> EventSink for Sink<D> {
         let spec = emitter.spec();
         let body = match &event {
             Event::MessageUpdated { message, update, .. } if self.newer => {
-                newer::update(message, update).map(Some)
+                newer::update(message, update).map(|body| Some(body.into()))
             }
             Event::MessageUpdated { message, update, .. } => state.snapshot.frame(message, update).map(Some),
-            _ if self.newer => newer::event(spec, event, &state.reason),
-            _ => convert::event(spec, event),
+            _ if self.newer => newer::event(spec, event, &state.reason).map(|body| body.map(Pieces::from)),
+            _ => convert::event(spec, event).map(|body| body.map(Pieces::from)),
         };
         match body {
-            Ok(Some(body)) => emitter.emit_body_now(&body),
+            Ok(Some(body)) => emitter.emit_body_now(body),
             Ok(None) => {}
             Err(error) => tracing::error!(%error, "an event could not be written"),
         }

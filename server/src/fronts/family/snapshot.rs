@@ -1,14 +1,15 @@
 //! Frames of a growing answer.
 //!
-//! Each `message_update` carries all of the answer twice, unless a client asked for less. Its bytes cannot be saved, the work can:
-//! the text is escaped once, into a buffer that only grows, and a frame is put together from slices
-//! of it.
+//! Each `message_update` carries all of the answer twice, unless a client asked for less. Its bytes cannot be saved, the
+//! work and the memory can: the text is escaped once, and frames share it.
 
+use agentese::serve::Pieces;
 use agentese::types::{
     AssistantBlock, AssistantMessage, AssistantMessageBuilder, TextContent, ThinkingContent, ToolCall, Usage,
 };
 use serde_json::{Error, to_string};
 
+use super::growing::Growing;
 use crate::desk::Updates;
 use crate::providers::Update;
 
@@ -17,7 +18,7 @@ use crate::providers::Update;
 pub(super) struct Snapshot {
     updates: Updates,
     /// The blocks, the last one without its end while it is open.
-    blocks: String,
+    blocks: Growing,
     /// What closes the last block.
     closer: String,
     /// The block that is open, and where it begins.
@@ -40,26 +41,27 @@ impl Snapshot {
     }
 
     /// The frame that tells of an update. `message` is the answer after it.
-    pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<String, Error> {
+    pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<Pieces, Error> {
         let event = event(message, update)?;
         if self.updates == Updates::Delta {
-            return Ok(format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}}}"));
+            return Ok(format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}}}").into());
         }
         self.grow(message, update)?;
         if self.around.as_ref().is_none_or(|(usage, ..)| *usage != message.usage) {
             self.around = Some(around(message)?);
         }
         let (head, tail) = self.around.as_ref().map_or(("", ""), |(_, head, tail)| (head, tail));
-        let length = event.len() + 2 * (head.len() + self.blocks.len() + tail.len()) + 80;
-        let mut frame = String::with_capacity(length);
+        let end = self.blocks.end() + self.closer.len();
+        let mut frame = Pieces::with_capacity(event.len() + 2 * (head.len() + end + tail.len()) + 80);
         frame.push_str("{\"type\":\"message_update\",\"assistantMessageEvent\":");
         frame.push_str(&event);
         for (before, after) in [(",\"partial\":", "}"), (",\"message\":", "}")] {
             frame.push_str(before);
-            for part in [head, &self.blocks, &self.closer, tail] {
+            frame.push_str(head);
+            self.blocks.put(&mut frame);
+            for part in [&self.closer, tail, after] {
                 frame.push_str(part);
             }
-            frame.push_str(after);
         }
         Ok(frame)
     }
@@ -73,7 +75,7 @@ impl Snapshot {
             Update::TextStart { .. } | Update::ThinkingStart { .. } | Update::ToolCallStart { .. } => {
                 self.close(message)?;
                 if !self.blocks.is_empty() {
-                    self.blocks.push(',');
+                    self.blocks.push_str(",");
                 }
                 self.open = Some((index, self.blocks.len()));
                 let (head, tail) = ends(block)?;
@@ -313,12 +315,13 @@ mod tests {
             for event in blocks.concat().into_iter().chain([StreamEvent::Usage(counts), StreamEvent::TextStart]) {
                 if let Some(update) = assembler.apply(event) {
                     let frame = snapshot.frame(assembler.message(), &update).unwrap();
-                    prop_assert_eq!(frame, plain(assembler.message(), &update));
+                    prop_assert_eq!(frame.to_string(), plain(assembler.message(), &update));
                     let mut small: serde_json::Value =
                         serde_json::from_str(&plain(assembler.message(), &update)).unwrap();
                     small.as_object_mut().unwrap().remove("message");
                     small["assistantMessageEvent"].as_object_mut().unwrap().remove("partial");
                     let delta = deltas.frame(assembler.message(), &update).unwrap();
+                    let delta = delta.to_string();
                     prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&delta).unwrap(), small);
                 }
             }

@@ -28,7 +28,7 @@ impl Client {
     pub fn send(&self, event: impl Into<Event>) {
         let Some(emitter) = self.0.get() else { return };
         match serde_json::to_string(&event.into()) {
-            Ok(body) => emitter.emit_body_now(&body),
+            Ok(body) => emitter.emit_body_now(body),
             Err(error) => tracing::error!(%error, "an event could not be written"),
         }
     }

@@ -61,7 +61,7 @@ impl Sink {
     fn send(&self, event: impl Into<Wire>) {
         let Some(emitter) = self.emitter.get() else { return };
         match serde_json::to_string(&event.into()) {
-            Ok(body) => emitter.emit_body_now(&body),
+            Ok(body) => emitter.emit_body_now(body),
             Err(error) => tracing::error!(%error, "an event could not be written"),
         }
     }

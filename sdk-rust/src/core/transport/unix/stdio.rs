@@ -7,14 +7,14 @@
 //! without `/proc`) is read by a thread and written by the runtime's blocking pool.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe;
@@ -82,7 +82,10 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
     let blocking = |own: OwnedFd| Box::new(tokio::fs::File::from_std(File::from(own)));
     Ok(match Carrier::of(descriptor)? {
         Carrier::Pipe => match pipe::OpenOptions::new().open_sender(path) {
-            Ok(sender) => Box::new(sender),
+            Ok(sender) => {
+                enlarge(&sender);
+                Box::new(sender)
+            }
             Err(error) => {
                 tracing::debug!(%error, "stdout cannot be opened anew, threads write it");
                 blocking(descriptor.try_clone_to_owned()?)
@@ -91,6 +94,21 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
         Carrier::Socket(socket) => Box::new(socket),
         Carrier::Other(own) => blocking(own),
     })
+}
+
+/// What a pipe holds, in bytes, where the system allows it: a writer and a reader of long frames take turns less often.
+/// All pipes of a user count against one limit, which many agents shall not use up.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 256 << 10;
+
+/// Has a pipe hold more.
+fn enlarge(pipe: impl AsFd) {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, PIPE) {
+        tracing::debug!(%error, "a pipe stays as it is");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// How a socket is written: without waiting, and without a signal where the peer is gone. Apple's systems have no such
@@ -144,6 +162,20 @@ impl AsyncRead for SharedSocket {
 impl AsyncWrite for SharedSocket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll(context, Interest::WRITABLE, |socket| rustix::net::send(socket, bytes, SEND))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll(context, Interest::WRITABLE, |socket| {
+            rustix::net::sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), SEND)
+        })
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

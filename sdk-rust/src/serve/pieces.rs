@@ -1,0 +1,136 @@
+//! The text of a frame in pieces, some of which other frames have too.
+
+use crate::framing::FrameText;
+
+/// Shorter texts are copied: sharing them costs more than that.
+const WORTH_SHARING: usize = 512;
+
+/// A text whose long parts are shared and never copied: they are written from where they lie.
+///
+/// What many frames have in common (a growing answer, messages that are stored as JSON) is put in with
+/// [`Pieces::share`], all else with [`Pieces::push_str`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pieces {
+    own: String,
+    /// What others share, each with the place in `own` at which it stands.
+    shared: Vec<(usize, FrameText)>,
+}
+
+impl Pieces {
+    /// An empty text with room for that many bytes that are not shared.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { own: String::with_capacity(bytes), shared: Vec::new() }
+    }
+
+    /// Copies a text to the end.
+    pub fn push_str(&mut self, text: &str) {
+        self.own.push_str(text);
+    }
+
+    /// Puts a text to the end, without copying it where it is long.
+    pub fn share(&mut self, text: &FrameText) {
+        if text.len() < WORTH_SHARING {
+            self.own.push_str(text.as_str());
+        } else {
+            self.shared.push((self.own.len(), text.clone()));
+        }
+    }
+
+    /// The length in bytes.
+    pub fn len(&self) -> usize {
+        self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same between two texts.
+    pub(crate) fn between(mut self, before: &str, after: &str) -> Self {
+        if !before.is_empty() {
+            self.own.insert_str(0, before);
+            for (at, _) in &mut self.shared {
+                *at += before.len();
+            }
+        }
+        self.own.push_str(after);
+        self
+    }
+
+    /// Hands out the pieces in order.
+    pub(super) fn each(self, mut take: impl FnMut(Piece<'_>)) {
+        let mut from = 0;
+        for (at, text) in self.shared {
+            take(Piece::Own(&self.own[from..at]));
+            take(Piece::Shared(text));
+            from = at;
+        }
+        take(Piece::Own(&self.own[from..]));
+    }
+}
+
+/// One of the pieces of a text.
+pub(super) enum Piece<'a> {
+    /// To be copied; may be empty.
+    Own(&'a str),
+    /// To be kept as it is.
+    Shared(FrameText),
+}
+
+impl From<String> for Pieces {
+    fn from(text: String) -> Self {
+        if text.len() < WORTH_SHARING {
+            return Self { own: text, shared: Vec::new() };
+        }
+        Self { own: String::new(), shared: vec![(0, text.into())] }
+    }
+}
+
+impl From<&str> for Pieces {
+    fn from(text: &str) -> Self {
+        Self { own: text.to_owned(), shared: Vec::new() }
+    }
+}
+
+impl std::fmt::Display for Pieces {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut from = 0;
+        for (at, text) in &self.shared {
+            out.write_str(&self.own[from..*at])?;
+            out.write_str(text.as_str())?;
+            from = *at;
+        }
+        out.write_str(&self.own[from..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_stand_in_their_order_and_long_ones_are_not_copied() {
+        let long = FrameText::from("ä".repeat(WORTH_SHARING));
+        let mut pieces = Pieces::with_capacity(8);
+        pieces.share(&long);
+        pieces.push_str("a");
+        pieces.share(&FrameText::from("short"));
+        pieces.share(&long);
+        pieces.share(&long);
+        let pieces = pieces.between("<", ">");
+        let expected = format!("<{long}ashort{long}{long}>");
+        assert_eq!((pieces.to_string(), pieces.len()), (expected.clone(), expected.len()));
+        let (mut own, mut shared) = (String::new(), 0);
+        pieces.each(|piece| match piece {
+            Piece::Own(text) => own.push_str(text),
+            Piece::Shared(text) => {
+                assert_eq!(text.as_bytes().as_ptr(), long.as_bytes().as_ptr());
+                shared += 1;
+            }
+        });
+        assert_eq!((own.as_str(), shared), ("<ashort>", 3));
+        assert!(Pieces::default().is_empty());
+        assert_eq!(Pieces::from(expected.clone()).to_string(), expected);
+    }
+}
