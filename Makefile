@@ -142,6 +142,13 @@ bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 	@[ -x sdk-python/.venv/bin/python ] || { echo "the Python benchmark needs sdk-python/.venv: ./sdk-python/test makes it" >&2; exit 1; }
 	cd sdk-python && .venv/bin/python bench/decoding.py
 
+ROUNDS ?= 5
+
+.PHONY: bench-peers
+bench-peers: ## The reference agent beside real pi and omp, where `make conformance-real` has installed them, in one run; writes the table of docs/benchmarks.md.
+	$(CARGO) build --release --quiet -p agentese-cli
+	./bench/peers --rounds $(ROUNDS) --write
+
 clean: ## Removes what was built.
 	$(CARGO) clean
 	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist web/node_modules pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
