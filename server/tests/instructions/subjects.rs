@@ -1,0 +1,182 @@
+//! What is counted: hot paths, each in a function of its own that does its work [`TIMES`] times, but where it says otherwise.
+
+use std::hint::black_box;
+
+use agentese::framing::{Framer, Line};
+use agentese::scan::{Wanted, inner, member, scan};
+use agentese::transport::memory_pair;
+use agentese::types::{AgentMessage, ModelScript};
+use agentese_server::Server;
+use agentese_server::session::{Session, Start};
+use agentese_server::world::{NumberedIds, SystemClock};
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+/// How often a function does its work.
+pub const TIMES: usize = 100;
+
+/// Functions that do the same as others but for what is counted: they are taken off.
+pub const BASE: &[(&str, &str)] = &[("answering", "answering_once"), ("streaming", "streaming_once")];
+
+const USAGE: &str = r#""usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+
+fn answer(text: &str) -> String {
+    format!(
+        r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"api":"a","provider":"p","model":"m",{USAGE},"stopReason":"stop","timestamp":1}}"#
+    )
+}
+
+fn update() -> String {
+    let message = answer(&"some words ".repeat(100));
+    format!(
+        r#"{{"type":"message_update","assistantMessageEvent":{{"type":"text_delta","contentIndex":0,"delta":"words ","partial":{message}}},"message":{message}}}"#
+    )
+}
+
+/// Bytes to checked lines, a hundred bytes each.
+#[inline(never)]
+fn framing() {
+    let line = format!("{{\"type\":\"message_update\",\"text\":\"{}\"}}\n", "w".repeat(60));
+    let bytes = line.repeat(TIMES);
+    let mut framer = Framer::default();
+    framer.push(black_box(bytes.as_bytes()), &mut |line| {
+        black_box::<Line<'_>>(line.unwrap());
+    });
+}
+
+/// The parts that a client looks at, found in an update of two kilobytes.
+#[inline(never)]
+fn scanning() {
+    const WANTED: Wanted<3> = Wanted::new([
+        member("type"),
+        inner("assistantMessageEvent", "type"),
+        inner("assistantMessageEvent", "delta"),
+    ]);
+    let update = update();
+    for _ in 0..TIMES {
+        drop(black_box(scan(black_box(&update), &WANTED).unwrap().string(2)));
+    }
+}
+
+fn decode<T: DeserializeOwned>(text: &str) {
+    for _ in 0..TIMES {
+        drop(black_box(serde_json::from_str::<T>(black_box(text)).unwrap()));
+    }
+}
+
+/// An answer out of a session.
+#[inline(never)]
+fn decoding_a_message() {
+    decode::<AgentMessage>(&answer(&"some words ".repeat(20)));
+}
+
+/// An update with two snapshots.
+#[inline(never)]
+fn decoding_an_update() {
+    decode::<agentese::pi::Event>(&update());
+}
+
+#[inline(never)]
+fn decoding_an_event_of_omp() {
+    decode::<agentese::omp::Event>(
+        r#"{"type":"tool_execution_start","toolCallId":"c","toolName":"read","args":{"path":"a.txt"}}"#,
+    );
+}
+
+#[inline(never)]
+fn decoding_an_event_of_pisces() {
+    decode::<agentese::pisces::Event>(
+        r#"{"type":"subagent_start","id":"0-a","agent":"task","isolated":false}"#,
+    );
+}
+
+/// A line of a session, read and decoded.
+#[inline(never)]
+fn loading_an_entry() {
+    let folder = std::env::temp_dir().join(format!("agentese-instructions-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("session.jsonl");
+    let mut lines =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#
+            .to_owned();
+    for number in 0..TIMES {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
+        let message = answer(&"some words ".repeat(20));
+        lines += &format!(
+            "\n{{\"type\":\"message\",\"id\":\"{number:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{message}}}"
+        );
+    }
+    std::fs::write(&path, lines + "\n").unwrap();
+    let start =
+        Start::new("/", std::sync::Arc::new(SystemClock), std::sync::Arc::new(NumberedIds::default()));
+    let session = Session::open(&path, start).unwrap();
+    assert_eq!(session.messages().len(), TIMES);
+    drop(session);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Says lines to a server, and reads until one has that text in it.
+fn converse(script: &str, lines: &str, until: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (mut ours, theirs) = memory_pair(1 << 20);
+        let script: ModelScript = agentese::wire::decode(script).unwrap();
+        let server = Server::builder().cwd("/").script(script).build();
+        let served = tokio::spawn(server.serve(theirs));
+        ours.writer.write_all(lines.as_bytes()).await.unwrap();
+        let mut read = BufReader::new(ours.reader).lines();
+        while !read.next_line().await.unwrap().expect("the server ended").contains(until) {}
+        drop(ours.writer);
+        while read.next_line().await.unwrap().is_some() {}
+        served.await.unwrap();
+    });
+}
+
+const NOTHING: &str = r#"{"responses":[]}"#;
+
+/// What a server takes that answers once: taken off the next one.
+#[inline(never)]
+fn answering_once() {
+    converse(NOTHING, "{\"id\":\"last\",\"type\":\"get_state\"}\n", "\"last\"");
+}
+
+/// `get_state`, read and answered.
+#[inline(never)]
+fn answering() {
+    let more = "{\"id\":\"1\",\"type\":\"get_state\"}\n".repeat(TIMES);
+    converse(NOTHING, &format!("{more}{{\"id\":\"last\",\"type\":\"get_state\"}}\n"), "\"last\"");
+}
+
+fn stream(pieces: usize) {
+    let script =
+        format!(r#"{{"responses":[{{"blocks":[{{"text_repeat":{{"chunk":"word ","n":{pieces}}}}}]}}]}}"#);
+    converse(&script, "{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n", "\"type\":\"agent_end\"");
+}
+
+/// What a run takes with one piece of text: taken off the next one.
+#[inline(never)]
+fn streaming_once() {
+    stream(1);
+}
+
+/// A piece of text, told with two snapshots.
+#[inline(never)]
+fn streaming() {
+    stream(TIMES + 1);
+}
+
+/// Does everything once. Compiled as a function of its own, by which it is found.
+#[inline(never)]
+pub fn all() {
+    framing();
+    scanning();
+    decoding_a_message();
+    decoding_an_update();
+    decoding_an_event_of_omp();
+    decoding_an_event_of_pisces();
+    loading_an_entry();
+    answering_once();
+    answering();
+    streaming_once();
+    streaming();
+}
