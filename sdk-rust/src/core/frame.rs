@@ -194,19 +194,29 @@ fn raw(id: &Option<Value>) -> Option<String> {
 }
 
 /// The line of an answer that carries data. The id is raw JSON, so that it goes back as it came.
-pub(crate) fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>) -> String {
-    let data = data.or(spec.edges.empty_data.then_some("{}"));
+fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>) -> String {
+    let (mut line, after) = success_ends(spec, id, command, data.is_some());
+    line.push_str(data.unwrap_or_default());
+    line.push_str(after);
+    line
+}
+
+/// What stands before and after the data of an answer, or the whole line in two parts where it carries none.
+pub(crate) fn success_ends(
+    spec: &Spec,
+    id: Option<&str>,
+    command: &str,
+    data: bool,
+) -> (String, &'static str) {
     if !spec.framing_is_flat() {
-        let id = id.unwrap_or("null");
-        return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", data.unwrap_or("{}"));
+        let before = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.unwrap_or("null"));
+        return (before, if data { "}" } else { "{}}" });
     }
     let mut line = response_head(spec, id, Some(command), true);
-    if let Some(data) = data {
+    if data || spec.edges.empty_data {
         line.push_str(",\"data\":");
-        line.push_str(data);
     }
-    line.push('}');
-    line
+    (line, if !data && spec.edges.empty_data { "{}}" } else { "}" })
 }
 
 /// The line of an answer that says what went wrong: a text, or a JSON-RPC error object.
@@ -221,16 +231,34 @@ pub(crate) fn failure_line(spec: &Spec, id: Option<&str>, command: Option<&str>,
 }
 
 fn response_head(spec: &Spec, id: Option<&str>, command: Option<&str>, success: bool) -> String {
-    let id = id.map(|id| format!("\"id\":{id}"));
-    let command = command.map(|command| format!("\"command\":{}", Value::from(command)));
-    let kind = Some("\"type\":\"response\"".to_owned());
-    let success = Some(format!("\"success\":{success}"));
-    let members = match spec.edges.response_order {
-        ResponseOrder::IdFirst => [id, kind, command, success],
-        ResponseOrder::TypeFirst => [kind, command, id, success],
+    let mut line = String::with_capacity(128);
+    line.push('{');
+    let put_id = |line: &mut String| {
+        if let Some(id) = id {
+            line.push_str("\"id\":");
+            line.push_str(id);
+            line.push(',');
+        }
     };
-    let members: Vec<String> = members.into_iter().flatten().collect();
-    format!("{{{}", members.join(","))
+    let by_id = spec.edges.response_order == ResponseOrder::IdFirst;
+    if by_id {
+        put_id(&mut line);
+    }
+    line.push_str("\"type\":\"response\",");
+    if let Some(command) = command {
+        line.push_str("\"command\":");
+        // Names of commands have nothing to escape; what a client calls one may.
+        match command.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            true => line.extend(["\"", command, "\""]),
+            false => line.push_str(&Value::from(command).to_string()),
+        }
+        line.push(',');
+    }
+    if !by_id {
+        put_id(&mut line);
+    }
+    line.push_str(if success { "\"success\":true" } else { "\"success\":false" });
+    line
 }
 
 /// The line of an event, from its object.

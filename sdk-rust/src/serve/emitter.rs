@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::Outbox;
 use super::pieces::Pieces;
 use super::{Refusal, lines};
-use crate::frame::{dialog_line, event_ends, success_line};
+use crate::frame::{dialog_line, event_ends, success_ends};
 use crate::spec::{Answer, CommandSpec, Dialect, Spec};
 use crate::wire::{Answered, Named};
 
@@ -375,15 +375,25 @@ impl<D: Dialect, R> Call<D, R> {
             return self.failure(&Refusal::new(format!("`{}` failed inside the server", self.spec.wire)));
         }
         match reply.encode() {
-            Ok(data) => self.success(data.as_deref()),
+            Ok(data) => self.success(data.map(Pieces::from)),
             Err(error) => self.failure(&Refusal::new(error.to_string())),
         }
     }
 
-    fn success(&self, data: Option<&str>) {
-        let line = success_line(self.emitter.spec, self.id.as_deref(), self.spec.wire, data);
+    /// As [`Call::answer`], with data that is JSON text already and fits the declaration: what is stored as text need
+    /// not be read to be sent.
+    pub fn answer_text(&self, data: impl Into<Pieces>) {
+        if !self.answered.swap(true, Ordering::AcqRel) {
+            self.success(Some(data.into()));
+        }
+    }
+
+    fn success(&self, data: Option<Pieces>) {
+        let (before, after) =
+            success_ends(self.emitter.spec, self.id.as_deref(), self.spec.wire, data.is_some());
+        let line = data.unwrap_or_default().between(&before, after);
         self.emitter.outbox.note_answer(self.spec.wire, line.len());
-        self.emitter.release(line.into());
+        self.emitter.release(line);
     }
 
     pub(super) fn failure(&self, refusal: &Refusal) {

@@ -1,6 +1,6 @@
 //! Frames on their way out: one order for answers and events, with a bound for events.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -29,7 +29,7 @@ struct State {
     /// Why writing failed, where the other side is not simply gone.
     failed: Option<String>,
     /// The length of the longest answer to each command so far.
-    longest: HashMap<&'static str, usize>,
+    longest: Vec<(&'static str, usize)>,
 }
 
 impl State {
@@ -92,13 +92,17 @@ impl Outbox {
     /// Remembers how long an answer is.
     pub fn note_answer(&self, command: &'static str, length: usize) {
         let mut state = self.state();
-        let longest = state.longest.entry(command).or_default();
-        *longest = length.max(*longest);
+        // There are few commands: looking through them takes less than hashing a name.
+        match state.longest.iter_mut().find(|(known, _)| std::ptr::eq(*known, command)) {
+            Some((_, longest)) => *longest = length.max(*longest),
+            None => state.longest.push((command, length)),
+        }
     }
 
     /// The length of the longest answer to that command so far, in bytes.
     pub fn longest_answer(&self, command: &str) -> usize {
-        self.state().longest.get(command).copied().unwrap_or_default()
+        let longest = |(known, length): &(&'static str, usize)| (*known == command).then_some(*length);
+        self.state().longest.iter().filter_map(longest).max().unwrap_or_default()
     }
 
     /// Whether answers have room now; see [`Outbox::room_for_answers`].

@@ -2,9 +2,6 @@
 
 use crate::framing::FrameText;
 
-/// Shorter texts are copied: sharing them costs more than that.
-const WORTH_SHARING: usize = 512;
-
 /// A text whose long parts are shared and never copied: they are written from where they lie.
 ///
 /// What many frames have in common (a growing answer, messages that are stored as JSON) is put in with
@@ -17,6 +14,9 @@ pub struct Pieces {
 }
 
 impl Pieces {
+    /// Shorter texts are copied, as sharing them costs more than that; in bytes.
+    pub const WORTH_SHARING: usize = 2048;
+
     /// An empty text with room for that many bytes that are not shared.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { own: String::with_capacity(bytes), shared: Vec::new() }
@@ -29,7 +29,7 @@ impl Pieces {
 
     /// Puts a text to the end, without copying it where it is long.
     pub fn share(&mut self, text: &FrameText) {
-        if text.len() < WORTH_SHARING {
+        if text.len() < Self::WORTH_SHARING {
             self.own.push_str(text.as_str());
         } else {
             self.shared.push((self.own.len(), text.clone()));
@@ -80,7 +80,7 @@ pub(super) enum Piece<'a> {
 
 impl From<String> for Pieces {
     fn from(text: String) -> Self {
-        if text.len() < WORTH_SHARING {
+        if text.len() < Self::WORTH_SHARING {
             return Self { own: text, shared: Vec::new() };
         }
         Self { own: String::new(), shared: vec![(0, text.into())] }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn pieces_stand_in_their_order_and_long_ones_are_not_copied() {
-        let long = FrameText::from("ä".repeat(WORTH_SHARING));
+        let long = FrameText::from("ä".repeat(Pieces::WORTH_SHARING));
         let mut pieces = Pieces::with_capacity(8);
         pieces.share(&long);
         pieces.push_str("a");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentese::framing::FrameText;
 use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLevel};
 
 use super::compaction::counted_tokens;
@@ -73,6 +74,11 @@ impl Engine {
     /// All messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         self.shared.state().session.messages().to_vec()
+    }
+
+    /// The same as JSON texts; see [`crate::session::Session::message_texts`].
+    pub fn message_texts(&self) -> Vec<FrameText> {
+        self.shared.state().session.message_texts()
     }
 
     /// The conversation with the entries that it stands in, in order: where it was compacted, the summary and what that

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::Text;
+use agentese::framing::FrameText;
+
 use super::error::Holder;
 use super::load::Tail;
 use super::storage::{Identity, Storage, StoredFile};
@@ -42,7 +43,7 @@ impl Appender {
     }
 
     /// Writes lines from that number on, in one piece; gives how many.
-    pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
+    pub fn append(&mut self, lines: &[FrameText], from: usize) -> io::Result<usize> {
         self.mend()?;
         let mut batch = Vec::new();
         if self.tail == Tail::Unterminated {
@@ -81,7 +82,7 @@ impl Appender {
 
     /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
     /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
-    pub fn left_of(&mut self, lines: &[Text]) -> io::Result<Option<usize>> {
+    pub fn left_of(&mut self, lines: &[FrameText]) -> io::Result<Option<usize>> {
         if self.file.length()? >= self.length {
             return Ok(None);
         }

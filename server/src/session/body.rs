@@ -1,10 +1,16 @@
 //! What an entry says, by its type.
 
+use std::borrow::Cow;
+
+use agentese::scan::{self, Wanted};
 use serde_json::Value;
 
 use super::entry::EntryId;
 use super::foreign;
 use super::members::{Line, Members, decode};
+
+/// Where a message says who speaks.
+static ROLE: Wanted<1> = Wanted::new([scan::member("role")]);
 
 /// Who speaks in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +117,8 @@ impl Body {
     }
 
     /// Reads the members of a line with that type.
-    pub(super) fn read(kind: String, members: &Members<'_>) -> Self {
-        declared(&kind, members).unwrap_or(Body::Other(kind))
+    pub(super) fn read(kind: &str, members: &Members<'_>) -> Self {
+        declared(kind, members).unwrap_or_else(|| Body::Other(kind.to_owned()))
     }
 
     /// Writes its members, but for a message, which an entry has. `data` is the state of an
@@ -158,9 +164,11 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
     Some(match kind {
         "message" => {
             let message = members.raw("message")?;
-            let role = Members::read(message).ok().and_then(|message| message.get::<String>("role"));
-            let told = || foreign::role(&decode(message).unwrap_or_default()).to_owned();
-            Body::Message(match role.unwrap_or_else(told).as_str() {
+            let found = scan::scan(message, &ROLE).ok();
+            let role = found.and_then(|found| found.string(0));
+            let told =
+                || -> Cow<'_, str> { foreign::role(&decode(message).unwrap_or_default()).to_owned().into() };
+            Body::Message(match &*role.unwrap_or_else(told) {
                 "user" => Role::User,
                 "assistant" => Role::Assistant,
                 _ => Role::Other,

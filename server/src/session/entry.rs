@@ -5,11 +5,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use agentese::framing::FrameText;
+use agentese::scan::{self, Wanted};
 use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessage};
-use agentese::wire::Maybe;
+use agentese::wire::{Maybe, replace_lone_surrogates};
 use serde_json::Value;
 
-use super::body::{Body, Role};
+use super::body::{Body, BranchSummary, Compaction, Role};
 use super::foreign;
 use super::members::{Line, Members, decode};
 use super::time;
@@ -57,23 +59,21 @@ pub(super) struct Place {
     pub time: i64,
 }
 
-/// A line of a file: a part of a text that many of them share.
+/// Where the message of an entry stands in it.
+static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
+
+/// The message of an entry.
 #[derive(Clone)]
-pub(super) struct Text {
-    whole: Arc<String>,
-    range: Range<usize>,
+struct Decoded {
+    message: Arc<AgentMessage>,
+    /// Whether the text of the entry has it as it is.
+    stands: bool,
 }
 
-impl Text {
-    /// The line, without its end.
-    pub fn as_str(&self) -> &str {
-        &self.whole[self.range.clone()]
-    }
-}
-
-impl From<String> for Text {
-    fn from(line: String) -> Self {
-        Self { range: 0..line.len(), whole: Arc::new(line) }
+impl Decoded {
+    /// One that has another form, or none, in the text.
+    fn made(message: impl Into<AgentMessage>) -> Self {
+        Self { message: Arc::new(message.into()), stands: false }
     }
 }
 
@@ -84,10 +84,11 @@ pub struct Entry {
     parent_id: Option<EntryId>,
     time: Option<i64>,
     body: Body,
-    text: Text,
+    /// A line of a file: a part of a text that many of them share.
+    text: FrameText,
     /// Whether its text has the id and the parent that it has here.
     says_place: bool,
-    message: OnceLock<Option<Arc<AgentMessage>>>,
+    message: OnceLock<Option<Decoded>>,
 }
 
 impl Entry {
@@ -95,16 +96,16 @@ impl Entry {
     /// id. One of a declared type may lack them: its number among the lines is its name then, and where it
     /// does not say what it follows it follows `previous`.
     pub(super) fn read(
-        whole: &Arc<String>,
+        whole: &FrameText,
         range: Range<usize>,
         line: usize,
         previous: Option<&EntryId>,
     ) -> Option<Self> {
-        let text = Text { whole: whole.clone(), range: range.clone() };
-        let members = Members::read(&whole[range]).ok()?;
+        let text = whole.slice_of(&whole.as_str()[range])?;
+        let members = Members::read(text.as_str()).ok()?;
         let is_message = || members.raw("message").is_some_and(|message| message.starts_with('{'));
-        let kind = members.get::<String>("type").or_else(|| is_message().then(|| "message".to_owned()))?;
-        let body = Body::read(kind, &members);
+        let kind = members.text("type").or_else(|| is_message().then(|| "message".into()))?;
+        let body = Body::read(&kind, &members);
         let declared = !matches!(body, Body::Other(_));
         let id = members.word("id");
         let said = members.raw("parentId").filter(|parent| !declared || *parent != "null");
@@ -113,23 +114,18 @@ impl Entry {
             None if members.raw("parentId") != Some("null") && declared => previous.cloned(),
             None => None,
         };
-        let says_place = members.get::<String>("id") == id
-            && said.is_none_or(|_| members.get::<String>("parentId").map(EntryId::from) == parent_id)
+        let says_place = members.text("id").as_deref() == id.as_deref()
+            && said.is_none_or(|_| {
+                members.text("parentId").as_deref() == parent_id.as_ref().map(EntryId::as_str)
+            })
             && (said.is_some() || parent_id.is_none());
         let id = match id {
             Some(id) => id,
             None if declared => format!("line-{line}"),
             None => return None,
         };
-        Some(Self {
-            id: id.into(),
-            parent_id,
-            time: members.get("timestamp").and_then(|time| foreign::moment(&time)),
-            body,
-            text,
-            says_place,
-            message: OnceLock::new(),
-        })
+        let time = members.get("timestamp").and_then(|time| foreign::moment(&time));
+        Some(Self { id: id.into(), parent_id, time, body, text, says_place, message: OnceLock::new() })
     }
 
     /// A new one that is no message.
@@ -159,11 +155,12 @@ impl Entry {
             }
             message => drop(line.member("message", message)),
         });
-        Self::placed(place, body, line, OnceLock::from(Some(message)))
+        let stands = matches!(body, Body::Message(_));
+        Self::placed(place, body, line, OnceLock::from(Some(Decoded { message, stands })))
     }
 
-    fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Arc<AgentMessage>>>) -> Self {
-        let text = Text::from(line);
+    fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Decoded>>) -> Self {
+        let text = FrameText::from(line);
         let time = Some(place.time);
         Self { id: place.id, parent_id: place.parent_id, time, body, text, says_place: true, message }
     }
@@ -171,7 +168,7 @@ impl Entry {
     /// Reads a line on its own.
     pub(super) fn alone(line: String) -> Option<Self> {
         let range = 0..line.len();
-        Self::read(&Arc::new(line), range, 0, None)
+        Self::read(&line.into(), range, 0, None)
     }
 
     /// The same entry under another parent.
@@ -213,7 +210,7 @@ impl Entry {
     }
 
     /// As [`Entry::json`], for those who keep it.
-    pub(super) fn text(&self) -> &Text {
+    pub(super) fn text(&self) -> &FrameText {
         &self.text
     }
 
@@ -225,19 +222,37 @@ impl Entry {
     /// The message that it puts before the model: its own, that of an extension, a summary. None
     /// where it has none or none that can be read.
     pub fn message(&self) -> Option<&Arc<AgentMessage>> {
-        self.message.get_or_init(|| self.decoded().map(Arc::new)).as_ref()
+        self.read_message().map(|decoded| &decoded.message)
     }
 
-    fn decoded(&self) -> Option<AgentMessage> {
+    /// The same as JSON text, which shares that of the entry where it can.
+    pub fn message_text(&self) -> Option<FrameText> {
+        let Decoded { message, stands } = self.read_message()?;
+        let text = || self.text.slice_of(scan::scan(self.json(), &MESSAGE).ok()?.get(0)?);
+        match stands.then(text).flatten() {
+            Some(text) => Some(text),
+            None => serde_json::to_string(&**message).ok().map(FrameText::from),
+        }
+    }
+
+    fn read_message(&self) -> Option<&Decoded> {
+        self.message.get_or_init(|| self.decoded()).as_ref()
+    }
+
+    fn decoded(&self) -> Option<Decoded> {
         let now = self.time.unwrap_or_default();
         match &self.body {
             Body::Message(_) => {
-                let members = Members::read(self.json()).ok()?;
-                let text = members.raw("message")?;
-                Some(decode(text).unwrap_or_else(|error| {
-                    tracing::debug!(entry = %self.id, %error, "a message has a shape of its own");
-                    foreign::message(decode(text).unwrap_or_default(), now)
-                }))
+                let text = scan::scan(self.json(), &MESSAGE).ok().and_then(|found| found.get(0));
+                let text = text.unwrap_or("null");
+                let whole = replace_lone_surrogates(text);
+                Some(match serde_json::from_str(whole.as_deref().unwrap_or(text)) {
+                    Ok(message) => Decoded { message: Arc::new(message), stands: whole.is_none() },
+                    Err(error) => {
+                        tracing::debug!(entry = %self.id, %error, "a message has a shape of its own");
+                        Decoded::made(foreign::message(decode(text).unwrap_or_default(), now))
+                    }
+                })
             }
             Body::CustomMessage { custom_type } => {
                 let members = Members::read(self.json()).ok()?;
@@ -250,13 +265,13 @@ impl Entry {
                         message.insert(name.to_owned(), value);
                     }
                 }
-                Some(foreign::message(message.into(), now))
+                Some(Decoded::made(foreign::message(message.into(), now)))
             }
-            Body::BranchSummary(summary) if !summary.summary.is_empty() => {
-                Some(BranchSummaryMessage::new(&summary.summary, Some(summary.from_id.clone()), now).into())
+            Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => {
+                Some(Decoded::made(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)))
             }
-            Body::Compaction(compaction) => {
-                Some(CompactionSummaryMessage::new(&compaction.summary, compaction.tokens_before, now).into())
+            Body::Compaction(Compaction { summary, tokens_before, .. }) => {
+                Some(Decoded::made(CompactionSummaryMessage::new(summary, *tokens_before, now)))
             }
             _ => None,
         }

@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentese::framing::FrameText;
+
 use super::appender::Appender;
-use super::entry::Text;
 use super::error::{Holder, OpenError, StorageTrouble};
 use super::load::Tail;
 use super::storage::{Identity, Storage};
@@ -173,7 +174,7 @@ impl SessionFile {
 
     /// Writes the lines that are not in it yet. Where that fails the reason is kept, and the next
     /// call tries again.
-    pub fn write(&mut self, lines: &[Text]) {
+    pub fn write(&mut self, lines: &[FrameText]) {
         if self.refused.is_some() {
             return;
         }
@@ -195,7 +196,7 @@ impl SessionFile {
         }
     }
 
-    fn try_write(&mut self, lines: &[Text]) -> io::Result<()> {
+    fn try_write(&mut self, lines: &[FrameText]) -> io::Result<()> {
         if self.written >= lines.len() && self.migration.is_none() {
             return Ok(());
         }
@@ -234,7 +235,7 @@ impl SessionFile {
     }
 
     /// Puts a new file in the place of the old one, which keeps its content under another name.
-    fn replace(&self, migration: &Migration, lines: &[Text]) -> io::Result<Appender> {
+    fn replace(&self, migration: &Migration, lines: &[FrameText]) -> io::Result<Appender> {
         let path = self.storage.real(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
         match self.storage.remove(&temporary) {

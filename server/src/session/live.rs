@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use agentese::framing::FrameText;
 use agentese::types::{
     AgentMessage, AssistantBlock, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel,
     ToolResultMessage,
@@ -11,7 +12,7 @@ use agentese::types::{
 use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction, Role};
-use super::entry::{Entry, EntryId, Place, Text};
+use super::entry::{Entry, EntryId, Place};
 use super::error::{EmptyName, StorageTrouble};
 use super::header::Header;
 use super::load::{Repairs, unique};
@@ -129,6 +130,13 @@ impl Session {
     /// What the model gets to see, in order.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
         &self.messages
+    }
+
+    /// The same as JSON texts, which share those of the entries where they can.
+    pub fn message_texts(&self) -> Vec<FrameText> {
+        let path = self.tree.path(self.leaf);
+        let (spoken, _) = context::spoken(&self.entries, &path, &self.forgotten);
+        spoken.into_iter().filter_map(|index| self.entries[path[index]].message_text()).collect()
     }
 
     /// The same with the entries that they stand in.
@@ -442,8 +450,8 @@ impl Session {
 }
 
 /// The lines of a file from that number on; the header is number 0.
-fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<Text> {
-    let header = (from == 0).then(|| Text::from(header.json().to_owned()));
+fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<FrameText> {
+    let header = (from == 0).then(|| FrameText::from(header.json().to_owned()));
     let entries = &entries[from.saturating_sub(1)..];
     header.into_iter().chain(entries.iter().map(|entry| entry.text().clone())).collect()
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
+
+use agentese::framing::FrameText;
 
 use super::entry::Entry;
 use super::header::{Header, VERSION};
@@ -77,7 +78,7 @@ pub(super) fn load(
         let ranges = lines.collect();
         (header, text, ranges)
     };
-    let text = Arc::new(text);
+    let text = FrameText::from(text);
     let mut entries = Vec::with_capacity(ranges.len());
     for (line, range) in ranges.into_iter().enumerate() {
         match Entry::read(&text, range, line + 1, entries.last().map(Entry::id)) {

@@ -1,13 +1,15 @@
 //! A JSON object whose values stay text: what is not changed is written as it was read.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use agentese::scan;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of an object, in order.
 #[derive(Debug, Clone)]
-pub(super) struct Members<'a>(Vec<(String, Value<'a>)>);
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
 /// A value, as text.
 #[derive(Debug, Clone)]
@@ -42,15 +44,22 @@ impl<'a> Members<'a> {
         decode(self.raw(name)?).ok()
     }
 
+    /// A member that is a text; none where it is absent or something else.
+    pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        scan::string(self.raw(name)?)
+    }
+
     /// A member that is a text, or a number or a flag in its own words; none where it is something else or
     /// empty.
     pub fn word(&self, name: &str) -> Option<String> {
-        match decode(self.raw(name)?).ok()? {
-            serde_json::Value::String(text) => Some(text),
+        let raw = self.raw(name)?;
+        if let Some(text) = scan::string(raw) {
+            return Some(text.into_owned()).filter(|text| !text.is_empty());
+        }
+        match decode(raw).ok()? {
             value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
             _ => None,
         }
-        .filter(|text| !text.is_empty())
     }
 
     /// Sets a member in its place; a new one is added behind `after`, or at the end.
@@ -65,7 +74,7 @@ impl<'a> Members<'a> {
             return;
         }
         let at = self.0.iter().position(|(known, _)| known == after).map_or(self.0.len(), |at| at + 1);
-        self.0.insert(at, (name.to_owned(), Value::Set(value)));
+        self.0.insert(at, (name.to_owned().into(), Value::Set(value)));
     }
 
     /// Takes a member out.
@@ -94,14 +103,39 @@ impl<'de> Deserialize<'de> for Members<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                let mut members = Vec::with_capacity(8);
+                while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
                     members.push((name, Value::Read(value)));
                 }
                 Ok(Members(members))
             }
         }
         deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// The name of a member, which is not copied where it has no escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(text.into()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(text.to_owned().into()))
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentese::framing::FrameText;
+use agentese::serve::Pieces;
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
@@ -31,6 +33,21 @@ pub(in crate::fronts) fn text(path: PathBuf) -> String {
 
 pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
     messages.iter().map(|message| AgentMessage::clone(message)).collect()
+}
+
+/// The text of an answer with messages that are JSON texts already.
+pub(super) fn message_texts(messages: &[FrameText]) -> Pieces {
+    let copied = messages.iter().map(FrameText::len).filter(|length| *length < Pieces::WORTH_SHARING);
+    let mut answer = Pieces::with_capacity(copied.sum::<usize>() + messages.len() + 32);
+    answer.push_str("{\"messages\":[");
+    for (number, message) in messages.iter().enumerate() {
+        if number > 0 {
+            answer.push_str(",");
+        }
+        answer.share(message);
+    }
+    answer.push_str("]}");
+    answer
 }
 
 pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {

@@ -4,7 +4,7 @@ use agentese::framing::FrameText;
 use agentese::serve::Pieces;
 
 /// The end of the text is copied into frames as long as it is shorter, in bytes.
-const END: usize = 1 << 10;
+const END: usize = 2 << 10;
 
 /// A text that is kept in parts which frames share. Each part is longer than the next one, so that there are few of
 /// them however many times it grew.

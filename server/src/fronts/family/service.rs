@@ -130,8 +130,10 @@ impl<D: Family> Kept<D> for Front<D> {
         self.desk.wait_until_idle().await;
     }
 
-    async fn get_messages(&self, _: NoParams, _: Call<D, Messages>) -> Result<Messages, Refusal> {
-        Ok(Messages::new(convert::messages(&self.engine().messages())))
+    async fn get_messages(&self, _: NoParams, call: Call<D, Messages>) -> Result<Messages, Refusal> {
+        call.answer_text(convert::message_texts(&self.engine().message_texts()));
+        // The call has its answer.
+        Ok(Messages::new(Vec::new()))
     }
 
     async fn get_last_assistant_text(

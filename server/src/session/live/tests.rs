@@ -181,3 +181,32 @@ fn what_a_compaction_left_is_told_from_what_came_since() {
     session.forget_last_answer();
     assert_eq!((session.messages().len(), session.compacted_messages()), (3, 2));
 }
+
+#[test]
+fn messages_are_sent_as_they_stand_and_made_where_they_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let whole = r#"{ "role":"user","content":"\u00e4 1.0","timestamp":1,"mine":{"b":1e2,"a":null}}"#;
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+        format!(r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{whole}}}"#),
+        r#"{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"half \ud800","timestamp":2}}"#.to_owned(),
+        r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":7}}"#.to_owned(),
+        r#"{"type":"custom_message","id":"d","parentId":"c","customType":"x","content":"said","display":true}"#.to_owned(),
+    ];
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let mut session =
+        Session::open(&path, Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
+            .unwrap();
+    session.append(user("new"));
+    let texts = session.message_texts();
+    let read = |text: &str| serde_json::from_str::<AgentMessage>(text).unwrap();
+    assert_eq!(texts[0], whole);
+    assert!(texts[1].as_str().contains("half \u{fffd}"), "{}", texts[1]);
+    assert_eq!(texts.len(), session.messages().len());
+    for (text, message) in texts.iter().zip(session.messages()) {
+        assert_eq!(read(text.as_str()), **message);
+    }
+    session.forget_last_answer();
+    assert_eq!(session.message_texts().len(), session.messages().len());
+}
