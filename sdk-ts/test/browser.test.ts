@@ -10,21 +10,13 @@ import { after, before, describe, test } from "node:test";
 import { type Browser, type Page, chromium } from "playwright-core";
 import { build } from "vite";
 
+import { chromiumPath } from "./support/browser.js";
 import { PACKAGE } from "./support/files.js";
 import { soon } from "./support/agent.js";
 
 const EXAMPLE = join(PACKAGE, "examples", "browser");
 const output = mkdtempSync(join(tmpdir(), "agentese-browser-"));
 after(() => rmSync(output, { recursive: true }));
-
-/** The browser that `CHROMIUM` names, or that is found; none where there is none. */
-function findChromium(): string | undefined {
-  const named = process.env["CHROMIUM"];
-  if (named) return named;
-  const folders = (process.env["PATH"] ?? "").split(":");
-  const names = ["chromium", "chromium-browser", "google-chrome"];
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
-}
 
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 
@@ -47,7 +39,7 @@ test("Vite builds the example", async () => {
   assert.ok(existsSync(join(output, "index.html")));
 });
 
-const path = findChromium();
+const path = chromiumPath();
 const required = process.env["REQUIRE_BROWSER"] === "1";
 const skip = path === undefined && !required && "no browser: set CHROMIUM to one, or install chromium";
 if (skip) console.log(`skipped: the example in a browser (${skip})`);

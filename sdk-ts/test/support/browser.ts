@@ -1,0 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/** The browser that `CHROMIUM` names, or that is found; none where there is none. */
+export function chromiumPath(): string | undefined {
+  const named = process.env["CHROMIUM"];
+  if (named) return named;
+  const folders = (process.env["PATH"] ?? "").split(":");
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { pi } from "../src/index.js";
+import { type Socket, connectWebSocket } from "../src/websocket.js";
+import { failure, soon } from "./support/agent.js";
+
+/** A server in memory: one agent of pi, and what it has said. */
+class Server {
+  /** The addresses at which it was called, and the sockets that were made. */
+  readonly calls: URL[] = [];
+  readonly sockets: FakeSocket[] = [];
+  readonly heard: string[] = [];
+  /** Whether it lets connections be taken up again, as `agentese web`. */
+  resumes = true;
+  /** Whether it has forgotten what was missed. */
+  hasForgotten = false;
+  refuses = false;
+  /** Whether what it says does not arrive. */
+  isMute = false;
+  /** What every new socket seems to have waiting in it. */
+  full = 0;
+  readonly #said: string[] = [];
+  readonly #seen = new Set<string>();
+
+  get WebSocket(): new (address: string) => Socket {
+    const server = this;
+    return class extends FakeSocket {
+      constructor(address: string) {
+        super(server, address);
+      }
+    };
+  }
+
+  join(socket: FakeSocket): void {
+    const have = this.calls.at(-1)?.searchParams.get("have");
+    if (!this.resumes) return;
+    const lost = have !== null && have !== undefined && this.hasForgotten;
+    const back = have !== null && have !== undefined && !lost;
+    socket.deliver(JSON.stringify({ agentese: "hello", back, lost, begun: [], questions: [] }));
+    if (back) for (const text of this.#said.slice(Number(have))) socket.deliver(text);
+  }
+
+  hear(text: string): void {
+    this.heard.push(text);
+    const { id, type } = JSON.parse(text) as { id: string; type: string };
+    if (this.#seen.has(id)) return;
+    this.#seen.add(id);
+    if (type !== "prompt") this.say({ id, type: "response", command: type, success: true });
+  }
+
+  say(frame: object): void {
+    this.#said.push(JSON.stringify(frame));
+    if (!this.isMute) this.sockets.at(-1)?.deliver(JSON.stringify(frame));
+  }
+
+  /** The commands of that type that it heard. */
+  commands(type: string): { id: string }[] {
+    return this.heard.map((text) => JSON.parse(text) as { id: string; type: string }).filter((frame) => frame.type === type);
+  }
+}
+
+class FakeSocket implements Socket {
+  readyState = 0;
+  bufferedAmount: number;
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: never) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  onerror: ((event: never) => void) | null = null;
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<void>;
+  readonly #server: Server;
+  #isClosed: () => void = () => undefined;
+
+  constructor(server: Server, address: string) {
+    this.#server = server;
+    this.closed = new Promise((resolve) => (this.#isClosed = resolve));
+    this.bufferedAmount = server.full;
+    server.calls.push(new URL(address));
+    server.sockets.push(this);
+    setImmediate(() => {
+      if (server.refuses) return this.drop();
+      this.readyState = 1;
+      this.onopen?.(undefined as never);
+      server.join(this);
+    });
+  }
+
+  deliver(data: string): void {
+    if (this.readyState === 1) this.onmessage?.({ data } as never);
+  }
+
+  send(text: string): void {
+    this.#server.hear(text);
+  }
+
+  close(): void {
+    setImmediate(() => this.drop());
+  }
+
+  drop(): void {
+    this.readyState = 3;
+    this.#isClosed();
+    this.onclose?.(undefined as never);
+  }
+}
+
+const connect = async (server: Server, patience = 2000): Promise<pi.Client> =>
+  new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience }));
+
+describe("an agent behind a WebSocket", () => {
+  test("gets a message for each command, and answers with one", async () => {
+    const server = new Server();
+    const client = await connect(server);
+    await soon(client.setAutoRetry({ enabled: true }));
+    assert.equal(server.commands("set_auto_retry").length, 1);
+    await client.close();
+    await soon(server.sockets[0]!.closed);
+  });
+
+  test("a lost connection goes on where it was, and no command runs twice", async () => {
+    const server = new Server();
+    const client = await connect(server);
+    await soon(client.abort());
+    // The answer to this one is lost with the connection.
+    server.isMute = true;
+    const call = client.setAutoRetry({ enabled: false });
+    while (server.commands("set_auto_retry").length === 0) await new Promise((resolve) => setImmediate(resolve));
+    server.sockets[0]!.drop();
+    server.isMute = false;
+    await soon(call);
+    const { searchParams } = server.calls.at(-1)!;
+    assert.ok(Number(searchParams.get("have")) >= 1);
+    assert.equal(searchParams.get("tab"), server.calls[0]?.searchParams.get("tab"));
+    const ids = server.commands("set_auto_retry").map(({ id }) => id);
+    assert.deepEqual(ids, [ids[0], ids[0]]);
+    await client.close();
+  });
+
+  test("fails with `reload` where what was missed is lost", async () => {
+    const server = new Server();
+    const client = await connect(server);
+    await soon(client.abort());
+    server.hasForgotten = true;
+    const call = client.prompt({ message: "never answered" });
+    server.sockets[0]!.drop();
+    assert.match(((await failure(soon(call))) as Error).message, /reload/);
+  });
+
+  test("gives up when its patience is over", async () => {
+    const server = new Server();
+    const client = await connect(server, 300);
+    await soon(client.abort());
+    server.refuses = true;
+    const call = client.prompt({ message: "never answered" });
+    server.sockets[0]!.drop();
+    assert.match(((await failure(soon(call))) as Error).message, /the connection was lost/);
+  });
+
+  test("a server that cannot be joined again ends the client when it closes the connection", async () => {
+    const server = new Server();
+    server.resumes = false;
+    const client = await connect(server);
+    await soon(client.abort());
+    const call = client.prompt({ message: "never answered" });
+    server.sockets[0]!.drop();
+    await failure(soon(call));
+    assert.equal(server.calls.length, 1);
+  });
+
+  test("writes wait while the socket is full", async () => {
+    const server = new Server();
+    server.full = 2 * 1024 * 1024;
+    const client = await connect(server);
+    const call = client.abort();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(server.commands("abort").length, 0);
+    server.sockets[0]!.bufferedAmount = 0;
+    await soon(call);
+    await client.close();
+  });
+
+  test("a platform without WebSocket is told so, and a server that is not there", async () => {
+    const platform = globalThis as { WebSocket?: unknown };
+    const { WebSocket } = platform;
+    delete platform.WebSocket;
+    try {
+      assert.match(((await failure(connectWebSocket("ws://127.0.0.1:1/"))) as Error).message, /no WebSocket/);
+    } finally {
+      if (WebSocket !== undefined) platform.WebSocket = WebSocket;
+    }
+    const server = new Server();
+    server.refuses = true;
+    assert.match(((await failure(connect(server))) as Error).message, /cannot connect/);
+  });
+});
