@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
 import { pi } from "../src/index.js";
 import { type Socket, connectWebSocket } from "../src/websocket.js";
 import { failure, soon } from "./support/agent.js";
+import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 /** A server in memory: one agent of pi, and what it has said. */
 class Server {
@@ -193,4 +199,22 @@ describe("an agent behind a WebSocket", () => {
     server.refuses = true;
     assert.match(((await failure(connect(server))) as Error).message, /cannot connect/);
   });
+});
+
+test("a connection to `agentese web` that is lost in the middle of an answer loses nothing", async () => {
+  const agentese = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
+  assert.ok(existsSync(agentese), `${agentese} is missing: cargo build -p agentese-cli`);
+  const env = { ...process.env };
+  // The program is no test of its own.
+  delete env["NODE_TEST_CONTEXT"];
+  const program = join(PACKAGE, "build", "test", "support", "web_session.js");
+  // Before version 22 the platform has a WebSocket only where it is asked for.
+  const flags = "WebSocket" in globalThis ? [] : ["--experimental-websocket", "--no-warnings"];
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: 60_000 });
+  const told = JSON.parse(stdout) as { sockets: number; events: number; run: string; told: number; shown: [string, string][] };
+  assert.equal(told.sockets, 2);
+  assert.ok(told.events > 10);
+  assert.equal(told.run, "idle");
+  assert.equal(told.shown.length, told.told);
+  assert.ok(told.shown.every(([, state]) => state === "done"), stdout);
 });
