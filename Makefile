@@ -51,7 +51,7 @@ test-attack: build ## A short part of `make attack`.
 test-other-hands: build ## A sample of `make other-hands`.
 	$(PART) ./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
 
-other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-defects.md.
+other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
 	./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
 SECONDS ?= 120
@@ -91,7 +91,7 @@ DRIVERS := "$(BUILT)/examples/conformance_driver" \
 	"sdk-python/.venv/bin/python sdk-python/examples/conformance_driver.py" \
 	"node sdk-ts/build/examples/conformance_driver.js"
 
-test-drivers: build test-python test-typescript ## The recorded agents, played to the client libraries; see docs/conformance-clients.md.
+test-drivers: build test-python test-typescript ## The recorded agents, played to the client libraries; see docs/conformance.md.
 	@$(PART) sh -ec 'for driver in $(DRIVERS); do for dialect in pi omp pisces operator opal; do \
 		echo "$$dialect: $$driver"; \
 		$(BUILT)/agentese-conformance run --client --patience 3 --dialect $$dialect -- $$driver; \

@@ -1,5 +1,5 @@
 //! The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on
-//! stdout, each a line of JSON, as `docs/conformance-clients.md` has them.
+//! stdout, each a line of JSON, as `docs/conformance.md` has them.
 #![expect(clippy::print_stdout, reason = "it reports on stdout")]
 
 use std::io::BufRead as _;

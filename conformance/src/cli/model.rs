@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// It says on stdout where it listens.
 #[derive(Debug, Args)]
 pub(super) struct Model {
-    /// The script: {"responses": [...]}, see docs/conformance-formats.md.
+    /// The script: {"responses": [...]}, see docs/conformance.md.
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
     /// The port; by default one that is free.

@@ -40,7 +40,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Swaps the sides: plays the agents of the transcripts, and judges the client library behind a driver,
-    /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
+    /// which COMMAND starts. docs/conformance.md says what a driver is.
     #[arg(long)]
     client: bool,
     /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.

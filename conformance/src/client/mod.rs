@@ -3,7 +3,7 @@
 //!
 //! The driver starts the agent that it is told to start (this program, which passes bytes between the
 //! client's pipes and the suite), makes the calls that the recorded client made, and reports what its
-//! library gives: answers, events, dialogs, the end. `docs/conformance-clients.md` has the protocol.
+//! library gives: answers, events, dialogs, the end. `docs/conformance.md` has the protocol.
 //!
 //! A case that no client library can play (lines that are written by hand, parameters that a library
 //! refuses) is not applicable; that is seen from its steps and its transcript, not from its name.

@@ -115,15 +115,16 @@ pub(super) fn title(rules: &Rules, item: &Item) -> String {
     }
 }
 
-/// Pairs events that are missing with others that came instead and differ in one of the marks: the frame that was meant,
-/// with a wrong member. Each with the path of that mark.
+/// Pairs events that are missing with others that came instead and differ in one of the marks, of streams and of strands:
+/// the frame that was meant, with a wrong member. Each with the path of that mark.
 pub(super) fn near(
     rules: &Rules,
     was: &[Item],
     came: &[Item],
     aligned: &mut Aligned,
 ) -> Vec<(usize, usize, &'static str)> {
-    let marks = rules.tables.matching.marks;
+    let matching = &rules.tables.matching;
+    let marks: Vec<&'static str> = matching.marks.iter().chain(matching.strands).copied().collect();
     let of = |item: &'_ Item, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };

@@ -224,6 +224,13 @@ impl Streams<'_> {
             let seen = Seen { golden: None, observed: self.observed.noise.first().copied() };
             self.findings.difference(checks::FRAMING, seen, Difference::new(weight, "", says));
         }
+        if twice(&self.golden.dialogs).is_none()
+            && let Some(dialog) = twice(&self.observed.dialogs)
+        {
+            let says = format!("`{}` came twice with one id", dialog.name);
+            let seen = Seen { golden: None, observed: Some(dialog.record) };
+            self.findings.difference(checks::FRAMING, seen, Difference::new(Weight::Must, "id", says));
+        }
         if self.golden.undeclared.is_empty() {
             for (record, says) in &self.observed.undeclared {
                 let seen = Seen { golden: None, observed: Some(*record) };
@@ -239,4 +246,10 @@ impl Streams<'_> {
             self.findings.difference(checks::FRAMING, seen, Difference::new(Weight::Must, "", says.clone()));
         }
     }
+}
+
+/// The first dialog with the id of an earlier one.
+fn twice(dialogs: &[Frame]) -> Option<&Frame> {
+    let mut known = HashSet::new();
+    dialogs.iter().find(|dialog| dialog.id.as_ref().is_some_and(|id| !known.insert((&dialog.name, id))))
 }

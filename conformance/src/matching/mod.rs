@@ -11,6 +11,7 @@ mod answers;
 mod bindings;
 pub mod choices;
 mod declared;
+mod dialogs;
 mod difference;
 mod events;
 mod excuse;

@@ -12,12 +12,12 @@ use super::excuse::Excuses;
 use super::findings::{Findings, Seen, checks};
 use super::order::Turns;
 use super::pairing::{self, Paired};
-use super::reading::{Frame, Reading};
+use super::reading::Reading;
 use super::rules::Rules;
 use super::tables::{Form, Holds};
 use super::text::Texts;
 use super::walk::{State, Walk};
-use super::{Compared, Comparison, exit, order, path, snapshots, tools};
+use super::{Compared, Comparison, dialogs, exit, order, path, snapshots, tools};
 use crate::transcript::Transcript;
 
 /// Something that is compared, in the order of the golden transcript, so that values bind where they come first.
@@ -67,7 +67,7 @@ impl<'r> Streams<'r> {
         self.findings.refused = pairing::refused_run(self.rules, self.golden, self.observed, &paired);
         let mut aligned = self.align_events(&was, &came, self.findings.refused.is_some());
         let near = events::near(self.rules, &was, &came, &mut aligned);
-        let dialogs = self.align_dialogs();
+        let dialogs = dialogs::align(self.rules, &self.golden.dialogs, &self.observed.dialogs);
         self.walk(&was, &came, &paired, &aligned, &dialogs);
         self.answers_left(&paired);
         self.near_events(&was, &came, &near);
@@ -158,13 +158,6 @@ impl<'r> Streams<'r> {
             aligned.extra.extend(strand.extra.into_iter().map(|at| found[at]));
         }
         aligned
-    }
-
-    fn align_dialogs(&mut self) -> Aligned {
-        let marks = |dialogs: &[Frame]| -> Vec<String> {
-            dialogs.iter().map(|dialog| dialog_mark(self.rules, dialog)).collect()
-        };
-        align(&marks(&self.golden.dialogs), &marks(&self.observed.dialogs))
     }
 
     /// Compares what belongs together, in the order of the golden transcript.
@@ -259,42 +252,4 @@ impl<'r> Streams<'r> {
         }));
         Some(found)
     }
-
-    fn dialog(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
-        let mut found = Vec::new();
-        match (was.id.as_deref(), came.id.as_deref()) {
-            (Some(golden), Some(observed)) => {
-                // Of servers, for they count otherwise than sessions do.
-                let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
-                if let Err(says) = self.state.texts.bindings.id(&golden, &observed) {
-                    found.push(Difference::new(Weight::Must, "id", says));
-                }
-                let is_text = |frame: &Frame| frame.value.get("id").is_some_and(Value::is_string);
-                if is_text(was) != is_text(came) {
-                    found.push(Difference::new(Weight::Must, "id", "the id is of another type"));
-                }
-            }
-            (Some(_), None) => found.push(Difference::new(Weight::Must, "id", "the id is missing")),
-            _ => {}
-        }
-        let def = self.rules.dialog(&was.name);
-        let (golden, observed) = (path::without(&was.value, &["id"]), path::without(&came.value, &["id"]));
-        match (golden.get("params"), observed.get("params"), golden.get("jsonrpc")) {
-            (Some(golden), Some(observed), Some(_)) => {
-                found.extend(Walk::below(&mut self.state, "params").record(def, golden, observed));
-            }
-            _ => found.extend(Walk::new(&mut self.state).record(def, &golden, &observed)),
-        }
-        found
-    }
-}
-
-/// What tells a dialog from others of its method.
-fn dialog_mark(rules: &Rules, dialog: &Frame) -> String {
-    const LENGTH: usize = 24;
-    let frame = dialog.value.get("params").unwrap_or(&dialog.value);
-    let mark = rules.tables.matching.dialog_marks.iter().find_map(|mark| frame.get(mark)?.as_str());
-    let mark: String = mark.unwrap_or_default().chars().take(LENGTH).collect();
-    // Texts such as counters differ behind their name.
-    format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
 }

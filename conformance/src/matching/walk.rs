@@ -1,5 +1,7 @@
 //! Compares two values member by member, guided by what is declared of them.
 
+mod lists;
+
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -112,7 +114,11 @@ impl<'s, 'a> Walk<'s, 'a> {
         let both = (golden, observed);
         let free = self.free;
         let cut = self.cut_facts(record, both);
-        for (name, value) in golden {
+        // That a text was cut is said before the text: it explains what differs there.
+        let flag = self.cut_flag(record);
+        let is_flag = |(name, _): &(&String, &Value)| flag == Some(name.as_str());
+        let members = golden.iter().filter(is_flag).chain(golden.iter().filter(|member| !is_flag(member)));
+        for (name, value) in members {
             let field = fields.iter().find(|field| field.name == name);
             if self.slips(field, name) {
                 continue;
@@ -205,19 +211,28 @@ impl<'s, 'a> Walk<'s, 'a> {
         Some(Free { allowance: row.allowance, values, whole: None })
     }
 
-    /// Whether both say that they were cut.
-    fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
-        let rules = self.state.rules;
-        let (allowance, rows) = rules.with_form(|form| match form {
+    /// Where records of a kind say that a text was cut, and the facts of the whole text, by an allowance.
+    fn cut(&self, record: &str) -> Option<(&'static str, &'static str, &'static [&'static str])> {
+        let (allowance, rows) = self.state.rules.with_form(|form| match form {
             Form::CutFacts(rows) => Some(*rows),
             _ => None,
         })?;
-        let (_, path, whole) = rows.iter().find(|(of, ..)| *of == record)?;
+        rows.iter().find(|(of, ..)| *of == record).map(|(_, path, whole)| (allowance.name, *path, *whole))
+    }
+
+    /// The member in which that is said.
+    fn cut_flag(&self, record: &str) -> Option<&'static str> {
+        self.cut(record)?.1.split('.').next()
+    }
+
+    /// Whether both say that they were cut.
+    fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
+        let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
             object.get(first).and_then(|value| super::path::get(value, rest)) == Some(&Value::Bool(true))
         };
-        let free = Free { allowance: Some(allowance.name), values: true, whole: Some(whole) };
+        let free = Free { allowance: Some(allowance), values: true, whole: Some(whole) };
         (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
@@ -378,83 +393,6 @@ impl<'s, 'a> Walk<'s, 'a> {
         let weight =
             if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
         self.push(weight, says, free.allowance);
-    }
-
-    fn list(&mut self, ty: Option<&Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) {
-        let element = Rules::element(ty);
-        let is_ours = |row: &&(&str, &str)| **row == (place.record, place.member);
-        let tools = self.state.rules.tables.matching.tools.as_ref();
-        if let Some(tools) = tools.filter(|tools| tools.lists.iter().any(|row| is_ours(&row)))
-            && !self.state.overlapping.is_empty()
-        {
-            let calls = &self.state.overlapping;
-            let golden = super::tools::in_order(golden, tools.listed, calls);
-            let observed = super::tools::in_order(observed, tools.listed, calls);
-            return self.elements(element, &golden, &observed, place);
-        }
-        if self.other_entries(element, golden, observed, place) {
-            return;
-        }
-        let (was, came): (Vec<&Value>, Vec<&Value>) = (golden.iter().collect(), observed.iter().collect());
-        self.elements(element, &was, &came, place);
-    }
-
-    fn elements(
-        &mut self,
-        element: Option<&'static Ty>,
-        golden: &[&Value],
-        observed: &[&Value],
-        place: Place<'_>,
-    ) {
-        if golden.len() != observed.len() {
-            let says = format!("{} elements instead of {}", observed.len(), golden.len());
-            let kind = (Value::Null, Value::Null);
-            return self.differ(place, true, Weight::Case, Kind::Changed(&kind.0, &kind.1), says);
-        }
-        for (at, (golden, observed)) in golden.iter().zip(observed).enumerate() {
-            self.path.push(format!("[{at}]"));
-            self.value(element, golden, observed, Place { member: "[]", ..place });
-            self.path.pop();
-        }
-    }
-
-    /// Lists of which other entries may be listed: what both have is compared.
-    fn other_entries(
-        &mut self,
-        element: Option<&'static Ty>,
-        golden: &[Value],
-        observed: &[Value],
-        place: Place<'_>,
-    ) -> bool {
-        let rows = self.state.rules.with_form(|form| match form {
-            Form::OtherEntries(rows) => Some(*rows),
-            _ => None,
-        });
-        let Some((allowance, rows)) = rows else { return false };
-        let Some(row) = rows.iter().find(|row| row.member == place.member) else { return false };
-        let marked =
-            |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
-        let (was, came): (Vec<_>, Vec<_>) =
-            (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
-        if was.iter().any(Option::is_none) {
-            return false;
-        }
-        if let Some(at) = came.iter().position(Option::is_none) {
-            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.marks.join(", ")), None);
-        }
-        if was != came {
-            let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
-            self.push(Weight::Case, says, Some(allowance.name));
-        }
-        for (at, mark) in was.iter().enumerate() {
-            let Some(other) = came.iter().position(|other| other == mark) else { continue };
-            self.path.push(format!("[{other}]"));
-            let before = self.entry.replace((allowance.name, row.free));
-            self.value(element, &golden[at], &observed[other], place);
-            self.entry = before;
-            self.path.pop();
-        }
-        true
     }
 }
 

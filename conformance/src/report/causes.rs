@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
 
 use crate::judge::shows;
+use crate::matching::checks;
 use crate::run::without_places;
 
 /// What differs, and which cases show it.
@@ -56,11 +57,14 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
             }
         }
     }
-    // A line that cannot be read, and a wait in vain: the rest of such a case often follows from it.
+    // A line that cannot be read, and a wait in vain: the rest of such a case often follows from it. What the case says in
+    // its own words says more than a difference to a recording; an event that never came explains what differs around it.
     let first = |cause: &Cause<'_>| match cause.check.check.as_str() {
         "framing" | "lines" | "noise" => 0,
         "scenario" => 1,
-        _ => 2,
+        check if check.starts_with("expect ") => 2,
+        checks::EVENTS if cause.check.found.is_none() && cause.check.expected.is_some() => 3,
+        _ => 4,
     };
     causes.sort_by_key(|cause| (weight(cause.check.level), first(cause), usize::MAX - cause.cases.len()));
     causes

@@ -55,6 +55,65 @@ fn the_member_that_is_wrong_is_named() {
     }
 }
 
+fn question(more: Value) -> Lines {
+    let mut frame = json!({"type": "extension_ui_request", "id": "u1", "method": "select", "title": "Which?", "options": ["a"]});
+    frame.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    vec![('<', frame)]
+}
+
+#[test]
+fn a_question_with_a_wrong_member_is_the_one_that_was_meant() {
+    let mut renamed = question(json!({"question": "Which?"}));
+    renamed[0].1.as_object_mut().unwrap().remove("title");
+    let table = [
+        (renamed, "must dialogs title"),
+        (question(json!({"title": "What?"})), "should dialogs title"),
+        (question(json!({"method": "choose"})), "should dialogs method"),
+    ];
+    for (observed, wanted) in table {
+        let found = said(&compared("pi", &question(json!({})), &observed));
+        assert!(found.iter().any(|said| said == wanted), "{wanted}: {found:?}");
+    }
+    // Another method with other words is another question.
+    let other = question(json!({"method": "input", "title": "Who?"}));
+    let found = said(&compared("pi", &question(json!({})), &other));
+    assert_eq!(found, ["should dialogs", "should dialogs"]);
+}
+
+#[test]
+fn a_question_that_comes_twice_says_so() {
+    let twice = [question(json!({})), question(json!({}))].concat();
+    let found = said(&compared("pi", &question(json!({})), &twice));
+    assert!(found.iter().any(|said| said == "must framing id"), "{found:?}");
+    let another = [question(json!({})), question(json!({"id": "u2"}))].concat();
+    let found = said(&compared("pi", &question(json!({})), &another));
+    assert_eq!(found, ["should dialogs"]);
+}
+
+#[test]
+fn an_event_of_another_strand_is_the_one_that_was_meant() {
+    let told = |id: &str| {
+        [
+            event(json!({"type": "subagent_start", "id": "0-a", "agent": "task", "isolated": false})),
+            event(json!({"type": "subagent_end", "id": id, "agent": "task", "exitCode": 0})),
+        ]
+        .concat()
+    };
+    assert_eq!(said(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
+}
+
+/// What was cut and does not say so is missed before the text that is another piece.
+#[test]
+fn that_a_text_was_cut_is_said_before_the_text() {
+    let result = |text: &str, details: Value| {
+        event(json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "bash", "isError": false,
+            "result": {"content": [{"type": "text", "text": text}], "details": details}}))
+    };
+    let facts = json!({"truncation": {"truncated": true, "totalLines": 9}});
+    let found = said(&compared("pi", &result("the end", facts), &result("the beginning", json!({}))));
+    assert!(found[0].contains("details"), "{found:?}");
+}
+
 #[test]
 fn another_event_is_no_near_miss() {
     let golden = part(json!({}));

@@ -1,0 +1,83 @@
+//! Dialogs: which belong together, and what differs between two of them.
+
+use serde_json::Value;
+
+use super::align::Aligned;
+use super::difference::{Difference, Weight};
+use super::path;
+use super::reading::Frame;
+use super::rules::Rules;
+use super::stream::Streams;
+use super::walk::Walk;
+
+/// Finds the dialogs that belong together.
+pub(super) fn align(rules: &Rules, was: &[Frame], came: &[Frame]) -> Aligned {
+    let marks =
+        |dialogs: &[Frame]| -> Vec<String> { dialogs.iter().map(|dialog| mark(rules, dialog)).collect() };
+    let mut aligned = super::align::align(&marks(was), &marks(came));
+    near(rules, was, came, &mut aligned);
+    aligned
+}
+
+/// Pairs dialogs that are missing with others that came instead: of the same method, or of another one and with the same
+/// words.
+fn near(rules: &Rules, was: &[Frame], came: &[Frame], aligned: &mut Aligned) {
+    let words = |dialog: &Frame| words(rules, dialog).map(str::to_owned);
+    for same_method in [true, false] {
+        aligned.missing.retain(|g| {
+            let was = &was[*g];
+            let is_meant = |came: &Frame| match same_method {
+                true => was.name == came.name,
+                false => words(was).is_some() && words(was) == words(came),
+            };
+            let Some(place) = aligned.extra.iter().position(|o| is_meant(&came[*o])) else { return true };
+            aligned.pairs.push((*g, aligned.extra.remove(place)));
+            false
+        });
+    }
+}
+
+/// What tells a dialog from others of its method.
+fn mark(rules: &Rules, dialog: &Frame) -> String {
+    const LENGTH: usize = 24;
+    let mark: String = words(rules, dialog).unwrap_or_default().chars().take(LENGTH).collect();
+    // Texts such as counters differ behind their name.
+    format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
+}
+
+/// The words of a dialog that tell it from others: the first of its marks.
+fn words<'f>(rules: &Rules, dialog: &'f Frame) -> Option<&'f str> {
+    let frame = dialog.value.get("params").unwrap_or(&dialog.value);
+    rules.tables.matching.dialog_marks.iter().find_map(|mark| frame.get(mark)?.as_str())
+}
+
+impl Streams<'_> {
+    /// What differs between two dialogs.
+    pub(super) fn dialog(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+        let mut found = Vec::new();
+        match (was.id.as_deref(), came.id.as_deref()) {
+            (Some(golden), Some(observed)) => {
+                // Of servers, for they count otherwise than sessions do.
+                let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
+                if let Err(says) = self.state.texts.bindings.id(&golden, &observed) {
+                    found.push(Difference::new(Weight::Must, "id", says));
+                }
+                let is_text = |frame: &Frame| frame.value.get("id").is_some_and(Value::is_string);
+                if is_text(was) != is_text(came) {
+                    found.push(Difference::new(Weight::Must, "id", "the id is of another type"));
+                }
+            }
+            (Some(_), None) => found.push(Difference::new(Weight::Must, "id", "the id is missing")),
+            _ => {}
+        }
+        let def = self.rules.dialog(&was.name);
+        let (golden, observed) = (path::without(&was.value, &["id"]), path::without(&came.value, &["id"]));
+        match (golden.get("params"), observed.get("params"), golden.get("jsonrpc")) {
+            (Some(golden), Some(observed), Some(_)) => {
+                found.extend(Walk::below(&mut self.state, "params").record(def, golden, observed));
+            }
+            _ => found.extend(Walk::new(&mut self.state).record(def, &golden, &observed)),
+        }
+        found
+    }
+}

@@ -1,0 +1,87 @@
+//! Lists: element by element, in the order of calls that ran side by side, or entry by entry where others may be listed.
+
+use serde_json::Value;
+
+use super::Walk;
+use crate::matching::difference::{Kind, Place, Weight};
+use crate::matching::rules::Rules;
+use crate::matching::tables::{Form, Ty};
+
+impl Walk<'_, '_> {
+    pub(super) fn list(&mut self, ty: Option<&Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) {
+        let element = Rules::element(ty);
+        let is_ours = |row: &&(&str, &str)| **row == (place.record, place.member);
+        let tools = self.state.rules.tables.matching.tools.as_ref();
+        if let Some(tools) = tools.filter(|tools| tools.lists.iter().any(|row| is_ours(&row)))
+            && !self.state.overlapping.is_empty()
+        {
+            let calls = &self.state.overlapping;
+            let golden = crate::matching::tools::in_order(golden, tools.listed, calls);
+            let observed = crate::matching::tools::in_order(observed, tools.listed, calls);
+            return self.elements(element, &golden, &observed, place);
+        }
+        if self.other_entries(element, golden, observed, place) {
+            return;
+        }
+        let (was, came): (Vec<&Value>, Vec<&Value>) = (golden.iter().collect(), observed.iter().collect());
+        self.elements(element, &was, &came, place);
+    }
+
+    fn elements(
+        &mut self,
+        element: Option<&'static Ty>,
+        golden: &[&Value],
+        observed: &[&Value],
+        place: Place<'_>,
+    ) {
+        if golden.len() != observed.len() {
+            let says = format!("{} elements instead of {}", observed.len(), golden.len());
+            let kind = (Value::Null, Value::Null);
+            return self.differ(place, true, Weight::Case, Kind::Changed(&kind.0, &kind.1), says);
+        }
+        for (at, (golden, observed)) in golden.iter().zip(observed).enumerate() {
+            self.path.push(format!("[{at}]"));
+            self.value(element, golden, observed, Place { member: "[]", ..place });
+            self.path.pop();
+        }
+    }
+
+    /// Lists of which other entries may be listed: what both have is compared.
+    fn other_entries(
+        &mut self,
+        element: Option<&'static Ty>,
+        golden: &[Value],
+        observed: &[Value],
+        place: Place<'_>,
+    ) -> bool {
+        let rows = self.state.rules.with_form(|form| match form {
+            Form::OtherEntries(rows) => Some(*rows),
+            _ => None,
+        });
+        let Some((allowance, rows)) = rows else { return false };
+        let Some(row) = rows.iter().find(|row| row.member == place.member) else { return false };
+        let marked =
+            |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
+        let (was, came): (Vec<_>, Vec<_>) =
+            (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
+        if was.iter().any(Option::is_none) {
+            return false;
+        }
+        if let Some(at) = came.iter().position(Option::is_none) {
+            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.marks.join(", ")), None);
+        }
+        if was != came {
+            let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
+            self.push(Weight::Case, says, Some(allowance.name));
+        }
+        for (at, mark) in was.iter().enumerate() {
+            let Some(other) = came.iter().position(|other| other == mark) else { continue };
+            self.path.push(format!("[{other}]"));
+            let before = self.entry.replace((allowance.name, row.free));
+            self.value(element, &golden[at], &observed[other], place);
+            self.entry = before;
+            self.path.pop();
+        }
+        true
+    }
+}
