@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
 NAMES = ["ask", "ask_asyncio", "parrot"]
-PROGRAMS = ["streaming", "dialogs", "ten_at_once", "supervisor", "parrot", "replay_test", "sse", "ctrl_c"]
+PROGRAMS = ["terminal", "streaming", "dialogs", "ten_at_once", "supervisor", "parrot", "replay_test", "sse", "ctrl_c"]
 LIMIT = 60.0
 
 
@@ -148,6 +148,17 @@ def until_it_reads(program):
     while call.exists() and call.read_text().split()[1:2] != ["0x0"]:
         assert time.monotonic() < end, call.read_text()
         time.sleep(0.01)
+
+
+def test_the_terminal_draws_a_conversation(agent, tmp_path):
+    script = tmp_path / "script.json"
+    blocks = [{"text": "I look."}, {"tool": {"id": "c1", "name": "bash", "args": {"command": "echo seen"}}}]
+    script.write_text(json.dumps({"responses": [{"blocks": blocks}, {"text": "That was it."}]}))
+    told = ran(agent, "terminal", *agent, "--script", str(script), given="Look around.\n", cwd=tmp_path)
+    lines = [line for line in told.splitlines() if line.strip()]
+    assert lines[0] == "> Look around." and lines[-1] == "  That was it.", told
+    assert any(line.startswith("✓ bash") for line in lines), told
+    assert (ROOT / "docs/front-ends.md").read_text().count((HERE / "examples/terminal.py").read_text()) == 1
 
 
 def test_ctrl_c(agent, tmp_path):

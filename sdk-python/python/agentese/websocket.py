@@ -1,0 +1,205 @@
+"""Agents behind a WebSocket: one message is one frame. Needs the package `websockets` (`pip install agentese[websocket]`).
+
+    with websocket.connect("ws://127.0.0.1:4711/TOKEN/ws") as end, pi.Client.connect(end) as client:
+        print(client.prompt("What is in this directory?").text())
+
+A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets the commands
+again that have no answer; none runs twice. Where it no longer has what was missed, and with other servers that close the
+connection, the client's connection ends.
+"""
+
+import json
+import logging
+import socket
+import threading
+import time
+import urllib.parse
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+logger = logging.getLogger("agentese")
+
+PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""The pauses between attempts to take a connection up again, in seconds."""
+MARK = '{"agentese":'
+"""What begins every word of a server of `agentese web`, which is no frame of the agent."""
+
+
+@contextmanager
+def connect(address: str, *, patience: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
+    """Connects to an agent behind a WebSocket, and gives the socket for a client of its dialect.
+
+    What is written waits while the network is slow. `patience`: how long a lost connection is tried to be made again, in
+    seconds. Raises `ImportError` without the package `websockets`, and `OSError` or its errors where the connection cannot
+    be made within `timeout` seconds.
+    """
+    ours, theirs = socket.socketpair()
+    link = _Link(address, theirs, patience, timeout)
+    with ours, theirs:
+        link.open()
+        threads = [threading.Thread(target=act, daemon=True) for act in (link.receive, link.send)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield ours
+        finally:
+            link.close()
+            for thread in threads:
+                thread.join(timeout)
+
+
+class _Link:
+    """A connection that outlives its WebSockets: one thread receives, another sends."""
+
+    def __init__(self, address: str, end: socket.socket, patience: float, timeout: float) -> None:
+        try:
+            from websockets.sync.client import connect as dial
+        except ImportError as missing:
+            raise ImportError("agentese.websocket needs the package websockets: pip install agentese[websocket]") from missing
+        self._dial: Any = dial
+        self._address = urllib.parse.urlsplit(address)
+        self._end = end
+        self._patience = patience
+        self._timeout = timeout
+        self._name = uuid.uuid4().hex[:24]
+        self._have: int | None = None
+        self._unanswered: dict[str, str] = {}
+        self._questions: set[str] = set()
+        self._changed = threading.Condition()
+        self._socket: Any = None
+        self._is_over = False
+
+    def open(self) -> None:
+        """Makes a WebSocket."""
+        asked = {"tab": self._name} | ({} if self._have is None else {"have": str(self._have)})
+        query = "&".join(filter(None, [self._address.query, urllib.parse.urlencode(asked)]))
+        address = urllib.parse.urlunsplit(self._address._replace(query=query))
+        made = self._dial(address, open_timeout=self._timeout, close_timeout=1, max_size=None, compression=None)
+        with self._changed:
+            self._socket = made
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the connection, and both threads with it."""
+        with self._changed:
+            self._is_over = True
+            made = self._socket
+            self._changed.notify_all()
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+        if made is not None:
+            made.close()
+
+    def receive(self) -> None:
+        """Gives the client what the agent sends, until the connection is over."""
+        from websockets.exceptions import WebSocketException
+
+        is_first = True
+        while not self._is_over:
+            try:
+                message = self._socket.recv()
+            except (WebSocketException, OSError):
+                if self._have is None or not self._again():
+                    break
+                is_first = True
+                continue
+            if not isinstance(message, str):
+                continue
+            try:
+                is_hello = is_first and message.startswith(MARK)
+                is_first = False
+                if not (self._greeted(json.loads(message)) if is_hello else self._heard(message)):
+                    break
+            except OSError:
+                break
+        self.close()
+
+    def _again(self) -> bool:
+        """Takes the connection up again. False where that does not succeed in time."""
+        from websockets.exceptions import WebSocketException
+
+        until = time.monotonic() + self._patience
+        attempt = 0
+        while time.monotonic() < until:
+            with self._changed:
+                if self._changed.wait_for(lambda: self._is_over, PAUSES[min(attempt, len(PAUSES) - 1)]):
+                    return False
+            attempt += 1
+            try:
+                self.open()
+                return True
+            except (WebSocketException, OSError):
+                continue
+        logger.warning("the connection to %s was lost", self._address.netloc)
+        return False
+
+    def _greeted(self, hello: dict[str, Any]) -> bool:
+        """Hears what a server of `agentese web` says first. False where what was missed is lost."""
+        if hello.get("lost") is True:
+            logger.warning("%s no longer has what was missed", self._address.netloc)
+            return False
+        if hello.get("back") is True:
+            # What has arrived before is not run again.
+            for line in list(self._unanswered.values()):
+                self._socket.send(line)
+            return True
+        self._have = 0
+        for line in [*hello.get("begun", []), *(question["line"] for question in hello.get("questions", []))]:
+            self._frame(line)
+        return True
+
+    def _heard(self, message: str) -> bool:
+        """Hears a message. False where it is the last one."""
+        if self._have is not None:
+            self._have += 1
+            if message.startswith(MARK):
+                return json.loads(message)["agentese"] not in ("reload", "ended")
+        self._frame(message)
+        return True
+
+    def _frame(self, line: str) -> None:
+        id = _id(line)
+        if id is not None and self._unanswered.pop(id, None) is None:
+            self._questions.add(id)
+        self._end.sendall(line.encode() + b"\n")
+
+    def send(self) -> None:
+        """Sends what the client writes, until the connection is over."""
+        with self._end.makefile("rb") as lines, suppress(OSError):
+            for line in lines:
+                if not line.endswith(b"\n") or not self._sent(line[:-1].decode()):
+                    break
+        self.close()
+
+    def _sent(self, line: str) -> bool:
+        """Sends a line, on the next WebSocket where this one is lost. False where the connection is over."""
+        from websockets.exceptions import WebSocketException
+
+        id = _id(line)
+        is_command = id is not None and id not in self._questions
+        if id is not None and is_command:
+            self._unanswered[id] = line
+        while not self._is_over:
+            made = self._socket
+            try:
+                made.send(line)
+            except (WebSocketException, OSError):
+                with self._changed:
+                    self._changed.wait_for(lambda: self._is_over or self._socket is not made)
+                continue
+            if id is not None and not is_command:
+                self._questions.discard(id)
+            return True
+        return False
+
+
+def _id(line: str) -> str | None:
+    """The id of a frame as JSON."""
+    try:
+        frame = json.loads(line) if '"id"' in line else None
+    except ValueError:
+        return None
+    id = frame.get("id") if isinstance(frame, dict) else None
+    return None if id is None else json.dumps(id)

@@ -1,0 +1,110 @@
+"""An agent behind a WebSocket, and what becomes of a connection that is lost."""
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from agentese import websocket
+
+pytest.importorskip("websockets")
+from websockets.sync.server import serve  # noqa: E402
+
+
+class Server:
+    """A server on loopback that answers each command once, and lets connections be taken up again."""
+
+    def __init__(self):
+        self.calls, self.heard, self.said, self.sockets = [], [], [], []
+        self.resumes, self.has_forgotten, self.is_mute = True, False, False
+        self.seen = set()
+
+    def talk(self, socket):
+        query = socket.request.path.partition("?")[2]
+        self.calls.append(dict(pair.split("=") for pair in query.split("&")))
+        self.sockets.append(socket)
+        have = self.calls[-1].get("have")
+        if self.resumes:
+            is_back = have is not None and not self.has_forgotten
+            socket.send(json.dumps({"agentese": "hello", "back": is_back, "lost": have is not None and not is_back}, separators=(",", ":")))
+            for text in self.said[int(have) :] if is_back else []:
+                socket.send(text)
+        for text in socket:
+            self.heard.append(text)
+            frame = json.loads(text)
+            if frame["id"] in self.seen:
+                continue
+            self.seen.add(frame["id"])
+            self.said.append(json.dumps({"id": frame["id"], "type": "response", "success": True}))
+            if not self.is_mute:
+                socket.send(self.said[-1])
+
+
+@contextmanager
+def listening():
+    told = Server()
+    with serve(told.talk, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield told, f"ws://127.0.0.1:{server.socket.getsockname()[1]}/token/ws"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def until(holds):
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def command(id):
+    return json.dumps({"id": id, "type": "abort"}).encode() + b"\n"
+
+
+def test_a_message_is_a_frame():
+    with listening() as (server, address), websocket.connect(address) as end:
+        end.settimeout(10)
+        with end.makefile("rb") as lines:
+            end.sendall(command("a") + command("b"))
+            assert [json.loads(lines.readline())["id"] for _ in range(2)] == ["a", "b"]
+        assert [json.loads(text)["id"] for text in server.heard] == ["a", "b"]
+
+
+def test_a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice():
+    with listening() as (server, address), websocket.connect(address) as end:
+        end.settimeout(10)
+        with end.makefile("rb") as lines:
+            end.sendall(command("a"))
+            lines.readline()
+            server.is_mute = True
+            end.sendall(command("b"))
+            until(lambda: len(server.said) == 2)
+            server.is_mute = False
+            server.sockets[0].close()
+            assert json.loads(lines.readline())["id"] == "b"
+            end.sendall(command("c"))
+            assert json.loads(lines.readline())["id"] == "c"
+        assert server.calls[1]["have"] == "1" and server.calls[1]["tab"] == server.calls[0]["tab"]
+        assert len(server.said) == 3
+
+
+@pytest.mark.parametrize("resumes", [True, False], ids=["what was missed is lost", "the server knows no resuming"])
+def test_the_end_is_the_end_of_the_stream(resumes):
+    with listening() as (server, address):
+        server.resumes = resumes
+        with websocket.connect(address) as end:
+            end.settimeout(10)
+            end.sendall(command("a"))
+            assert end.recv(1000).startswith(b'{"id": "a"')
+            server.has_forgotten = True
+            server.sockets[0].close()
+            assert end.recv(1000) == b""
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(OSError), websocket.connect("ws://127.0.0.1:9/", timeout=5):
+        pass
