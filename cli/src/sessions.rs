@@ -11,7 +11,7 @@ use super::rpc::{NO_STORE, store};
 use super::table::{shortened, table};
 use super::{Failure, output};
 use agentese_server::config::agent_dir;
-use agentese_server::fronts::{FRONTENDS, Frontend};
+use agentese_server::fronts::Frontend;
 use agentese_server::session::{Record, Scope};
 
 /// How much of a session's first message is shown to people, in characters.
@@ -27,10 +27,10 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     output::print(text.as_bytes())
 }
 
-/// The sessions of the working directory, newest first. Fails where there are none to be had.
-pub(super) fn here() -> Result<Vec<Record>, Failure> {
-    let dialect = FRONTENDS[0].spec().name.to_owned();
-    list(&Sessions { json: false, all: false, dialect, session_dir: None })
+/// The sessions of the working directory that agents of the dialect have kept, newest first. Fails where there are none
+/// to be had.
+pub(super) fn here(dialect: &str) -> Result<Vec<Record>, Failure> {
+    list(&Sessions { json: false, all: false, dialect: dialect.to_owned(), session_dir: None })
 }
 
 /// The sessions of the store.

@@ -17,9 +17,11 @@ export interface Hello {
   readonly cwd: string;
   readonly ended: Ended | null;
   readonly running: boolean;
+  /** The session that other tabs show, where the agent has several at a time. */
+  readonly session: string | null;
   readonly readOnly: boolean;
   readonly deny: readonly string[];
-  /** The events of the run that is going on, without those that later ones replace. */
+  /** What happened before, as messages: events, and words about what other tabs did. */
   readonly begun: readonly string[];
   /** The questions that wait for an answer, and how long they do, in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
@@ -33,13 +35,18 @@ export interface Ended {
   readonly restarts: boolean;
 }
 
+/** How the agent ended, as a sentence without its point. */
+export function endedText({ text }: Ended): string {
+  return `The agent ${text.startsWith("killed") ? "was " : ""}${text}`;
+}
+
 /** A session that can be opened. */
 export interface Listed {
   readonly path: string;
   readonly id: string;
   readonly cwd?: string;
   readonly modified: string;
-  readonly messageCount: number;
+  readonly messageCount?: number;
   readonly name?: string;
   readonly firstMessage?: string;
 }
@@ -113,7 +120,7 @@ export class Link {
   /** Connects, and connects again whenever the connection is lost. */
   open(): void {
     const have = this.#have === undefined ? "" : `&have=${this.#have}`;
-    const socket = new WebSocket(`${this.#address}?tab=${this.#tab}${have}`);
+    const socket = new WebSocket(`${this.#address}?tab=${this.#tab}&all=1${have}`);
     this.#socket = socket;
     let greeted = false;
     socket.onmessage = ({ data }: MessageEvent<string>) => {
@@ -170,6 +177,15 @@ export class Link {
     if (word.agentese === "sent") this.#listener.frame("sent", word.line, true);
     else if (word.agentese === "told") this.#listener.frame("received", word.line, true);
     else this.#listener.word(word);
+  }
+
+  /** The frames in messages that were kept for a tab that comes late, with their directions. */
+  told(messages: readonly string[]): ["sent" | "received", string][] {
+    return messages.map((message) => {
+      if (!message.startsWith(MARK)) return ["received", message];
+      const { agentese, line } = JSON.parse(message) as { agentese: string; line: string };
+      return [agentese === "sent" ? "sent" : "received", line];
+    });
   }
 
   #settle(line: string): void {

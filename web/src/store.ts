@@ -5,7 +5,7 @@ import { type Conversation, type Message, View } from "agentese/ui";
 import { Recorder } from "./inspector/recorder.js";
 import { type Action, type Call, DIALECTS, type Dialect, type Needs, TITLES } from "./dialects/index.js";
 import { Revision } from "./revision.js";
-import { CallError, type Ended, type Hello, Link, type Listed, type Word } from "./link.js";
+import { CallError, type Ended, type Hello, Link, endedText, type Listed, type Word } from "./link.js";
 
 /** What is shown beside the conversation. */
 export interface Page {
@@ -42,6 +42,9 @@ const NOTHING: Page = {
   stats: undefined,
   draft: undefined,
 };
+
+/** When something happened that was told late: nobody is notified of it any more. */
+export const LONG_AGO = 1;
 
 /** How long a message of the page stays, in milliseconds. */
 const TOAST = 8000;
@@ -117,7 +120,7 @@ export class Store {
     const wasComplete = this.conversation.complete;
     this.#view[direction](line, at);
     const { session, complete } = this.conversation;
-    if (session.file !== undefined) this.#lastSession = { file: session.file, id: session.id ?? "" };
+    if (session.file !== undefined || session.id !== undefined) this.#lastSession = { file: session.file ?? "", id: session.id ?? "" };
     if (wasComplete && !complete && this.#refreshing === 0) void this.refresh();
     this.#announce();
   }
@@ -138,7 +141,8 @@ export class Store {
       case "hello":
         return this.#greeted(word);
       case "ended":
-        this.recorder.note(`the agent ${word.text}`);
+        this.recorder.note(endedText(word));
+        if (word.restarts) this.toast("warning", `${endedText(word)}, and was started again.`);
         this.#view = View.open(this.page.hello?.dialect ?? "pi", { kept: brokenOff(this.#view) });
         return this.#set({ ended: word });
       case "started":
@@ -169,16 +173,19 @@ export class Store {
     this.recorder.begin(hello.dialect, known.spec);
     this.#set({ hello, ended: hello.ended ?? undefined });
     if (hello.back) return;
-    this.#view = View.open(hello.dialect);
-    for (const line of hello.begun) this.#fold("received", line);
+    this.#view = View.open(hello.dialect, hello.session === null ? {} : { session: hello.session });
+    this.#refreshing++;
+    // Nothing of it is news.
+    for (const [direction, line] of this.link.told(hello.begun)) this.#fold(direction, line, LONG_AGO);
+    this.#refreshing--;
     for (const { line, ago } of hello.questions) this.#fold("received", line, Date.now() - ago);
     this.#announce();
-    if (hello.ended === null) void this.#join();
+    if (hello.ended === null) void this.#join(hello);
   }
 
   /** Learns what was said before this tab came. */
-  async #join(): Promise<void> {
-    await this.dialect.begin?.((call) => this.ask(call)).catch((error: unknown) => this.#failed(error));
+  async #join(hello: Hello): Promise<void> {
+    if (hello.session === null && !hello.readOnly) await this.dialect.begin?.((call) => this.ask(call)).catch((error: unknown) => this.#failed(error));
     await this.refresh();
   }
 
@@ -191,6 +198,14 @@ export class Store {
     await Promise.all(
       (["models", "commands", "forkPoints", "stats", "thinkingLevels"] as const).map((action) => this.quietly(action)),
     );
+  }
+
+  /** Asks for the sessions that can be opened. */
+  async listSessions(): Promise<void> {
+    const { listed } = this.dialect;
+    if (listed === undefined) return this.link.ask("sessions");
+    const done = await this.try("sessions", this.conversation);
+    if (done !== undefined) this.#set({ sessions: listed(done.data) });
   }
 
   /** Does something that puts another session in the place of this one. */
@@ -265,12 +280,12 @@ export class Store {
     const name = hello?.dialect ?? "";
     const command = this.dialect.actions[action]?.command;
     if (command === undefined) return `the ${name} dialect has no command for it`;
-    if (this.#revision?.has(command) === false) return `the revision of ${name} that this agent speaks has no \`${command}\``;
-    if (missing.has(command)) return `this agent does not know \`${command}\``;
+    if (this.#revision?.has(command) === false) return `the revision of ${name} that this agent speaks has no “${command}”`;
+    if (missing.has(command)) return `this agent does not know “${command}”`;
     if (this.link.spec !== undefined && !Object.hasOwn(this.link.spec.commands, command)) {
       return `the ${name} dialect has no command for it`;
     }
-    if (hello?.deny.includes(command)) return `\`${command}\` is denied: agentese web was started with --deny`;
+    if (hello?.deny.includes(command)) return `“${command}” is denied: agentese web was started with --deny`;
     const reads = this.link.spec?.commands[command]?.reads === true;
     return hello?.readOnly && !reads ? "agentese web was started with --read-only" : undefined;
   }

@@ -6,32 +6,20 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { REPOSITORY, Site, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
+import { withSite } from "./support/site_tests.mjs";
 
 const run = (id, command) => ({ tool: { id, name: "bash", args: { command } } });
 /** A picture of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe("the page", { skip, timeout: 85_000, concurrency: 2 }, () => {
+describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   let browser;
   before(async () => {
     browser = await openBrowser();
   });
   after(() => browser?.close());
 
-  /** Runs a part with a site and a page of its own. */
-  const on = (name, options, part) =>
-    test(name, async () => {
-      const site = await Site.start(options);
-      let page;
-      try {
-        page = await openPage(browser, site);
-        await part(page, site);
-        assert.deepEqual(page.complaints, []);
-      } finally {
-        await page?.context().close();
-        await site.stop();
-      }
-    });
+  const on = withSite(() => browser);
 
   on("shows a conversation with tools", {
     responses: [
@@ -140,6 +128,47 @@ describe("the page", { skip, timeout: 85_000, concurrency: 2 }, () => {
     await page.waitForFunction(() => document.querySelectorAll(".list button").length === 2);
   });
 
+  on("opens a session that was listed, and keeps what was being written", { responses: [{ text: "One." }, { text: "Two." }] }, async (page) => {
+    await say(page, "first");
+    await page.getByText("One.").waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: "New", exact: true }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
+    await say(page, "second");
+    await page.getByText("Two.").waitFor();
+    await settled(page);
+    await page.fill(".composer > textarea", "not sent yet");
+    await page.click("nav >> text=Sessions");
+    await page.locator(".list button >> text=first").click();
+    await page.getByText("One.").waitFor();
+    assert.equal(await page.locator(".message.user").count(), 1);
+    await page.reload();
+    await page.getByText("One.").waitFor();
+    await page.click("nav >> text=Sessions");
+    await page.locator(".list button >> text=second").click();
+    await page.getByText("Two.").waitFor();
+    await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "not sent yet");
+  });
+
+  on("says that it tries again, and that it compacts", {
+    home: { "home/.agentese/agent/settings.json": JSON.stringify({ retry: { baseDelayMs: 1500 }, compaction: { keepRecentTokens: 1 } }) },
+    responses: [
+      { error: { status: 529, type: "overloaded_error", message: "Overloaded" } },
+      { text: "At last." },
+      { first_ms: 800, text: "A summary of it all." },
+    ],
+  }, async (page) => {
+    await say(page, "try");
+    await page.locator(".doing.retrying").waitFor();
+    assert.match((await page.locator(".doing").textContent()) ?? "", /Overloaded.*try 1 of \d+/s);
+    await page.getByText("At last.").waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: "Compact", exact: true }).click();
+    await page.locator(".doing.compacting").waitFor();
+    await page.getByText("The conversation was compacted").waitFor();
+    await settled(page);
+  });
+
   on("loses nothing when it is loaded again in the middle of an answer", {
     responses: [{ delay_ms: 40, blocks: [{ text_repeat: { chunk: "word ", n: 60 } }, { text: ["The ", "end."] }] }],
   }, async (page, site) => {
@@ -163,10 +192,11 @@ describe("the page", { skip, timeout: 85_000, concurrency: 2 }, () => {
     await page.getByText("I live.").waitFor();
     await settled(page);
     site.killAgent();
-    await page.getByText(/The agent killed by SIGKILL/).waitFor();
+    await page.getByText(/The agent was killed by SIGKILL/).first().waitFor();
+    // Soon after its start it is started again only by a click.
     const again = page.getByText("Start it again");
     if (await again.isVisible()) await again.click();
-    await page.getByText(/The agent killed by/).waitFor({ state: "detached" });
+    await page.locator(".banner").waitFor({ state: "detached" });
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 2);
     await say(page, "again");
     await page.locator(".message.user").nth(1).waitFor();

@@ -4,35 +4,26 @@
 //! that tab with the ids that it gave. Events go to all tabs. A question goes to all of them too; the first answer counts,
 //! and the others are told that it is withdrawn.
 
-use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::time::Instant;
 
 use agentese::correlate::Table;
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
-use agentese::scan::{self, Wanted, member};
-use agentese::spec::{Access, Framing, RunEffect, Spec};
+use agentese::scan::{self, Wanted, inner, member};
+use agentese::spec::{Access, Framing, RunEffect, RunRole, Spec};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
 use super::access::Policy;
-use super::log::{Entry, KEPT, Log, Seat, To};
+use super::log::{Entry, KEPT, Kind, Seat, To};
+use super::questions::Questions;
+use super::serve::Asked;
 use super::splice;
+use super::tabs::{Place, Tabs};
 
-/// How many tabs are remembered, those that went away among them.
-const SEATS: usize = 64;
-
-/// A tab.
-#[derive(Debug, Default)]
-struct Tab {
-    /// The number of the first message that may be for it.
-    joined: u64,
-    /// How many messages for it are kept no longer.
-    gone: u64,
-    connections: u32,
-    /// The raw ids of the commands that it sent.
-    seen: HashSet<String>,
-}
+/// How much of what happened a tab is told that comes late, in bytes.
+const REPEATED: usize = 4 * 1024 * 1024;
 
 /// A command without an answer.
 #[derive(Debug)]
@@ -42,15 +33,6 @@ struct Caller {
     id: Option<String>,
     /// Whether the others are told of it: it changes something.
     is_told: bool,
-}
-
-/// A question that nobody has answered.
-#[derive(Debug)]
-struct Question {
-    id: String,
-    text: Utf8Bytes,
-    asked: Instant,
-    expires: Option<Duration>,
 }
 
 /// What a line of a tab leads to.
@@ -100,20 +82,21 @@ pub(super) struct Hub {
     spec: &'static Spec,
     policy: Policy,
     pub agent: Agent,
-    log: Log,
-    tabs: HashMap<Seat, Tab>,
-    names: HashMap<String, Seat>,
-    last_seat: Seat,
+    pub tabs: Tabs,
     /// The tab that said something last.
     active: Option<Seat>,
     commands: u64,
     calls: Table<Caller>,
     /// The raw ids under which the agent knows the calls, and what the tabs call them.
     ids: HashMap<String, (Seat, String)>,
-    questions: Vec<Question>,
+    questions: Questions,
+    /// The session that a tab or the agent spoke of last, where a connection has several.
+    session: Option<String>,
     running: bool,
     /// The number of the message with which the newest run began.
     run_began: u64,
+    /// The number of the message about the newest command that starts a run, until the run begins.
+    asked_at: Option<u64>,
 }
 
 impl Hub {
@@ -122,128 +105,74 @@ impl Hub {
             spec,
             policy,
             agent,
-            log: Log::new(KEPT),
-            tabs: HashMap::new(),
-            names: HashMap::new(),
-            last_seat: 0,
+            tabs: Tabs::new(KEPT),
             active: None,
             commands: 0,
             calls: Table::new(),
             ids: HashMap::new(),
-            questions: Vec::new(),
+            questions: Questions::default(),
+            session: None,
             running: false,
             run_began: 0,
+            asked_at: None,
         }
     }
 
-    /// A tab comes, or comes back. `name` is what it calls itself, `have` how many messages it has got so far; without
-    /// it, or where what it misses is not kept any longer, it begins anew.
-    pub fn join(&mut self, name: &str, have: Option<u64>, now: Instant) -> Joined {
-        let known = self.names.get(name).copied();
-        let back = known.and_then(|seat| Some((seat, self.place(seat, have?)?)));
-        if let Some((seat, next)) = back {
-            if let Some(tab) = self.tabs.get_mut(&seat) {
-                tab.connections += 1;
+    /// A tab comes, or comes back; see [`Tabs::join`].
+    pub fn join(&mut self, tab: &Asked, now: Instant) -> Joined {
+        let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have);
+        let begun = if is_back { Vec::new() } else { self.begun(tab.all) };
+        Joined { seat, next, hello: self.hello(is_back, tab.have.is_some(), begun, now) }
+    }
+
+    /// What a tab that comes late is told: all that happened where it wants that and it is little, else what belongs to
+    /// the run that is going on.
+    fn begun(&self, all: bool) -> Vec<Utf8Bytes> {
+        let log = &self.tabs.log;
+        if all && log.first() == 0 {
+            let whole = log.common(0, false);
+            if whole.iter().map(|text| text.len()).sum::<usize>() <= REPEATED {
+                return whole;
             }
-            return Joined { seat, next, hello: self.hello(true, have.is_some(), Vec::new(), now) };
         }
-        self.forget_one();
-        self.last_seat += 1;
-        let (seat, next) = (self.last_seat, self.log.end());
-        self.tabs.insert(seat, Tab { joined: next, connections: 1, ..Tab::default() });
-        self.names.insert(name.to_owned(), seat);
-        let begun = if self.running { self.log.events(self.run_began) } else { Vec::new() };
-        Joined { seat, next, hello: self.hello(false, have.is_some(), begun, now) }
-    }
-
-    /// The number of the first message for a tab that it has not got; none where it is not kept.
-    fn place(&self, seat: Seat, have: u64) -> Option<u64> {
-        let tab = self.tabs.get(&seat)?;
-        let left = have.checked_sub(tab.gone)?;
-        let mut mine = self.log.from(tab.joined).filter(|(_, entry)| entry.to.includes(seat));
-        match left.checked_sub(1) {
-            None => Some(tab.joined.max(self.log.first())),
-            Some(last) => Some(mine.nth(usize::try_from(last).ok()?)?.0 + 1),
-        }
+        if self.running { log.common(self.run_began, !all) } else { Vec::new() }
     }
 
     fn hello(&self, back: bool, asked: bool, begun: Vec<Utf8Bytes>, now: Instant) -> Value {
-        let questions: Vec<_> = if back { &[][..] } else { &self.questions[..] }
-            .iter()
-            .map(|question| {
-                let ago = now.duration_since(question.asked).as_millis() as u64;
-                json!({"line": question.text.as_str(), "ago": ago})
-            })
-            .collect();
+        let questions = if back { Vec::new() } else { self.questions.told(now) };
         let begun: Vec<_> = begun.iter().map(Utf8Bytes::as_str).collect();
         json!({
             "agentese": "hello", "version": env!("CARGO_PKG_VERSION"), "back": back, "lost": asked && !back,
             "dialect": self.spec.name, "revision": self.agent.revision, "command": self.agent.command, "cwd": self.agent.cwd,
-            "ended": self.agent.ended, "running": self.running,
+            "ended": self.agent.ended, "running": self.running, "session": self.session,
             "readOnly": self.policy.read_only, "deny": self.policy.deny,
             "begun": begun, "questions": questions,
         })
     }
 
-    /// The tab that is away and came first is forgotten where there are too many.
-    fn forget_one(&mut self) {
-        if self.tabs.len() < SEATS {
-            return;
-        }
-        let away = self.tabs.iter().filter(|(_, tab)| tab.connections == 0).map(|(seat, _)| *seat).min();
-        if let Some(seat) = away {
-            self.tabs.remove(&seat);
-            self.names.retain(|_, known| *known != seat);
-        }
-    }
-
-    /// A tab's connection is over.
-    pub fn leave(&mut self, seat: Seat) {
-        if let Some(tab) = self.tabs.get_mut(&seat) {
-            tab.connections = tab.connections.saturating_sub(1);
-        }
-    }
-
-    /// The messages for a tab from a number on, and the number behind them. None where some of them are lost.
-    pub fn read(&self, seat: Seat, from: u64, limit: usize) -> Option<(Vec<Utf8Bytes>, u64)> {
-        if from < self.log.first() {
-            return None;
-        }
-        let (mut texts, mut bytes, mut next) = (Vec::new(), 0, from);
-        for (number, entry) in self.log.from(from) {
-            if bytes > limit {
-                break;
-            }
-            next = number + 1;
-            if entry.to.includes(seat) {
-                bytes += entry.text.len();
-                texts.push(entry.text.clone());
-            }
-        }
-        Some((texts, next))
+    /// The dialect's name.
+    pub fn dialect(&self) -> &'static str {
+        self.spec.name
     }
 
     /// Whether there is nothing from that number on.
     pub fn is_read(&self, from: u64) -> bool {
-        from >= self.log.end()
+        from >= self.tabs.log.end()
     }
 
     fn push(&mut self, to: To, text: impl Into<Utf8Bytes>) {
-        self.push_entry(Entry { to, text: text.into(), snapshot: None, event: false });
-    }
-
-    fn push_entry(&mut self, entry: Entry) {
-        let tabs = &mut self.tabs;
-        self.log.push(entry, |number, dropped| {
-            for (seat, tab) in tabs.iter_mut() {
-                tab.gone += u64::from(number >= tab.joined && dropped.to.includes(*seat));
-            }
-        });
+        self.tabs.push(Entry { to, text: text.into(), kind: Kind::Frame });
     }
 
     /// Tells tabs something that is no frame of the agent.
     pub fn say(&mut self, to: To, what: Value) {
-        self.push(to, what.to_string());
+        self.tabs.push(Entry { to, text: what.to_string().into(), kind: Kind::Word });
+    }
+
+    /// Tells the other tabs what one of them sent, or how that was answered.
+    fn tell(&mut self, but: Seat, how: &str, line: &str) {
+        let text = json!({"agentese": how, "line": line}).to_string().into();
+        self.tabs.push(Entry { to: To::AllBut(but), text, kind: Kind::Told });
     }
 
     /// A line of a tab.
@@ -282,7 +211,7 @@ impl Hub {
     }
 
     fn command(&mut self, seat: Seat, id: Option<String>, command: &str, line: String) -> Heard {
-        let Some(tab) = self.tabs.get_mut(&seat) else { return Heard::Nothing };
+        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
         if let Some(id) = &id
             && !tab.seen.insert(id.clone())
         {
@@ -296,6 +225,9 @@ impl Hub {
             self.refuse(seat, id.as_deref(), command, "the agent does not run");
             return Heard::Nothing;
         }
+        if let Some(session) = self.spec.session_member.and_then(|name| named_session(&line, name)) {
+            self.session = Some(session);
+        }
         self.active = Some(seat);
         self.commands += 1;
         let own = format!("\"{seat}.{}\"", self.commands);
@@ -308,7 +240,10 @@ impl Hub {
         }
         let is_told = self.spec.command(command).is_none_or(|row| row.access() != Access::Read);
         if is_told {
-            self.say(To::AllBut(seat), json!({"agentese": "sent", "line": line}));
+            if self.spec.command(command).is_some_and(|row| row.run == RunRole::Starts) {
+                self.asked_at = Some(self.tabs.log.end());
+            }
+            self.tell(seat, "sent", &line);
         }
         self.calls.insert(own, command, Caller { seat, id, is_told });
         Heard::Line(line)
@@ -331,18 +266,17 @@ impl Hub {
     }
 
     fn answered(&mut self, seat: Seat, id: Option<&str>, line: String) -> Heard {
-        let open = self.questions.iter().position(|question| Some(question.id.as_str()) == id);
-        let Some(open) = open else { return Heard::Nothing };
-        if !self.policy.answers() {
-            self.say(
-                To::One(seat),
-                json!({"agentese": "refused", "error": "dialogs cannot be answered with --read-only"}),
-            );
+        let answers = self.policy.answers();
+        if !self.questions.take(id, answers) {
             return Heard::Nothing;
         }
-        let question = self.questions.remove(open);
-        self.withdraw(To::AllBut(seat), &question.id);
-        self.say(To::AllBut(seat), json!({"agentese": "sent", "line": line}));
+        if !answers {
+            let error = "dialogs cannot be answered with --read-only";
+            self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
+            return Heard::Nothing;
+        }
+        self.withdraw(To::AllBut(seat), id.unwrap_or_default());
+        self.tell(seat, "sent", &line);
         self.active = Some(seat);
         Heard::Line(line)
     }
@@ -354,9 +288,7 @@ impl Hub {
 
     /// A line of the agent.
     pub fn told(&mut self, line: &FrameText, now: Instant) {
-        self.questions.retain(|question| {
-            question.expires.is_none_or(|limit| now.duration_since(question.asked) < limit)
-        });
+        self.questions.expire(now);
         match route(self.spec, line) {
             Ok(Routed::Answer { id, command, .. }) => self.answer(line, id, command.as_deref()),
             Ok(Routed::Event { kind, .. }) => {
@@ -365,7 +297,9 @@ impl Hub {
                 self.event(line, effect, snapshot);
             }
             Ok(Routed::Dialog { id, method, params }) => {
-                self.asked(line, id.as_str(), &method, params.as_str(), now)
+                let row = self.spec.dialog(&method);
+                self.questions.ask(line.as_str(), id.as_str(), row, params.as_str(), now);
+                self.push(To::All, line.as_str());
             }
             Err(reason) => {
                 self.say(To::All, json!({"agentese": "noise", "line": line.as_str(), "error": reason}));
@@ -386,7 +320,7 @@ impl Hub {
         self.ids.remove(&settled.id);
         let Some(caller) = settled.waiter else { return };
         if caller.is_told {
-            self.say(To::AllBut(caller.seat), json!({"agentese": "told", "line": line.as_str()}));
+            self.tell(caller.seat, "told", line.as_str());
         }
         let text = match (caller.id, id) {
             (Some(own), Some(_)) => splice::replaced(line.as_str(), "id", &own),
@@ -400,7 +334,9 @@ impl Hub {
 
     fn event(&mut self, line: &FrameText, effect: RunEffect, snapshot: Option<&'static str>) {
         match effect {
-            RunEffect::Begins if !self.running => (self.running, self.run_began) = (true, self.log.end()),
+            RunEffect::Begins if !self.running => {
+                (self.running, self.run_began) = (true, self.asked_at.take().unwrap_or(self.tabs.log.end()))
+            }
             RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_) => self.running = true,
             RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::MayEndIf(_) | RunEffect::Ends => {
                 self.running = false;
@@ -414,38 +350,21 @@ impl Hub {
             scan::scan(line.as_str(), &WANTED).ok().and_then(|it| it.get(0).map(str::to_owned))
         };
         let owner = id.and_then(|id| self.ids.get(&id).cloned());
-        let event = |to, text: Utf8Bytes| Entry { to, text, snapshot, event: true };
+        let event = |to, text: Utf8Bytes| Entry { to, text, kind: Kind::Event { snapshot } };
         if let Some((seat, own)) = owner
             && let Some(text) = splice::replaced(line.as_str(), "id", &own)
         {
-            self.push_entry(event(To::One(seat), text.into()));
-            self.push_entry(event(To::AllBut(seat), line.as_str().into()));
+            self.tabs.push(event(To::One(seat), text.into()));
+            self.tabs.push(event(To::AllBut(seat), line.as_str().into()));
             return;
         }
-        self.push_entry(event(To::All, line.as_str().into()));
-    }
-
-    fn asked(&mut self, line: &FrameText, id: &str, method: &str, params: &str, now: Instant) {
-        let row = self.spec.dialog(method);
-        let named = |name: &'static str| {
-            let wanted = Wanted::new([member(name)]);
-            scan::scan(params, &wanted).ok().and_then(|found| found.get(0).map(str::to_owned))
-        };
-        if let Some(taken_back) = row.and_then(|row| row.withdraws).and_then(named) {
-            self.questions.retain(|question| question.id != taken_back);
-        }
-        if row.is_none_or(|row| row.answered) {
-            let expires = row.and_then(|row| row.expires).and_then(named);
-            let expires = expires.and_then(|text| text.parse().ok()).map(Duration::from_millis);
-            let text = Utf8Bytes::from(line.as_str());
-            self.questions.push(Question { id: id.to_owned(), text, asked: now, expires });
-        }
-        self.push(To::All, line.as_str());
+        self.tabs.push(event(To::All, line.as_str().into()));
     }
 
     /// The agent has ended; `text` says how.
     pub fn ended(&mut self, text: &str, stderr: &str, restarts: bool) {
         self.running = false;
+        self.session = None;
         self.questions.clear();
         self.ids.clear();
         self.calls.drain();
@@ -457,14 +376,19 @@ impl Hub {
     /// The agent was started again. One tab is told to open the session that was open before.
     pub fn started(&mut self) {
         self.agent.ended = None;
-        let here = |seat: &Seat| self.tabs.get(seat).is_some_and(|tab| tab.connections > 0);
-        let chosen = self.active.filter(here).or_else(|| self.tabs.keys().copied().filter(here).min());
+        let chosen = self.tabs.choose(self.active);
         let Some(chosen) = chosen else {
             return self.say(To::All, json!({"agentese": "started", "resume": false}));
         };
         self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
         self.say(To::AllBut(chosen), json!({"agentese": "started", "resume": false}));
     }
+}
+
+/// The session that the parameters of a command name.
+fn named_session(line: &str, name: &'static str) -> Option<String> {
+    let wanted = Wanted::new([inner("params", name)]);
+    scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]

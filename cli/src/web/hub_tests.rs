@@ -1,8 +1,14 @@
 use super::*;
+use std::time::Duration;
+
 use agentese::dynamic;
 
 fn hub(dialect: &str, policy: Policy) -> Hub {
     Hub::new(dynamic::client(dialect).unwrap().0, policy, Agent::default())
+}
+
+fn asked(name: &str, have: Option<u64>) -> Asked {
+    Asked { name: name.to_owned(), have, all: true }
 }
 
 fn line(text: &str) -> FrameText {
@@ -17,12 +23,12 @@ struct Reader {
 
 impl Reader {
     fn join(hub: &mut Hub, name: &str) -> Self {
-        let joined = hub.join(name, None, Instant::now());
+        let joined = hub.join(&asked(name, None), Instant::now());
         Self { seat: joined.seat, next: joined.next }
     }
 
     fn read(&mut self, hub: &Hub) -> Vec<Value> {
-        let (texts, next) = hub.read(self.seat, self.next, usize::MAX).unwrap();
+        let (texts, next) = hub.tabs.read(self.seat, self.next, usize::MAX).unwrap();
         self.next = next;
         texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
     }
@@ -80,6 +86,15 @@ fn json_rpc_ids_come_back_as_they_were() {
 }
 
 #[test]
+fn a_tab_learns_which_session_the_others_show() {
+    let mut hub = hub("opal", Policy::default());
+    let tab = Reader::join(&mut hub, "one");
+    assert_eq!(hub.join(&asked("two", None), Instant::now()).hello["session"], Value::Null);
+    sent(&mut hub, &tab, r#"{"jsonrpc":"2.0","id":1,"method":"agent/state","params":{"session_id":"s1"}}"#);
+    assert_eq!(hub.join(&asked("three", None), Instant::now()).hello["session"], "s1");
+}
+
+#[test]
 fn a_command_that_was_seen_is_not_run_twice() {
     let mut hub = hub("pi", Policy::default());
     let tab = Reader::join(&mut hub, "one");
@@ -96,9 +111,9 @@ fn who_comes_back_gets_what_was_missed() {
     for text in ["a", "b", "c"] {
         event(&mut hub, text);
     }
-    hub.leave(tab.seat);
+    hub.tabs.leave(tab.seat);
     event(&mut hub, "d");
-    let back = hub.join("one", Some(2), Instant::now());
+    let back = hub.join(&asked("one", Some(2)), Instant::now());
     assert_eq!(
         (back.seat, &back.hello["back"], &back.hello["lost"]),
         (tab.seat, &json!(true), &json!(false))
@@ -106,26 +121,23 @@ fn who_comes_back_gets_what_was_missed() {
     let mut reader = Reader { seat: back.seat, next: back.next };
     assert_eq!(reader.read(&hub), [json!({"type": "c"}), json!({"type": "d"})]);
     for (have, is_back) in [(0, true), (4, true), (5, false)] {
-        assert_eq!(hub.join("one", Some(have), Instant::now()).hello["back"], is_back, "{have}");
+        assert_eq!(hub.join(&asked("one", Some(have)), Instant::now()).hello["back"], is_back, "{have}");
     }
-    let stranger = hub.join("never seen", Some(2), Instant::now());
+    let stranger = hub.join(&asked("never seen", Some(2)), Instant::now());
     assert_eq!((&stranger.hello["back"], &stranger.hello["lost"]), (&json!(false), &json!(true)));
 }
 
 #[test]
 fn what_is_not_kept_any_longer_cannot_be_read() {
     let mut hub = hub("pi", Policy::default());
-    hub.log = Log::new(100);
+    hub.tabs = Tabs::new(100);
     let tab = Reader::join(&mut hub, "one");
     for number in 0..20 {
         hub.told(&line(&json!({"type": "x", "number": number}).to_string()), Instant::now());
     }
-    assert!(hub.read(tab.seat, tab.next, usize::MAX).is_none());
-    assert_eq!(hub.join("one", Some(1), Instant::now()).hello["lost"], true);
-    let back = hub.join("two", None, Instant::now());
-    assert_eq!(back.hello["back"], false);
-    let tab = Reader { seat: 1, next: hub.log.first() };
-    assert!(hub.read(tab.seat, tab.next, usize::MAX).is_some());
+    assert!(hub.tabs.read(tab.seat, tab.next, usize::MAX).is_none());
+    assert_eq!(hub.join(&asked("one", Some(1)), Instant::now()).hello["lost"], true);
+    assert!(hub.tabs.read(tab.seat, hub.tabs.log.first(), usize::MAX).is_some());
 }
 
 const QUESTION: &str = r#"{"type":"extension_ui_request","id":"q","method":"confirm","title":"Go?","message":"","timeout":5000}"#;
@@ -137,12 +149,12 @@ fn the_first_answer_to_a_question_counts() {
     let (one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
     let now = Instant::now();
     hub.told(&line(QUESTION), now);
-    let late = hub.join("three", None, now + Duration::from_secs(2));
+    let late = hub.join(&asked("three", None), now + Duration::from_secs(2));
     assert_eq!(late.hello["questions"], json!([{"line": QUESTION, "ago": 2000}]));
     assert_eq!(hub.heard(one.seat, YES), Heard::Line(YES.to_owned()));
     assert_eq!(hub.heard(two.seat, YES), Heard::Nothing);
     assert_eq!(two.read(&hub)[1], json!({"agentese": "withdrawn", "id": "q"}));
-    assert_eq!(hub.join("four", None, now).hello["questions"], json!([]));
+    assert_eq!(hub.join(&asked("four", None), now).hello["questions"], json!([]));
 }
 
 #[test]
@@ -151,7 +163,7 @@ fn a_question_whose_time_is_up_is_offered_to_nobody() {
     let now = Instant::now();
     hub.told(&line(QUESTION), now);
     hub.told(&line(r#"{"type":"x"}"#), now + Duration::from_secs(6));
-    assert_eq!(hub.join("one", None, now).hello["questions"], json!([]));
+    assert_eq!(hub.join(&asked("one", None), now).hello["questions"], json!([]));
 }
 
 #[test]
@@ -177,17 +189,31 @@ fn with_read_only_the_agent_hears_of_nothing_that_changes_something() {
 }
 
 #[test]
-fn a_tab_that_comes_into_a_run_gets_its_events() {
+fn a_tab_that_comes_late_gets_what_happened() {
     let mut hub = hub("pi", Policy::default());
     let now = Instant::now();
-    for text in ["agent_start", "turn_start"] {
-        hub.told(&line(&json!({"type": text}).to_string()), now);
+    let tab = Reader::join(&mut hub, "one");
+    sent(&mut hub, &tab, r#"{"id":"1","type":"prompt","message":"x"}"#);
+    sent(&mut hub, &tab, r#"{"id":"2","type":"get_state"}"#);
+    let event = |hub: &mut Hub, text: &str| hub.told(&line(&json!({"type": text}).to_string()), now);
+    for text in ["agent_start", "turn_start", "message_update", "message_update"] {
+        event(&mut hub, text);
     }
-    let begun =
-        |hub: &mut Hub, name: &str| hub.join(name, None, now).hello["begun"].as_array().unwrap().len();
-    assert_eq!(begun(&mut hub, "one"), 2);
-    hub.told(&line(r#"{"type":"agent_end","messages":[]}"#), now);
-    assert_eq!(begun(&mut hub, "two"), 0);
+    let begun = |hub: &mut Hub, name: &str| {
+        hub.join(&asked(name, None), now).hello["begun"].as_array().unwrap().len()
+    };
+    assert_eq!(begun(&mut hub, "two"), 4);
+    let program = hub.join(&Asked { all: false, ..asked("program", None) }, now);
+    assert_eq!(program.hello["begun"].as_array().unwrap().len(), 3);
+    event(&mut hub, "agent_end");
+    assert_eq!(begun(&mut hub, "three"), 5);
+    let long = json!({"type": "tool_execution_start", "args": "x".repeat(REPEATED)}).to_string();
+    hub.told(&line(&long), now);
+    assert_eq!(begun(&mut hub, "four"), 0);
+    for text in ["agent_start", "turn_start"] {
+        event(&mut hub, text);
+    }
+    assert_eq!(begun(&mut hub, "five"), 2);
 }
 
 #[test]
@@ -197,7 +223,7 @@ fn when_the_agent_is_started_again_one_tab_resumes() {
     sent(&mut hub, &two, STATE);
     hub.ended("exited with code 1", "boom", true);
     assert_eq!(hub.heard(one.seat, STATE), Heard::Nothing);
-    assert_eq!(hub.join("three", None, Instant::now()).hello["ended"]["text"], "exited with code 1");
+    assert_eq!(hub.join(&asked("three", None), Instant::now()).hello["ended"]["text"], "exited with code 1");
     hub.started();
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));

@@ -39,10 +39,38 @@ impl To {
 pub(super) struct Entry {
     pub to: To,
     pub text: Utf8Bytes,
-    /// The event's type, where a newer event of that type carries all that this one does.
-    pub snapshot: Option<&'static str>,
-    /// Whether it is an event of the agent, and no answer, dialog or word of the server.
-    pub event: bool,
+    pub kind: Kind,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An event of the agent.
+    Event {
+        /// Its type, where a newer event of that type carries all that this one does.
+        snapshot: Option<&'static str>,
+    },
+    /// Another frame of the agent: an answer, a question.
+    Frame,
+    /// A word of the server that has a frame in it: what another tab sent, and how that was answered.
+    Told,
+    /// Another word of the server.
+    Word,
+}
+
+impl Entry {
+    fn snapshot(&self) -> Option<&'static str> {
+        if let Kind::Event { snapshot } = self.kind { snapshot } else { None }
+    }
+
+    /// Whether it belongs to what everybody has seen: an event, or what a tab did.
+    fn is_common(&self) -> bool {
+        match self.kind {
+            Kind::Event { .. } => !matches!(self.to, To::One(_)),
+            Kind::Told => true,
+            Kind::Frame | Kind::Word => false,
+        }
+    }
 }
 
 /// The messages that are kept.
@@ -93,11 +121,14 @@ impl Log {
             .map(move |(at, entry)| (self.first + (skipped + at) as u64, entry))
     }
 
-    /// The events from that number on, without those that a later one of the same type replaces.
-    pub fn events(&self, number: u64) -> Vec<Utf8Bytes> {
+    /// What happened from that number on, for a tab that comes late: events, without those that a later one of the same
+    /// type replaces, and what other tabs did, unless `events` are all that it wants.
+    pub fn common(&self, number: u64, events: bool) -> Vec<Utf8Bytes> {
         let mut kept: Vec<&Entry> = Vec::new();
-        for (_, entry) in self.from(number).filter(|(_, entry)| entry.event) {
-            if entry.snapshot.is_some() && kept.last().is_some_and(|last| last.snapshot == entry.snapshot) {
+        let wanted = |entry: &Entry| entry.is_common() && !(events && entry.kind == Kind::Told);
+        for (_, entry) in self.from(number).filter(|(_, entry)| wanted(entry)) {
+            let snapshot = entry.snapshot();
+            if snapshot.is_some() && kept.last().is_some_and(|last| last.snapshot() == snapshot) {
                 kept.pop();
             }
             kept.push(entry);
@@ -111,7 +142,7 @@ mod tests {
     use super::*;
 
     fn entry(text: &'static str, snapshot: Option<&'static str>) -> Entry {
-        Entry { to: To::All, text: Utf8Bytes::from_static(text), snapshot, event: true }
+        Entry { to: To::All, text: Utf8Bytes::from_static(text), kind: Kind::Event { snapshot } }
     }
 
     #[test]
@@ -135,8 +166,8 @@ mod tests {
         {
             log.push(entry(text, snapshot), |_, _| ());
         }
-        let texts: Vec<_> = log.events(0).iter().map(ToString::to_string).collect();
+        let texts: Vec<_> = log.common(0, false).iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["a", "b2", "c", "b3"]);
-        assert_eq!(log.events(4).len(), 1);
+        assert_eq!(log.common(4, true).len(), 1);
     }
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `door` | who may come in: token, origin, host |
 //! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
-//! | `hub`, `log`, `splice` | one agent and several tabs, without I/O |
+//! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
 //! | `access` | which commands are let through |
 //! | `agent` | the child process |
 //! | `listed` | the sessions that can be opened |
@@ -17,8 +17,10 @@ mod door;
 mod hub;
 mod listed;
 mod log;
+mod questions;
 mod serve;
 mod splice;
+mod tabs;
 
 use std::ffi::OsString;
 use std::net::Ipv4Addr;

@@ -92,19 +92,29 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
 }
 
 async fn connect(shared: Shared, request: Request) -> Response<Body> {
-    let (name, have) = asked(request.uri().query().unwrap_or_default());
+    let tab = asked(request.uri().query().unwrap_or_default());
     let (mut parts, _) = request.into_parts();
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade
             .max_message_size(LONGEST)
             .max_frame_size(LONGEST)
-            .on_upgrade(move |socket| talk(socket, shared, name, have)),
+            .on_upgrade(move |socket| talk(socket, shared, tab)),
         Err(refused) => refused.into_response(),
     }
 }
 
-/// What a tab says about itself: `tab` is its name, `have` the number of messages that it has got.
-fn asked(query: &str) -> (String, Option<u64>) {
+/// What a tab says about itself in its address.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// `tab`: what it calls itself.
+    pub name: String,
+    /// `have`: the number of messages that it has got.
+    pub have: Option<u64>,
+    /// `all=1`: whether it wants to hear of all that happened, and not of the run that is going on alone.
+    pub all: bool,
+}
+
+fn asked(query: &str) -> Asked {
     let member = |name: &str| {
         query
             .split('&')
@@ -112,14 +122,14 @@ fn asked(query: &str) -> (String, Option<u64>) {
             .find(|(key, _)| *key == name)
             .map(|(_, value)| value)
     };
-    let name = member("tab").filter(|name| name.len() <= 64).unwrap_or_default();
-    (name.to_owned(), member("have").and_then(|count| count.parse().ok()))
+    let name = member("tab").filter(|name| name.len() <= 64).unwrap_or_default().to_owned();
+    Asked { name, have: member("have").and_then(|count| count.parse().ok()), all: member("all") == Some("1") }
 }
 
 /// One tab, from its connection to the end of that.
-async fn talk(mut socket: WebSocket, shared: Shared, name: String, have: Option<u64>) {
+async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
     let mut changes = shared.changes();
-    let joined = shared.with(|hub| hub.join(&name, have, Instant::now()));
+    let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
     let (seat, mut next) = (joined.seat, joined.next);
     let mut alive = tokio::time::interval(PING);
     if socket.send(Message::text(joined.hello.to_string())).await.is_ok() {
@@ -138,13 +148,13 @@ async fn talk(mut socket: WebSocket, shared: Shared, name: String, have: Option<
             }
         }
     }
-    shared.with(|hub| hub.leave(seat));
+    shared.with(|hub| hub.tabs.leave(seat));
 }
 
 /// Sends what is new. False where the connection is over, or the tab was too slow for what is kept.
 async fn send_news(socket: &mut WebSocket, shared: &Shared, seat: u32, next: &mut u64) -> bool {
     loop {
-        let Some((texts, behind)) = shared.hub().read(seat, *next, AT_ONCE) else {
+        let Some((texts, behind)) = shared.hub().tabs.read(seat, *next, AT_ONCE) else {
             let _ = socket.send(Message::text(json!({"agentese": "reload"}).to_string())).await;
             return false;
         };
@@ -165,7 +175,9 @@ async fn heard(shared: &Shared, seat: u32, text: &str) {
         Heard::Line(line) => shared.send(line).await,
         Heard::Own(Own::Restart) => shared.restart(),
         Heard::Own(Own::Sessions) => {
-            let listed = tokio::task::spawn_blocking(listed::sessions).await.unwrap_or_default();
+            let dialect = shared.hub().dialect();
+            let listed =
+                tokio::task::spawn_blocking(move || listed::sessions(dialect)).await.unwrap_or_default();
             shared.with(|hub| hub.say(To::One(seat), json!({"agentese": "sessions", "sessions": listed})));
         }
         Heard::Nothing => {}
@@ -178,8 +190,9 @@ mod tests {
 
     #[test]
     fn a_tab_says_who_it_is_and_what_it_has() {
-        assert_eq!(asked("tab=a1&have=7"), ("a1".to_owned(), Some(7)));
-        assert_eq!(asked(""), (String::new(), None));
-        assert_eq!(asked("tab=a&have=-1"), ("a".to_owned(), None));
+        let tab = |name: &str, have, all| Asked { name: name.to_owned(), have, all };
+        assert_eq!(asked("tab=a1&have=7"), tab("a1", Some(7), false));
+        assert_eq!(asked(""), Asked::default());
+        assert_eq!(asked("tab=a&have=-1&all=1"), tab("a", None, true));
     }
 }

@@ -2,6 +2,8 @@
 
 import type { Conversation } from "agentese/ui";
 
+import type { Listed } from "../link.js";
+
 /** A command with its parameters. */
 export interface Call {
   readonly command: string;
@@ -42,6 +44,7 @@ export interface Needs {
   stats: [at: Conversation];
   state: [at: Conversation];
   history: [at: Conversation];
+  sessions: [at: Conversation];
 }
 
 export type Action = keyof Needs;
@@ -65,6 +68,8 @@ export interface Dialect {
   readonly levels: readonly string[];
   /** Whether a fork starts at a message of the user alone, whose text comes back to be changed. */
   readonly forkReturnsText: boolean;
+  /** The sessions in the answer to `sessions`. Without that command the server lists the files of the dialect's home. */
+  listed?(data: unknown): readonly Listed[];
   /** Of events that tell a message again and again: the members that a delta-only stream leaves out. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** The session that a new tab shows, where the agent has several at a time; sent first, when none is known. */

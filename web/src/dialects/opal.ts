@@ -11,6 +11,8 @@ export const opal: Dialect = {
     prompt: { command: "agent/prompt", params: (text, _pictures, _delivery, at) => ({ ...session(at), text }) },
     abort: { command: "agent/abort", params: (at) => session(at) },
     compact: { command: "session/compact", params: (_instructions, at) => session(at) },
+    openSession: { command: "session/start", params: (_path, id) => ({ session_id: id, session: true }) },
+    sessions: { command: "session/list", params: () => ({}) },
     newSession: { command: "session/start", params: () => ({ session: true }) },
     fork: { command: "session/branch", params: (entry, at) => ({ ...session(at), entry_id: entry }) },
     models: { command: "models/list", params: () => ({}) },
@@ -23,5 +25,9 @@ export const opal: Dialect = {
   deliveries: ["steer"],
   levels: ["off", "low", "medium", "high", "max"],
   forkReturnsText: false,
+  listed: (data) =>
+    ((data as { sessions?: { id: string; title: string | null; modified: string }[] }).sessions ?? []).map(
+      ({ id, title, modified }) => ({ path: id, id, modified, ...(title !== null && { name: title }) }),
+    ),
   begin: async (ask) => void (await ask({ command: "session/start", params: { session: true } })),
 };

@@ -115,7 +115,7 @@ function Rows({ entries, chosen, onChoose, isWrong }: RowsProps) {
       tabIndex={0}
       role="listbox"
       aria-label="Frames"
-      aria-activedescendant={chosen === undefined ? undefined : `frame-${chosen.number}`}
+      aria-activedescendant={chosen && chosenAt >= from && chosenAt < to ? `frame-${chosen.number}` : undefined}
       onScroll={(event) => {
         const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
         setTop(scrollTop);

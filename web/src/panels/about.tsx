@@ -49,7 +49,7 @@ export function About() {
         <dt>Tokens</dt>
         <dd>
           {short(usage.input ?? 0)} in, {short(usage.output ?? 0)} out, {short(usage.cacheRead ?? 0)} from the cache
-          {usage.cost !== undefined && `, ${dollars(usage.cost)}`}
+          {usage.cost !== undefined && usage.cost > 0 && `, ${dollars(usage.cost)}`}
         </dd>
       </dl>
       {store.can("exportPage") === undefined && (

@@ -8,7 +8,7 @@ export function Sessions() {
   const { store, page, conversation } = useNow();
   const [search, look] = useState("");
   const reason = store.can("openSession");
-  useEffect(() => store.link.ask("sessions"), [store, conversation.session.id]);
+  useEffect(() => void store.listSessions(), [store, conversation.session.id]);
   const words = search.toLowerCase();
   const found = (page.sessions ?? []).filter((session) =>
     `${session.name ?? ""} ${session.firstMessage ?? ""} ${session.id}`.toLowerCase().includes(words),
@@ -33,7 +33,8 @@ export function Sessions() {
               >
                 <b>{session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"}</b>
                 <span>
-                  {ago(session.modified)} · {session.messageCount} messages
+                  {ago(session.modified)}
+                  {session.messageCount !== undefined && ` · ${session.messageCount} messages`}
                 </span>
               </button>
             </li>

@@ -1,5 +1,6 @@
 import type { Conversation } from "agentese/ui";
 
+import { endedText } from "../link.js";
 import { coloured } from "../text/ansi.js";
 import { dollars, short, taken } from "../text/words.js";
 import { useClock, useNow } from "./use.js";
@@ -14,7 +15,7 @@ export function Activity() {
       {page.ended && (
         <div class="banner failure" role="alert">
           <p>
-            The agent {page.ended.text}.{page.ended.restarts ? " It is started again…" : ""}
+            {endedText(page.ended)}.{page.ended.restarts ? " It is started again…" : ""}
           </p>
           {page.ended.stderr.trim() !== "" && <pre tabIndex={0}>{page.ended.stderr.trim().split("\n").slice(-12).join("\n")}</pre>}
           {!page.ended.restarts && !page.hello?.readOnly && (

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
+import { LONG_AGO } from "../store.js";
 import { useNow } from "./use.js";
 
 /** Messages that come and go: those of the page, and notices of the agent. */
@@ -10,6 +11,7 @@ export function Toasts() {
   useEffect(() => {
     if (last === undefined || last.key === seen.current) return;
     seen.current = last.key;
+    if (last.at === LONG_AGO) return;
     // Of a command that was refused, whoever sent it says so.
     if (last.source !== undefined && store.link.spec !== undefined && Object.hasOwn(store.link.spec.commands, last.source)) return;
     store.toast(last.level, last.source ? `${last.source}: ${last.text}` : last.text);

@@ -1,0 +1,70 @@
+// `agentese inspect` on recordings of the real agents: each is loaded, and stepped through.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+
+import { AGENTESE, PATIENCE, REPOSITORY, openBrowser, skip } from "./support/page.mjs";
+import { serious } from "./support/axe.mjs";
+
+const TRANSCRIPTS = join(REPOSITORY, "conformance/transcripts");
+
+/** Opens a recording. */
+async function inspect(browser, file) {
+  const child = spawn(AGENTESE, ["inspect", "--no-open", file], { stdio: ["ignore", "pipe", "inherit"] });
+  const address = await new Promise((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`agentese inspect ended with ${code}`)));
+    createInterface({ input: child.stdout }).once("line", resolve);
+  });
+  const page = await browser.newPage({ viewport: { width: 1180, height: 820 } });
+  page.setDefaultTimeout(PATIENCE);
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  await page.goto(address);
+  return { page, complaints, close: async () => (await page.close(), child.kill("SIGTERM")) };
+}
+
+describe("a recorded session", { skip, timeout: 180_000 }, () => {
+  let browser;
+  before(async () => {
+    browser = await openBrowser();
+  });
+  after(() => browser?.close());
+
+  test("is stepped through, with the conversation that it tells", async () => {
+    const { page, complaints, close } = await inspect(browser, join(TRANSCRIPTS, "pi/tool-multi.jsonl"));
+    try {
+      await page.locator(".frame").first().waitFor();
+      const all = await page.locator(".message").count();
+      assert.ok(all >= 3, `${all} messages`);
+      await page.locator(".stepper input").fill("0");
+      await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
+      for (let step = 0; step < 8; step++) await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText(/^9 of \d+$/).waitFor();
+      await page.locator(".filters input[type=search]").fill("turn_end");
+      await page.getByText(/^\d+ of \d+ frames/).waitFor();
+      assert.deepEqual(await serious(page), []);
+      assert.deepEqual(complaints, []);
+    } finally {
+      await close();
+    }
+  });
+
+  const RECORDED = ["pi/tool-write-read-edit", "omp/abort_and_prompt_tool", "operator/d01_prompt_answered_at_completion", "opal/05_tool_read"];
+  for (const name of RECORDED) {
+    test(`fits its declaration: ${name}`, async () => {
+      const { page, complaints, close } = await inspect(browser, join(TRANSCRIPTS, `${name}.jsonl`));
+      try {
+        await page.locator(".frame").first().waitFor();
+        await page.locator(".filters input[type=checkbox]").check();
+        await page.getByText(/^0 of \d+ frames/).waitFor();
+        assert.deepEqual(complaints, []);
+      } finally {
+        await close();
+      }
+    });
+  }
+});

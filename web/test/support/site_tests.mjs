@@ -1,0 +1,23 @@
+// A test with a site and a page of its own.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Site, openPage } from "./page.mjs";
+
+/** Makes a function that declares such tests; `browser` gives the browser when a test runs. */
+export function withSite(browser) {
+  return (name, options, part) =>
+    test(name, async () => {
+      const site = await Site.start(options);
+      let page;
+      try {
+        page = await openPage(browser(), site);
+        await part(page, site);
+        assert.deepEqual(page.complaints, []);
+      } finally {
+        await page?.context().close();
+        await site.stop();
+      }
+    });
+}
