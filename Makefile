@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -14,7 +14,7 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
 # `make test` runs its parts side by side: most of them wait more than they compute. .ci/part keeps what a part says together.
-PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-drivers test-quick-starts test-attack test-other-hands docs release-check
+PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-attack test-other-hands docs release-check
 JOBS ?= 3
 PART = $(and $(SIDE_BY_SIDE),.ci/part $@)
 ifdef SIDE_BY_SIDE
