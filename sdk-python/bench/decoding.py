@@ -74,6 +74,59 @@ async def msgspec_asyncio(path: str, count: int) -> Count:
     return await asyncio_lines(path, count, msgspec.json.Decoder(Outer).decode, of_struct)
 
 
+class Lines(asyncio.SubprocessProtocol):
+    """The least that a client can do: whole lines of what was read, decoded in place."""
+
+    def __init__(self, count: int) -> None:
+        self.left, self.seen, self.characters, self.count = b"", 0, 0, count
+        self.done = asyncio.get_running_loop().create_future()
+        self.exited = asyncio.get_running_loop().create_future()
+        self.decode = msgspec.json.Decoder(Outer).decode
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        *lines, self.left = (self.left + data).split(b"\n")
+        for line in lines:
+            text = of_struct(self.decode(line))
+            if text is not None:
+                self.characters += len(text)
+        self.seen += len(lines)
+        if self.seen >= self.count and not self.done.done():
+            self.done.set_result(None)
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+
+
+async def protocol_asyncio(path: str, count: int) -> Count:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.subprocess_exec(lambda: Lines(count), *CHILD, path, stderr=None)
+    stdin: Any = transport.get_pipe_transport(0)
+    stdin.write(b"go\n")
+    await protocol.done
+    stdin.close()
+    await protocol.exited
+    transport.close()
+    return protocol.seen, protocol.characters
+
+
+async def msgspec_lines(path: str, count: int) -> Count:
+    decode = msgspec.json.Decoder(Outer).decode
+    seen = characters = 0
+    with subprocess.Popen([*CHILD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
+        for line in child.stdout:
+            text = of_struct(decode(line))
+            if text is not None:
+                characters += len(text)
+            seen += 1
+            if seen == count:
+                break
+        child.stdin.close()
+    return seen, characters
+
+
 async def agentese_asyncio(path: str, count: int) -> Count:
     seen = characters = 0
     async with pi.AsyncClient.spawn([*CHILD, path]) as client:
@@ -105,6 +158,8 @@ async def agentese_threads(path: str, count: int) -> Count:
 CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
     "asyncio + json.loads": json_asyncio,
     "asyncio + msgspec, two members": msgspec_asyncio,
+    "asyncio protocol + msgspec, two members": protocol_asyncio,
+    "lines without asyncio + msgspec, two members": msgspec_lines,
     "agentese, asyncio": agentese_asyncio,
     "agentese, threads": agentese_threads,
 }
