@@ -36,6 +36,7 @@ def test_a_handler_carries_out_tools_and_reads_addresses():
     heard = []
 
     def script(peer):
+        asked = peer.hear()
         for question in (
             call("1", "echo"),
             {"type": "host_uri_request", "id": "2", "operation": "read", "url": "notes://today"},
@@ -43,7 +44,7 @@ def test_a_handler_carries_out_tools_and_reads_addresses():
         ):
             peer.say(question)
             heard.append(peer.hear())
-        peer.answer(peer.hear(), data=STATE)
+        peer.answer(asked, data=STATE)
         peer.rest()
 
     with playing(script) as end, omp.Client.connect(end, dialogs=Host(), timeout=15.0) as client:

@@ -10,6 +10,7 @@ mod host;
 mod peer;
 mod process;
 mod queues;
+mod revision_frames;
 mod revisions;
 mod runs;
 mod vectors;

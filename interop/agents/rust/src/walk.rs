@@ -226,7 +226,7 @@ macro_rules! family {
                     let events = follow(run, is_delta, async |run| {
                         run.steer("turn left").await?;
                         report
-                            .step("follow_up", async { Ok(run.follow_up("and then").await.map(|()| "queued".to_owned())?) })
+                            .step("follow_up", async { Ok(run.follow_up("and then").await.map(|_| "queued".to_owned())?) })
                             .await;
                         Ok(())
                     });
@@ -365,7 +365,7 @@ pub mod pi {
     family!(pi);
 
     async fn state_model(client: &Client) -> Result<Option<agentese::types::Model>, Failure> {
-        Ok(client.get_state().await?.model)
+        Ok(client.get_state().await?.model.into_option())
     }
 
     async fn level(client: &Client) -> Result<String, Failure> {
@@ -393,7 +393,7 @@ pub mod pi {
         report
             .step("fork", async {
                 let made = client.fork(&first.entry_id).await?;
-                Ok(format!("{}, cancelled: {}", made.text, made.cancelled))
+                Ok(format!("{}, cancelled: {}", made.text.unwrap_or_default(), made.cancelled))
             })
             .await;
         sessions(&client, &report, file).await;
@@ -450,7 +450,7 @@ pub mod omp {
         report
             .step("branch", async {
                 let made = client.branch(&first.entry_id).await?;
-                Ok(format!("{}, cancelled: {}", made.text, made.cancelled))
+                Ok(format!("{}, cancelled: {}", made.text.unwrap_or_default(), made.cancelled))
             })
             .await;
         sessions(&client, &report, file).await;

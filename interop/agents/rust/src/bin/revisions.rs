@@ -1,0 +1,81 @@
+//! Speaks with any revision of a dialect: `revisions DIALECT PROGRAM ARGUMENTS…`. Prints what came of it as JSON.
+
+use std::sync::{Arc, Mutex};
+
+use agentese::tap::{Diagnostic, Tap};
+use agentese::transport::ChildOptions;
+use agentese::{Error, omp, pi};
+use serde_json::json;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the client thought odd, apart from questions that nobody is there to answer.
+#[derive(Clone, Default)]
+struct Odd(Arc<Mutex<Vec<String>>>);
+
+impl Tap for Odd {
+    fn wants_frames(&self) -> bool {
+        false
+    }
+
+    fn diagnostic(&self, diagnostic: &Diagnostic) {
+        if !matches!(diagnostic, Diagnostic::DialogByPolicy { .. }) {
+            self.0.lock().unwrap_or_else(|error| error.into_inner()).push(format!("{diagnostic:?}"));
+        }
+    }
+}
+
+/// Whether a command that only some revisions have is there.
+fn newer<T>(answer: Result<T, Error>) -> Result<String, Failure> {
+    match answer {
+        Ok(_) => Ok("answered".to_owned()),
+        Err(Error::NotInRevision { revision, .. }) => Ok(format!("not in {revision}")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+macro_rules! speak {
+    ($dialect:ident, $words:expr, $newer:ident) => {{
+        let odd = Odd::default();
+        let mut words = $words;
+        let program = words.next().unwrap_or_default();
+        let options = ChildOptions::new(program).args(words);
+        let client = $dialect::Client::builder().tap(odd.clone()).spawn(options)?;
+        let mut texts = Vec::new();
+        for prompt in ["hello there", "use a tool"] {
+            let mut run = client.prompt(prompt).await?;
+            let mut text = String::new();
+            while let Some(event) = run.next().await {
+                match event? {
+                    $dialect::Event::MessageStart(_) => text.clear(),
+                    $dialect::Event::MessageUpdate(update) => {
+                        if let $dialect::AssistantMessageEvent::TextDelta(piece) = update.assistant_message_event {
+                            text.push_str(&piece.delta);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            run.result().await?;
+            texts.push(text);
+        }
+        let newer = newer(client.$newer().await)?;
+        let busy = client.get_state().await?.is_streaming;
+        let revision = client.revision().map(|spec| spec.id());
+        client.close().await;
+        let odd = odd.0.lock().unwrap_or_else(|error| error.into_inner()).clone();
+        json!({"revision": revision, "texts": texts, "newer": newer, "busy": busy, "odd": odd})
+    }};
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let mut words = std::env::args().skip(1);
+    let told = match words.next().as_deref() {
+        Some("pi") => speak!(pi, words, get_tree),
+        Some("omp") => speak!(omp, words, get_subagents),
+        other => return Err(format!("unknown dialect {other:?}; known: pi, omp").into()),
+    };
+    println!("{told}");
+    Ok(())
+}

@@ -1,0 +1,88 @@
+// Lets one program of each language speak with the real pi and omp in two revisions each, and with the agent of this
+// repository in the same ones: `revisions.mjs [LANGUAGE…]`.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { startModel } from "../agents/model.mjs";
+import { PROFILES } from "../agents/profiles.mjs";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
+const AGENTESE = process.env.AGENTESE ?? join(TARGET, "debug/agentese");
+/** Where `install` put the agents that the registry's clients cannot install side by side. */
+const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
+/** How long one program may take, in milliseconds: six agents start on a busy machine. */
+const LIMIT = 180_000;
+
+const CLIENTS = {
+  rust: [join(TARGET, "interop/debug/revisions")],
+  python: [process.env.PYTHON ?? join(ROOT, "interop/.venv/bin/python"), join(ROOT, "interop/revisions/revisions.py")],
+  typescript: [process.execPath, join(ROOT, "interop/revisions/build/revisions.js")],
+};
+
+const WORDS = ["--mode", "rpc", "--model", "loopback/one"];
+const here = (path) => {
+  const found = [join(PEERS, path), join(ROOT, "interop/node_modules", path.replace(/^.*node_modules\//, ""))].find(existsSync);
+  return found ?? assert.fail(`${path} is not there: \`interop/revisions/install\` installs it`);
+};
+const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
+const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
+const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
+
+/** Each revision with the real agent that speaks it, whether the agent of this repository does, and the newest command. */
+const AGENTS = {
+  "pi@0.55": { real: () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...WORDS, "--offline"], ours: true, newer: "not in pi@0.55" },
+  "pi@1.5": { real: () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`), ...WORDS, "--offline"], ours: true, newer: "answered" },
+  "omp@13.19": { real: () => [bun(), here(`omp/v13/${OMP}`), ...WORDS], ours: true, newer: "not in omp@13.19" },
+  "omp@18.2": { real: () => [bun(), here(`omp/v182/${OMP}`), ...WORDS], ours: false, newer: "answered" },
+};
+
+async function speak(client, dialect, command, url) {
+  const folder = await mkdtemp(join(tmpdir(), "agentese-revisions-"));
+  try {
+    const [home, work] = [join(folder, "home"), join(folder, "work")];
+    await mkdir(work, { recursive: true });
+    for (const [name, content] of Object.entries(PROFILES[dialect].files(url))) {
+      await mkdir(dirname(join(home, name)), { recursive: true });
+      await writeFile(join(home, name), typeof content === "string" ? content : JSON.stringify(content));
+    }
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, LANG: "C.UTF-8", PI_OFFLINE: "1" };
+    const [program, ...before] = client;
+    const { stdout } = await promisify(execFile)(program, [...before, dialect, ...command], { cwd: work, env, timeout: LIMIT });
+    return JSON.parse(stdout);
+  } finally {
+    // An agent that loses its client ends by itself, and may still be writing.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
+  }
+}
+
+const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CLIENTS);
+const model = await startModel();
+try {
+  for (const [revision, { real, ours, newer }] of Object.entries(AGENTS)) {
+    const [dialect] = revision.split("@");
+    const commands = { real: real() };
+    if (ours) commands["of this repository"] = [AGENTESE, ...WORDS, "--dialect", revision];
+    for (const language of asked) {
+      const client = CLIENTS[language] ?? assert.fail(`no language ${language}; known: ${Object.keys(CLIENTS).join(", ")}`);
+      for (const [which, command] of Object.entries(commands)) {
+        const told = await speak(client, dialect, command, model.url);
+        const what = `${language}, ${revision}, ${which}`;
+        assert.equal(told.revision, revision, what);
+        // What the agent adds to a prompt stands before it.
+        assert.match(told.texts[0], /^You said: /, what);
+        assert.match(told.texts[1], /^The tool said: /, what);
+        assert.deepEqual([told.newer, told.busy, told.odd], [newer, false, []], what);
+        console.log(`one client for all revisions: ${what}: ${JSON.stringify(told.texts[1].slice(0, 40))}`);
+      }
+    }
+  }
+} finally {
+  model.stop();
+}

@@ -1,0 +1,42 @@
+//! Frames of real agents in later revisions come back as they were: typed, in `conformance/vectors/revisions.jsonl`.
+
+use agentese::frame::{ClientFrame, ServerFrame};
+use agentese::framing::FrameText;
+use agentese::spec::Dialect;
+use agentese::{omp::Omp, pi::Pi};
+use serde_json::Value;
+
+const FRAMES: &str = include_str!("../../../conformance/vectors/revisions.jsonl");
+
+fn again<D: Dialect>(side: &str, line: &str) -> Result<String, String> {
+    let line = FrameText::from(line);
+    let text = match side {
+        "server" => ServerFrame::<D>::decode(&line, |_| None).and_then(|frame| frame.encode()),
+        _ => ClientFrame::<D>::decode(&line).and_then(|frame| frame.encode()),
+    };
+    text.map_err(|error| error.to_string())
+}
+
+#[test]
+fn frames_of_later_revisions_come_back_as_they_were() {
+    let mut problems = Vec::new();
+    let mut checked = 0;
+    for (number, line) in FRAMES.lines().enumerate() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        if case.get("refused").is_some() {
+            continue;
+        }
+        let (side, frame) = (case["side"].as_str().unwrap(), case["frame"].to_string());
+        let encoded = match case["revision"].as_str().unwrap().split('@').next() {
+            Some("pi") => again::<Pi>(side, &frame),
+            _ => again::<Omp>(side, &frame),
+        };
+        checked += 1;
+        match encoded.map(|text| serde_json::from_str::<Value>(&text).unwrap()) {
+            Ok(value) if value == case["frame"] => {}
+            other => problems.push(format!("line {}: {other:?}", number + 1)),
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(checked > 300, "{checked}");
+}

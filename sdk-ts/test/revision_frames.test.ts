@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { decodeClient, decodeServer, encodeFrame } from "../src/codec.js";
+import { omp, pi } from "../src/index.js";
+import type { AnyTypes, Spec } from "../src/spec.js";
+
+interface Case {
+  readonly revision: string;
+  readonly side: "server" | "client";
+  readonly frame: Record<string, unknown>;
+  readonly refused?: string;
+}
+
+const FRAMES = new URL("../../../conformance/vectors/revisions.jsonl", import.meta.url);
+const cases = readFileSync(FRAMES, "utf8").trim().split("\n").map((line) => JSON.parse(line) as Case);
+
+for (const revision of ["pi@1.5", "omp@18.2"]) {
+  test(`frames of ${revision} are known and come back as they were`, () => {
+    const spec = (revision.startsWith("pi") ? pi.spec : omp.spec) as Spec<AnyTypes>;
+    const own = cases.filter((one) => one.revision === revision && one.refused === undefined);
+    assert.ok(own.length > 100);
+    for (const { side, frame } of own) {
+      const decode = side === "server" ? decodeServer<AnyTypes> : decodeClient<AnyTypes>;
+      const line = JSON.stringify(frame);
+      const decoded = decode(spec, new TextEncoder().encode(line));
+      assert.ok(decoded.known, line.slice(0, 200));
+      assert.deepEqual(JSON.parse(encodeFrame(decoded.frame)), frame);
+    }
+  });
+}
