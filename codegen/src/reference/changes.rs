@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::cell;
+use agentese_protocol::Index;
+
+use super::{cell, page_name};
 use crate::changes::{Change, How};
 
 /// The page.
@@ -71,4 +73,35 @@ fn name(change: &Change) -> String {
         }
         _ => code(&change.name),
     }
+}
+
+/// The revisions of a dialect that has several, and how much each changes.
+pub(super) fn revisions(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    if dialect.revisions.len() == 1 {
+        return;
+    }
+    out.push_str("| revision | source | what it changes |\n|---|---|---|\n");
+    let all = crate::changes::all();
+    let mut before: Option<String> = None;
+    for revision in dialect.revisions {
+        let exact = Index::exact(dialect, revision);
+        let id = exact.id();
+        let link = match revision.name == index.revision.name {
+            true => format!("{id}, this page"),
+            false => format!("[{id}]({}.md)", page_name(&exact)),
+        };
+        let pair = all.iter().find(|found| found.to == id && Some(&found.from) == before.as_ref());
+        let changes = pair.map_or_else(String::new, |pair| {
+            let heading = format!("{} to {}", pair.from, pair.to);
+            let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-');
+            let anchor: String = heading.chars().filter(kept).collect::<String>().replace(' ', "-");
+            let number = pair.changes.len();
+            let noun = if number == 1 { "change" } else { "changes" };
+            format!("[{number} {noun} since {}](changes.md#{anchor})", pair.from)
+        });
+        let _ = writeln!(out, "| {link} | {} | {changes} |", cell(revision.document));
+        before = Some(id);
+    }
+    out.push('\n');
 }
