@@ -273,6 +273,20 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.match(refused, /--read-only/);
   });
 
+  on("lets no command through that is denied", { web: ["--deny", "bash,fork"], responses: [{ text: "Yes." }] }, async (page) => {
+    await say(page, "!echo no");
+    await page.locator(".toast >> text=“bash” is denied").waitFor();
+    assert.equal(await page.inputValue(".composer > textarea"), "!echo no");
+    await say(page, "well?");
+    await page.getByText("Yes.").waitFor();
+    await settled(page);
+    assert.equal(await page.locator("text=Fork here").count(), 0);
+    const refused = await page.evaluate(() => globalThis.agenteseLink.call("bash", { command: "x" }).catch((error) => error.message));
+    assert.match(refused, /--deny bash/);
+    await page.click("nav >> text=About");
+    await page.getByText(/Shell commands with !: “bash” is denied/).waitFor();
+  });
+
   on("shows the wire, and saves it as a transcript", { responses: [{ text: "Yes." }] }, async (page) => {
     await say(page, "well?");
     await page.getByText("Yes.").waitFor();

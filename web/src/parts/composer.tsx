@@ -52,6 +52,9 @@ export function Composer() {
     const said = text.trim();
     if ((said === "" && pictures.length === 0) || reason !== undefined) return;
     if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
+    const noShell = store.dialect.actions.shell && said.startsWith("!") ? store.can("shell") : undefined;
+    // What was meant for the shell does not go to the model.
+    if (noShell !== undefined) return store.toast("warning", `The command is not run: ${noShell}.`);
     const images: Given[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
     write("");
     setPictures([]);
