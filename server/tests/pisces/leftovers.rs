@@ -66,7 +66,7 @@ impl Killed {
             let path = std::env::var("PATH").unwrap();
             let slow = format!(
                 "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *{held}*)\n  echo $$ > \"$HOME/held.pid\"\n  \
-                 while [ ! -e \"$HOME/go\" ]; do sleep 0.02; done;;\nesac\nexec git \"$@\"\n"
+                 while [ -d \"$HOME\" ] && [ ! -e \"$HOME/go\" ]; do sleep 0.02; done;;\nesac\nexec git \"$@\"\n"
             );
             let git = place.put("home/slow/git", slow);
             std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
