@@ -26,6 +26,22 @@ fn enveloped(line: &str, name: &str) -> Option<usize> {
     places.filter(|(from, _)| inside(line, *from, name).is_some()).map(|(from, _)| from).min()
 }
 
+/// A value in a line, and so many characters on either side of it, with `…` where there are more.
+pub(super) fn excerpt(line: &str, (from, to): (usize, usize), around: usize) -> [String; 3] {
+    let start =
+        line[..from].char_indices().rev().nth(around).map(|(at, character)| at + character.len_utf8());
+    let end = line[to..].char_indices().nth(around).map(|(at, _)| to + at);
+    let before = match start {
+        None => line[..from].to_owned(),
+        Some(start) => format!("… {}", &line[start..from]),
+    };
+    let after = match end {
+        None => line[to..].to_owned(),
+        Some(end) => format!("{} …", &line[to..end]),
+    };
+    [before, line[from..to].to_owned(), after]
+}
+
 fn parts(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -107,6 +123,14 @@ fn end(bytes: &[u8], from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_around_a_value_is_cut_between_characters() {
+        let line = "äöü«value»ßéñ";
+        let at = (line.find("value").unwrap(), line.find('»').unwrap());
+        assert_eq!(excerpt(line, at, 2), ["… ü«", "value", "»ß …"]);
+        assert_eq!(excerpt(line, at, 4), ["äöü«", "value", "»ßéñ"]);
+    }
 
     #[test]
     fn members_and_elements_are_found() {

@@ -8,7 +8,7 @@ use agentese::types::{
 };
 
 use super::causes::{Cause, causes};
-use super::place::place;
+use super::place::{excerpt, place};
 use crate::judge::{counts, shows};
 use crate::words::counted;
 
@@ -137,14 +137,8 @@ const AROUND: usize = 160;
 
 /// A line with `»` before the member that differs and `«` behind it, and what stands around it.
 fn marked(line: &str, path: &str) -> Option<String> {
-    let (from, to) = place(line, path)?;
-    let before: Vec<char> = line[..from].chars().rev().take(AROUND).collect();
-    let before: String = before.into_iter().rev().collect();
-    let after: String = line[to..].chars().take(AROUND).collect();
-    let (start, end) =
-        (if before.len() < from { "… " } else { "" }, if after.len() < line.len() - to { " …" } else { "" });
-    let value = clip(&line[from..to]);
-    Some(format!("{start}{}»{value}«{}{end}", clip(&before), clip(&after)))
+    let [before, value, after] = excerpt(line, place(line, path)?, AROUND);
+    Some(format!("{}»{}«{}", clip(&before), clip(&value), clip(&after)))
 }
 
 /// A text as one line of limited length, without what would move the cursor.

@@ -5,17 +5,20 @@ use std::collections::BTreeSet;
 use agentese::types::{CheckOutcome, ReportCase, ReportCheck, ReportFrame};
 use maud::{Markup, html};
 
-use super::super::place::place;
-use super::frames::{anchor, clip, frames};
+use super::super::place::{excerpt, place};
+use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
 
-pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) -> Markup {
+/// A case; with whole lines where somebody will want to read them, and there is room.
+pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, has_room: bool) -> Markup {
     let (class, word) = kind(case);
+    let whole = has_room && matches!(class, "fail" | "known" | "unsure");
     let mut told: Vec<&ReportCheck> =
         case.checks.iter().filter(|check| check.outcome != CheckOutcome::Held).collect();
     told.sort_by_key(|check| check.outcome == CheckOutcome::Allowed);
     let held = case.checks.len() - told.len();
+    let few = if whole { usize::MAX } else { FEW };
     html! {
         details.case.(class) id={ "case-" (at) } data-covers=(case.covers.join(" ")) {
             summary {
@@ -28,12 +31,13 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>) 
             }
             div.inside {
                 @if let Some(reason) = &case.reason { p.reason { (reason) } }
-                @for found in &told { (check(at, found)) }
+                @for found in told.iter().take(few) { (check(at, found, whole)) }
+                @if told.len() > few { p.reason { (told.len() - few) " more; the report in JSON has all of them." } }
                 @if held > 0 && told.is_empty() { p.reason { (if held == 1 { "The one check holds.".to_owned() } else { format!("All {held} checks hold.") }) } }
                 @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
                 @if let Some(recording) = recording {
                     h2 { "What was said" }
-                    (frames(at, recording, &blamed(&told), matches!(class, "fail" | "known" | "unsure")))
+                    (frames(at, recording, &blamed(&told), whole))
                 }
             }
         }
@@ -46,13 +50,15 @@ fn blamed(checks: &[&ReportCheck]) -> BTreeSet<u64> {
     failed.filter_map(|check| check.found.as_ref().map(|frame| frame.record)).collect()
 }
 
-fn check(at: usize, check: &ReportCheck) -> Markup {
+fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
     let class = match check.outcome {
         CheckOutcome::Allowed => "allowed",
         CheckOutcome::Unclear => "unclear",
         _ if check.known.is_some() => "expected",
         _ => "failed",
     };
+    let whole = whole && check.outcome != CheckOutcome::Allowed;
+    let path = check.path.as_deref();
     let head = html! {
         span.name { (check.check) } " " span.level { (check.level) }
         @if let Some(allowance) = &check.allowance { " allowed: " (allowance) }
@@ -62,8 +68,8 @@ fn check(at: usize, check: &ReportCheck) -> Markup {
     let body = html! {
         @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
         div.pair {
-            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame, check.path.as_deref())) }
-            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame, check.path.as_deref())) }
+            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame, path, whole)) }
+            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame, path, whole)) }
         }
     };
     html! {
@@ -77,8 +83,22 @@ fn check(at: usize, check: &ReportCheck) -> Markup {
 
 /// Lines that are shorter have the member that differs marked.
 const MARKED: usize = 20_000;
+/// How much is shown on either side of that member, and of the member itself, where lines are not shown whole.
+const AROUND: usize = 80;
+/// How many checks of a case are shown where lines are not shown whole.
+const FEW: usize = 5;
 
-fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame, path: Option<&str>) -> Markup {
+fn shown(
+    label: &str,
+    class: &str,
+    of: Option<usize>,
+    frame: &ReportFrame,
+    path: Option<&str>,
+    whole: bool,
+) -> Markup {
+    let around = if whole { usize::MAX } else { AROUND };
+    let found = path.and_then(|path| place(&frame.line, path));
+    let marked = found.filter(|_| !whole || frame.line.len() < MARKED);
     html! {
         span {
             @match of {
@@ -87,9 +107,10 @@ fn shown(label: &str, class: &str, of: Option<usize>, frame: &ReportFrame, path:
             }
         }
         pre.(class) {
-            @match path.and_then(|path| place(&frame.line, path)).filter(|_| frame.line.len() < MARKED) {
-                Some((from, to)) => { (frame.line[..from]) mark { (frame.line[from..to]) } (frame.line[to..]) }
-                None => { (clip(&frame.line)) }
+            @match marked.map(|found| excerpt(&frame.line, found, around)) {
+                Some([before, value, after]) => { (before) mark { (clip(&value, around)) } (after) }
+                None if whole => { (clip(&frame.line, LONGEST)) }
+                None => { (clip(&frame.line, 2 * AROUND)) }
             }
         }
     }

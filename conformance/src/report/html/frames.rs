@@ -10,11 +10,13 @@ use serde_json::Value;
 use crate::recording::Recording;
 
 /// How much of a line the page has, in characters.
-const LONGEST: usize = 20_000;
+pub(super) const LONGEST: usize = 20_000;
 /// How much of a line is shown before it is opened.
 const PREVIEW: usize = 300;
 /// How much of a line there is in cases with nothing to look at. `--transcripts` has the whole lines.
-const GLIMPSE: usize = 100;
+const GLIMPSE: usize = 60;
+/// Behind so many lines there are no more such beginnings in a case.
+const MOST: u64 = 40;
 /// Members that say what a frame is, as far as it has them.
 const HEAD: [&str; 4] = ["type", "method", "command", "id"];
 
@@ -23,15 +25,18 @@ pub(super) fn anchor(case: usize, record: u64) -> String {
     format!("case-{case}-{record}")
 }
 
-/// A text of limited length.
-pub(super) fn clip(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(LONGEST) {
+/// How much of the lines of a case is there whole, in bytes.
+const WHOLE: usize = 200_000;
+
+/// A text of limited length, in characters.
+pub(super) fn clip(text: &str, longest: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(longest) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}… ({} bytes)", &text[..end], text.len())),
     }
 }
 
-/// The lines, and what happened beside them; whole ones where somebody will want to read them.
+/// The lines, and what happened beside them; whole ones as far as there is room, and those that checks blame.
 pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>, whole: bool) -> Markup {
     // Notes have no number: transcripts that are compared do not have them.
     let mut next = 0;
@@ -39,17 +44,37 @@ pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>,
         next += 1;
         next - 1
     };
+    let mut is_left_out = false;
+    let mut left = if whole { WHOLE } else { 0 };
+    let mut is_whole = |number: u64, line: &TranscriptLine| {
+        let length = line.line.as_deref().unwrap_or_default().len().min(LONGEST);
+        let fits = length <= left || blamed.contains(&number);
+        left = left.saturating_sub(length);
+        fits && whole
+    };
     html! {
         div.frames {
             @for record in &recording.records {
                 @match record {
                     TranscriptRecord::Header(_) => {}
-                    TranscriptRecord::Line(line) if whole => { (self::line(case, number(), line, blamed)) }
-                    TranscriptRecord::Line(line) => { ({ number(); glimpse(line) }) }
+                    TranscriptRecord::Line(line) => {
+                        ({
+                            let number = number();
+                            match is_whole(number, line) {
+                                true => self::line(case, number, line, blamed),
+                                false if number < MOST => glimpse(case, number, line),
+                                false => {
+                                    is_left_out = true;
+                                    html! {}
+                                }
+                            }
+                        })
+                    }
                     TranscriptRecord::Control(control) => { ({ number(); self::control(control) }) }
                     TranscriptRecord::Note(note) => { (beside(note.t.as_ref(), &note.line)) }
                 }
             }
+            @if is_left_out { div.beside { "… The transcript has all lines: `--transcripts`." } }
         }
     }
 }
@@ -72,17 +97,17 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
                 span.way title=(says) { (way) }
                 span.line { @if let Some(head) = head(text) { b { (head) } " " } span { (preview) } }
             }
-            pre { (clip(text)) }
+            pre { (clip(text, LONGEST)) }
         }
     }
 }
 
 /// The beginning of a line.
-fn glimpse(line: &TranscriptLine) -> Markup {
+fn glimpse(case: usize, number: u64, line: &TranscriptLine) -> Markup {
     let text = line.line.as_deref().unwrap_or_default();
     let way = if line.dir == Direction::C2s { "→" } else { "←" };
     let beginning: String = text.chars().take(GLIMPSE).collect();
-    html! { div.beside { (time(line.t.as_ref())) span { (way) } span { (beginning) @if beginning.len() < text.len() { "…" } } } }
+    html! { div.beside id=(anchor(case, number)) { (time(line.t.as_ref())) span { (way) } span { (beginning) @if beginning.len() < text.len() { "…" } } } }
 }
 
 /// What a frame is, in a few words.
@@ -105,7 +130,7 @@ fn control(control: &TranscriptControl) -> Markup {
 }
 
 fn beside(t: Option<&serde_json::Number>, text: &str) -> Markup {
-    html! { div.beside { (time(t)) span {} span { (clip(text)) } } }
+    html! { div.beside { (time(t)) span {} span { (clip(text, LONGEST)) } } }
 }
 
 fn time(t: Option<&serde_json::Number>) -> Markup {

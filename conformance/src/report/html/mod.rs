@@ -45,9 +45,20 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     }
 }
 
+/// How many bytes of the page show cases with whole lines, those that fail first. Of the others it has beginnings of lines,
+/// and excerpts of those that differ.
+const WHOLE: usize = 400_000;
+
 /// The page.
 pub fn html(report: &Report) -> String {
     let data = &report.data;
+    let mut left = WHOLE;
+    let cases = in_order(report).into_iter().map(|(at, (case, recording))| {
+        let shown = case::case(at, case, recording.as_ref(), left > 0);
+        left = left.saturating_sub(shown.0.len());
+        shown
+    });
+    let cases: Vec<Markup> = cases.collect();
     let title = format!("{} and {}", data.agent, data.dialect);
     let page = html! {
         (DOCTYPE)
@@ -74,9 +85,7 @@ pub fn html(report: &Report) -> String {
                         (bar(data))
                         (causes_of(data))
                         div.cases {
-                            @for (at, (case, recording)) in in_order(report) {
-                                (case::case(at, case, recording.as_ref()))
-                            }
+                            @for case in &cases { (case) }
                             p.nothing #nothing hidden { "No case is like that." }
                         }
                     }
@@ -185,6 +194,42 @@ fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A page that shows everything of a hundred failing cases would be one of forty megabytes.
+    #[test]
+    fn a_page_about_many_failures_has_less_than_two_megabytes() {
+        use serde_json::json;
+
+        let line =
+            |at: usize| json!({"type": "message_update", "at": at, "text": "x".repeat(4000)}).to_string();
+        let frame = |at: usize| json!({"record": at, "dir": "s2c", "line": line(at)});
+        let check = |at: usize| {
+            json!({"check": "events", "level": "must", "outcome": "failed", "path": "at", "says": format!("it is {at}"),
+                "expected": frame(0), "found": frame(at)})
+        };
+        let case = |name: usize| {
+            json!({"name": format!("case-{name}"), "title": "t", "level": "must", "verdict": "fail", "frames": 100,
+                "agreed": 90, "covers": [], "checks": (0..10).map(check).collect::<Vec<_>>()})
+        };
+        let data = serde_json::from_value(json!({
+            "report": 1, "suite": "0", "dialect": "pi@0.55", "profile": "p", "agent": "a", "command": ["a"],
+            "level": "should", "ms": 1, "exit_code": 1, "problems": [],
+            "totals": {
+                "pass": 0, "lenient": 0, "fail": 100, "expected_failure": 0, "inconclusive": 0, "not_applicable": 0,
+            },
+            "cases": (0..100).map(case).collect::<Vec<_>>(),
+        }))
+        .unwrap();
+        let record =
+            |at: usize| serde_json::from_value(json!({"t": at, "dir": "s2c", "line": line(at)})).unwrap();
+        let recording = Recording {
+            header: agentese::types::TranscriptHeader::new(1, "a"),
+            records: (0..100).map(record).collect(),
+        };
+        let page = html(&Report { data, recordings: vec![Some(recording); 100] });
+        assert!(page.len() < 2_000_000, "{} bytes", page.len());
+        assert!(page.contains("case-99") && page.contains("<mark>3</mark>"));
+    }
 
     /// Either would end its element early.
     #[test]
