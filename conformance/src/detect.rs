@@ -116,6 +116,24 @@ mod tests {
     use super::*;
     use crate::transcript::recorded;
 
+    /// The likeliest revision of pi of an agent that was asked these things.
+    fn said(lines: &[(bool, &str)]) -> String {
+        let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, FrameText::from(*line))).collect();
+        let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect();
+        let guesses = weigh(&lines).unwrap();
+        guesses.iter().find(|guess| guess.spec.name == "pi").unwrap().spec.id()
+    }
+
+    #[test]
+    fn what_an_idle_agent_knows_tells_its_revision() {
+        let tree = (true, r#"{"id":"1","type":"get_tree"}"#);
+        let known = r#"{"id":"1","type":"response","command":"get_tree","success":true,"data":{"tree":[],"leafId":null}}"#;
+        assert_eq!(said(&[tree, (false, known)]), "pi@1.5");
+        let unknown =
+            r#"{"type":"response","command":"get_tree","success":false,"error":"Unknown command: get_tree"}"#;
+        assert_eq!(said(&[tree, (false, unknown)]), "pi@0.55");
+    }
+
     #[test]
     fn every_recording_is_of_its_dialect() {
         for dialect in ["pi", "omp", "pisces", "operator", "opal"] {

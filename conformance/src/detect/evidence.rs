@@ -135,6 +135,7 @@ impl Evidence {
         let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
         let revisions = revisions.copied().unwrap_or_default();
         let Some(own) = revisions.iter().position(|spec| spec.revision == self.spec.revision) else { return };
+        self.sign_of_command(revisions, frame);
         for (place, spec) in revisions.iter().enumerate() {
             let shows = spec.shows.iter().map(|sign| (sign, true));
             let signs = shows.chain(spec.excludes.iter().map(|sign| (sign, false)));
@@ -145,6 +146,24 @@ impl Evidence {
                 self.signs.entry(text.clone()).or_insert(Reason { weight, text });
             }
         }
+    }
+
+    /// Whether the agent knows a command that only some revisions have.
+    fn sign_of_command(&mut self, revisions: &[&'static Spec], frame: &Value) {
+        let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
+        let has = |spec: &&'static Spec| spec.command(command).is_some();
+        if !revisions.iter().any(has) || revisions.iter().all(has) {
+            return;
+        }
+        let unknown = self.spec.edges.unknown_command_text.replace("{command}", command);
+        let knows = match (&frame["success"], &frame["error"]) {
+            (Value::Bool(true), _) => true,
+            (_, Value::String(text)) if *text == unknown => false,
+            _ => return,
+        };
+        let text = format!("the agent {} `{command}`", if knows { "knows" } else { "does not know" });
+        let weight = if knows == has(&self.spec) { SIGN } else { -SIGN };
+        self.signs.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
     /// What the answer to a command says.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agentese::dynamic::{self, SPECS};
+use agentese::dynamic::{self, REVISIONS, SPECS};
 use agentese::framing::FrameText;
 use agentese::spec::Framing;
 use agentese::transport::{ChildOptions, SpawnError, Transport};
@@ -22,8 +22,8 @@ use crate::recording::Recorder;
 /// A command that no dialect has.
 const NOBODY_KNOWS: &str = "agentese_detect";
 
-/// What is asked: in the frames of each dialect what a stranger may ask first, and something that nobody knows. A
-/// dialect that does not know a line answers it with a failure of its own kind.
+/// What is asked: in the frames of each dialect what a stranger may ask first, what only its younger revisions know, and
+/// something that nobody knows. A dialect that does not know a line answers it with a failure of its own kind.
 fn questions() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
@@ -31,6 +31,19 @@ fn questions() -> Vec<Value> {
         let question = (matches!(spec.framing, Framing::JsonRpc { .. }), tables.probe_command);
         if !asked.contains(&question) {
             asked.push(question);
+        }
+    }
+    for revisions in REVISIONS {
+        for (place, spec) in revisions.iter().enumerate().skip(1) {
+            let is_new = |name: &str| revisions[..place].iter().all(|older| older.command(name).is_none());
+            let mut harmless =
+                spec.commands.iter().filter(|command| command.reads && command.required.is_empty());
+            if let Some(command) = harmless.find(|command| is_new(command.wire)) {
+                let question = (matches!(spec.framing, Framing::JsonRpc { .. }), command.wire);
+                if !asked.contains(&question) {
+                    asked.push(question);
+                }
+            }
         }
     }
     asked.push((false, NOBODY_KNOWS));
@@ -189,6 +202,16 @@ mod tests {
             assert!(names.iter().any(|name| spec.command(name).is_some()), "{} is not asked", spec.name);
             assert!(spec.command(NOBODY_KNOWS).is_none());
         }
-        assert_eq!(asked.len(), 3, "{asked:?}");
+        for revisions in REVISIONS {
+            for (place, spec) in revisions.iter().enumerate().skip(1) {
+                let is_new = |name: &str| {
+                    spec.command(name).is_some()
+                        && revisions[..place].iter().all(|older| older.command(name).is_none())
+                };
+                let reads =
+                    spec.commands.iter().any(|row| row.reads && row.required.is_empty() && is_new(row.wire));
+                assert_eq!(reads, names.iter().any(|name| is_new(name)), "{}", spec.id());
+            }
+        }
     }
 }
