@@ -3,15 +3,11 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
-use agentese_protocol::index::named;
-use agentese_protocol::model::{
-    Answer, Command, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
-};
+use agentese_protocol::model::Command;
 
 use super::types::{builder_of, rust_type};
-use super::{banner, client, dialogs, docs, failures, lineage, serving};
-use crate::names::{pascal, snake};
+use super::{banner, client, dialogs, docs, failures, lineage, serving, tables};
+use crate::names::pascal;
 
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
@@ -41,11 +37,11 @@ pub fn file(index: &Index) -> String {
         "impl spec::Dialect for {marker} {{\n    const SPEC: &'static spec::Spec = &SPEC;\n    \
          const CLIENT: &'static spec::Spec = &{};\n    const REVISIONS: &'static [&'static spec::Spec] = REVISIONS;\n    type Event = Event;\n    \
          type Command = Command;\n    type Reply = Reply;\n    type Dialog = Dialog;\n}}\n",
-        client_name(index)
+        tables::client_name(index)
     );
     let _ = writeln!(out, "/// A client of this dialect.\npub type Client = crate::RpcClient<{marker}>;\n");
     let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
-    specs(&mut out, index);
+    tables::specs(&mut out, index);
     unions(&mut out, index);
     failures::kinds(&mut out, index);
     client::helpers(&mut out, index, &marker);
@@ -86,243 +82,6 @@ pub fn names_of_revisions(index: &Index) -> String {
 pub fn sources(index: &Index) -> String {
     let documents: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.document).collect();
     documents.join("; ")
-}
-
-/// The static that holds the tables of a client.
-fn client_name(index: &Index) -> &'static str {
-    if index.dialect.revisions.len() == 1 { "SPEC" } else { "CLIENT" }
-}
-
-/// The tables of each revision, and those of a client where they are others.
-fn specs(out: &mut String, index: &Index) {
-    let dialect = index.dialect;
-    let name = |position: usize| match position {
-        0 => "SPEC".to_owned(),
-        later => format!("SPEC_{}", snake(dialect.revisions[later].name).to_uppercase()),
-    };
-    let all: Vec<String> =
-        (0..dialect.revisions.len()).map(|position| format!("&{}", name(position))).collect();
-    let all = all.join(", ");
-    let _ = writeln!(
-        out,
-        "/// The tables of each revision, the oldest first.\npub static REVISIONS: &[&spec::Spec] = &[{all}];\n"
-    );
-    for (position, revision) in dialect.revisions.iter().enumerate() {
-        let doc = format!("The tables of revision {}.", revision.name);
-        spec(out, &Index::exact(dialect, revision), &name(position), &doc, "");
-    }
-    if client_name(index) == "CLIENT" {
-        spec(out, index, "CLIENT", "The tables of clients: what any revision has.", &all);
-    }
-}
-
-fn sign(sign: &Sign) -> String {
-    match sign {
-        Sign::Event(event) => format!("spec::Sign::Event({event:?})"),
-        Sign::EventMember(event, member) => format!("spec::Sign::EventMember({event:?}, {member:?})"),
-        Sign::EventWithout(event, member) => format!("spec::Sign::EventWithout({event:?}, {member:?})"),
-        Sign::AnswerMember(command, member) => format!("spec::Sign::AnswerMember({command:?}, {member:?})"),
-        Sign::AnswerWithout(command, member) => format!("spec::Sign::AnswerWithout({command:?}, {member:?})"),
-    }
-}
-
-fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str) {
-    let dialect = index.dialect;
-    let edges = &index.revision.edges;
-    let framing = match dialect.framing {
-        Framing::Flat => "spec::Framing::Flat".to_owned(),
-        Framing::Enveloped => "spec::Framing::Enveloped".to_owned(),
-        Framing::JsonRpc { notification } => {
-            format!("spec::Framing::JsonRpc {{ notification: {notification:?} }}")
-        }
-    };
-    let failure = match edges.handler_failure {
-        HandlerFailure::OwnCommandAndId => "OwnCommandAndId".to_owned(),
-        HandlerFailure::ParseWithoutId { except, invalid } => {
-            format!("ParseWithoutId {{ except: &{except:?}, invalid: &{invalid:?} }}")
-        }
-        HandlerFailure::JsonRpcError => "JsonRpcError".to_owned(),
-    };
-    let order = match edges.response_order {
-        ResponseOrder::IdFirst => "IdFirst",
-        ResponseOrder::TypeFirst => "TypeFirst",
-    };
-    let end = match edges.end_of_input {
-        EndOfInput::Finish => "Finish",
-        EndOfInput::Abort => "Abort",
-    };
-    let dialog_frames = match dialect.dialog_frames {
-        Some(frames) => format!(
-            "Some(spec::DialogFrames {{ request: {:?}, answer: {:?} }})",
-            frames.request, frames.answer
-        ),
-        None => "None".to_owned(),
-    };
-    let pieces = dialect.text;
-    let text = format!(
-        "spec::TextPieces {{ begins: {:?}, event: {:?}, path: &{:?}, kind: {:?}, piece: {:?} }}",
-        pieces.begins, pieces.event, pieces.path, pieces.kind, pieces.piece
-    );
-    let chunks = index.chunks().map_or_else(|| "None".to_owned(), |chunks| format!("Some(spec::{chunks:?})"));
-    let barrier = match index.revision.run_end.barrier {
-        Some(Barrier { command, busy, limit_ms }) => format!(
-            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
-        ),
-        None => "None".to_owned(),
-    };
-    let _ = writeln!(
-        out,
-        "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
-         agent: {:?},\n    framing: {framing},\n    events_open: {},\n    dialog_frames: {dialog_frames},\n    chunks: {chunks},\n    \
-         session_member: {:?},\n    opens_session: {:?},\n    text: {text},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
-         unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
-         parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
-         response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
-         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
-         revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
-        dialect.name,
-        index.revision.name,
-        dialect.agent,
-        dialect.events_open,
-        dialect.event_members.first().map(|field| field.name),
-        opens_session(index),
-        edges.unknown_command_echoes_id,
-        edges.unknown_command_text,
-        edges.parse_prefix,
-        edges.parse_command,
-        edges.blank_line_is_error,
-        edges.unfinished_line_counts,
-        edges.empty_data,
-        index.revision.run_end.gap_ms,
-        index.revision.run_end.answer_ends,
-        index.revision.shows.iter().map(sign).collect::<Vec<_>>().join(", "),
-        index.revision.excludes.iter().map(sign).collect::<Vec<_>>().join(", "),
-    );
-    for command in &index.commands {
-        let _ = writeln!(out, "        {},", command_spec(index, command));
-    }
-    out.push_str("    ],\n    failures: &[\n");
-    for error in index.failures() {
-        let _ = writeln!(
-            out,
-            "        spec::FailureSpec {{ kind: {:?}, code: {:?}, text: {:?} }},",
-            snake(error.kind),
-            error.code,
-            error.text
-        );
-    }
-    out.push_str("    ],\n    events: &[\n");
-    for event in &index.events {
-        let run = match event.run {
-            RunEffect::None => "None".to_owned(),
-            RunEffect::Begins => "Begins".to_owned(),
-            RunEffect::MayEnd => "MayEnd".to_owned(),
-            RunEffect::Holds => "Holds".to_owned(),
-            RunEffect::MayEndUnless(member) => format!("MayEndUnless({member:?})"),
-            RunEffect::MayEndIf(member) => format!("MayEndIf({member:?})"),
-            RunEffect::HoldsIf(member) => format!("HoldsIf({member:?})"),
-            RunEffect::Ends => "Ends".to_owned(),
-        };
-        let _ = writeln!(
-            out,
-            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {} }},",
-            event.name, event.snapshot
-        );
-    }
-    out.push_str("    ],\n    dialogs: &[\n");
-    for dialog in &index.dialogs {
-        let fallback = dialog.fallback.map(compact);
-        let frames = dialog.frames.map_or_else(
-            || "None".to_owned(),
-            |OwnFrames { request, answer, progress }| {
-                let progress = progress.map(|(kind, _)| kind);
-                format!(
-                    "Some(spec::OwnFrames {{ request: {request:?}, answer: {answer:?}, progress: {progress:?} }})"
-                )
-            },
-        );
-        let _ = writeln!(
-            out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
-            dialog.name,
-            dialog.wire,
-            dialog.answer.is_some(),
-            dialog.expires,
-            dialog.withdraws
-        );
-    }
-    out.push_str("    ],\n};\n\n");
-}
-
-/// The first command that needs no session and whose answer names one.
-fn opens_session(index: &Index) -> Option<&'static str> {
-    let session = index.dialect.event_members.first()?.name;
-    let fields =
-        |record: Option<&str>| match record.and_then(|name| index.type_def(name)).map(|def| def.shape) {
-            Some(Shape::Record { fields, .. }) => fields,
-            _ => &[],
-        };
-    let mut commands = index.commands.iter();
-    let opens = |command: &Command| {
-        let needed = |field: &Field| field.presence == Presence::Required;
-        let gives = |field: &Field| field.name == session;
-        let result = command.result.as_ref().and_then(named);
-        !fields(command.params).iter().any(needed) && fields(result).iter().any(gives)
-    };
-    commands.find(|command| opens(command)).map(|command| command.wire)
-}
-
-/// Example and fallback texts come from tokens; this is their plain JSON.
-fn compact(text: &str) -> String {
-    serde_json::from_str::<serde_json::Value>(text)
-        .map_or_else(|_| text.to_owned(), |value| value.to_string())
-}
-
-fn command_spec(index: &Index, command: &Command) -> String {
-    let answer = match command.answer {
-        Answer::Done => "Done",
-        Answer::Accepted => "Accepted",
-        Answer::Acknowledged => "Acknowledged",
-    };
-    let run = match command.run {
-        RunRole::None => "None",
-        RunRole::Starts => "Starts",
-        RunRole::Acts => "Acts",
-        RunRole::Stops => "Stops",
-        RunRole::Replaces => "Replaces",
-    };
-    let lane = match command.lane {
-        Lane::Immediate => "Immediate",
-        Lane::Session => "Session",
-        Lane::Bash => "Bash",
-    };
-    let timeout = match command.timeout {
-        Timeout::Milliseconds(milliseconds) => format!("Some(Duration::from_millis({milliseconds}))"),
-        Timeout::Never => "None".to_owned(),
-    };
-    format!(
-        "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
-         lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?}, \
-         wrong: &{:?}, has_params: {} }}",
-        command.name,
-        command.wire,
-        command.reads,
-        required(index, command),
-        command.tolerates,
-        command.wrong.iter().map(|(name, kind)| (*name, snake(kind))).collect::<Vec<_>>(),
-        command.params.is_some()
-    )
-}
-
-/// The parameters that a command needs, in the order of its row.
-fn required(index: &Index, command: &Command) -> Vec<&'static str> {
-    let Some(Shape::Record { fields, .. }) =
-        command.params.and_then(|params| index.type_def(params)).map(|params| params.shape)
-    else {
-        return Vec::new();
-    };
-    let needed = fields.iter().filter(|field| field.presence == Presence::Required);
-    needed.map(|field| field.name).collect()
 }
 
 /// The Rust type of a command's parameters.

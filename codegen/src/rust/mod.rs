@@ -9,6 +9,7 @@ mod meaning;
 mod schema;
 mod secrets;
 mod serving;
+mod tables;
 mod types;
 
 pub use dialect::{names_of_revisions, sources};
