@@ -25,6 +25,7 @@ mod rpc;
 mod schema;
 mod script_check;
 mod sessions;
+mod signals;
 mod stderr;
 mod stdout;
 mod surroundings;

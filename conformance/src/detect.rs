@@ -73,13 +73,18 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
         .enumerate()
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
-            // What tells revisions apart says nothing about the dialect.
-            let score = all.iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
-            // The first one of those that fit equally well: it is meant where nothing tells revisions apart.
-            let fit = |(guess, signs): &(Guess, f64)| guess.confidence + signs;
-            let best = all.into_iter().reduce(|best, next| if fit(&next) > fit(&best) { next } else { best });
+            // What tells revisions apart decides before what merely fits: a younger one declares more. The first one of
+            // those that fit equally well is meant where nothing tells revisions apart.
+            let fit = |(guess, signs): &(Guess, f64)| (*signs, guess.confidence);
+            let best = (0..all.len())
+                .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;
+            // What tells revisions apart says nothing about the dialect; and of a younger one than is spoken, what it
+            // declares besides.
+            let score =
+                all[..=best].iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
+            let (guess, _) = all.into_iter().nth(best)?;
             // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
-            Some(Guess { confidence: score - 0.1 * place as f64, ..best?.0 })
+            Some(Guess { confidence: score - 0.1 * place as f64, ..guess })
         })
         .collect();
     let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);

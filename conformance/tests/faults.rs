@@ -27,8 +27,15 @@ fn rows(text: &str) -> BTreeSet<u32> {
 /// The texts of all files that have tests.
 fn test_sources() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    for part in ["server/src", "server/tests", "sdk-rust", "sdk-python/tests", "sdk-ts/test", "pi-host/test"]
-    {
+    for part in [
+        "server/src",
+        "server/tests",
+        "cli/tests",
+        "sdk-rust",
+        "sdk-python/tests",
+        "sdk-ts/test",
+        "pi-host/test",
+    ] {
         sources(&root().join(part), &mut files);
     }
     files.into_iter().map(|file| (file.clone(), std::fs::read_to_string(&file).unwrap_or_default())).collect()
@@ -93,9 +100,15 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 /// The rows that names of tests carry, as in `fm_f10_f11_…`.
 fn tested() -> BTreeSet<u32> {
     let mut files = Vec::new();
-    for part in
-        ["server/src", "server/tests", "sdk-rust", "sdk-python/tests", "sdk-ts/test", "conformance/vectors"]
-    {
+    for part in [
+        "server/src",
+        "server/tests",
+        "cli/tests",
+        "sdk-rust",
+        "sdk-python/tests",
+        "sdk-ts/test",
+        "conformance/vectors",
+    ] {
         sources(&root().join(part), &mut files);
     }
     let mut rows = BTreeSet::new();
@@ -151,6 +164,7 @@ fn every_file_that_the_page_names_is_there() {
                 let bases = [
                     root().join(&path),
                     root().join(base).join(&path),
+                    root().join("cli").join(&path),
                     root().join("sdk-rust/tests").join(&path),
                 ];
                 assert!(

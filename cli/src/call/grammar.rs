@@ -81,7 +81,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
 
 fn of_revision(spec: &'static Spec) -> Vec<Command> {
     let text = schema::schema(&spec.id(), Side::Client).unwrap_or_default();
-    let schema: Value = serde_json::from_str(&text).unwrap_or_default();
+    let schema: Value = serde_json::from_str(text).unwrap_or_default();
     let mut found = Vec::new();
     visit(&schema, &schema, spec, &mut found);
     found

@@ -23,7 +23,7 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
         let client = Client::spawn(said.grammar.spec, options(&said, stderr), child(&said, stderr)?)?;
         let result = tokio::select! {
             result = call(&client, said) => result,
-            _ = tokio::signal::ctrl_c() => Err(Failure::Agent("stopped".to_owned())),
+            () = crate::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
         };
         drop(client.close().await);
         result

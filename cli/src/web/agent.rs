@@ -83,10 +83,13 @@ pub(super) async fn run(command: Vec<OsString>, shared: Shared, over: Cancellati
         let began = Instant::now();
         let (text, stderr) = match start(&command) {
             Ok(transport) => {
+                let (lines, waiting) = mpsc::channel::<String>(WAITING);
+                // Commands that come from here on wait for the agent.
+                *shared.lines() = Some(lines);
                 if !std::mem::take(&mut first) {
                     shared.with(Hub::started);
                 }
-                live(transport, &shared, &over).await
+                live(transport, waiting, &shared, &over).await
             }
             Err(error) => (error, String::new()),
         };
@@ -114,10 +117,13 @@ fn start(command: &[OsString]) -> Result<Transport, String> {
 }
 
 /// Listens to an agent until it ends. Gives how it ended and the end of its stderr.
-async fn live(transport: Transport, shared: &Shared, over: &CancellationToken) -> (String, String) {
+async fn live(
+    transport: Transport,
+    mut waiting: mpsc::Receiver<String>,
+    shared: &Shared,
+    over: &CancellationToken,
+) -> (String, String) {
     let (reader, mut writer, child) = transport.into_parts();
-    let (lines, mut waiting) = mpsc::channel::<String>(WAITING);
-    *shared.lines() = Some(lines);
     let write = async {
         while let Some(mut line) = waiting.recv().await {
             line.push('\n');

@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use agentese::chunks::{Assembler, Step};
 use agentese::correlate::Table;
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::scan::{self, Wanted, inner, member};
-use agentese::spec::{Access, Framing, RunEffect, RunRole, Spec};
+use agentese::spec::{Access, Chunks, Framing, RunEffect, RunRole, Spec};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
@@ -90,6 +91,7 @@ pub(super) struct Hub {
     /// The raw ids under which the agent knows the calls, and what the tabs call them.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
+    pieces: Assembler,
     /// The session that a tab or the agent spoke of last, where a connection has several.
     session: Option<String>,
     running: bool,
@@ -111,6 +113,7 @@ impl Hub {
             calls: Table::new(),
             ids: HashMap::new(),
             questions: Questions::default(),
+            pieces: Assembler::default(),
             session: None,
             running: false,
             run_began: 0,
@@ -197,14 +200,14 @@ impl Hub {
         let id = found.get(1).map(str::to_owned);
         let is_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
         let name = found.string(if is_rpc { 3 } else { 2 });
-        let answers = match (&name, self.spec.dialog_frames) {
-            (None, None) => true,
-            (Some(name), Some(frames)) => *name == frames.answer,
-            _ => false,
-        };
-        let line = text.replace('\n', " ");
+        // JSON-RPC has no name for an answer.
+        let answers =
+            name.as_ref().map_or(self.spec.dialog_frames.is_none(), |name| self.spec.is_answer(name));
+        // Between members both are white space; some agents end a line at a carriage return, too.
+        let line = text.replace(['\n', '\r'], " ");
         if answers {
-            return self.answered(seat, id.as_deref(), line);
+            let closes = !name.is_some_and(|name| self.spec.is_progress(&name));
+            return self.answered(seat, id.as_deref(), line, closes);
         }
         let command = name.map(std::borrow::Cow::into_owned).unwrap_or_default();
         self.command(seat, id, &command, line)
@@ -265,9 +268,9 @@ impl Hub {
         self.push(To::One(seat), text);
     }
 
-    fn answered(&mut self, seat: Seat, id: Option<&str>, line: String) -> Heard {
+    fn answered(&mut self, seat: Seat, id: Option<&str>, line: String, closes: bool) -> Heard {
         let answers = self.policy.answers();
-        if !self.questions.take(id, answers) {
+        if !self.questions.take(id, answers && closes) {
             return Heard::Nothing;
         }
         if !answers {
@@ -275,7 +278,9 @@ impl Hub {
             self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
             return Heard::Nothing;
         }
-        self.withdraw(To::AllBut(seat), id.unwrap_or_default());
+        if closes {
+            self.withdraw(To::AllBut(seat), id.unwrap_or_default());
+        }
         self.tell(seat, "sent", &line);
         self.active = Some(seat);
         Heard::Line(line)
@@ -291,8 +296,12 @@ impl Hub {
         self.questions.expire(now);
         match route(self.spec, line) {
             Ok(Routed::Answer { id, command, .. }) => self.answer(line, id, command.as_deref()),
-            Ok(Routed::Event { kind, .. }) => {
-                let effect = kind.spec().map_or(RunEffect::None, |row| row.run);
+            Ok(Routed::Event { kind, body, .. }) => {
+                let body = body.as_ref().unwrap_or(line).as_str();
+                if let Some(chunks) = self.spec.chunks.as_ref().filter(|chunks| *kind == *chunks.event) {
+                    return self.piece(chunks, body, now);
+                }
+                let effect = kind.spec().map_or(RunEffect::None, |row| row.run).of(body);
                 let snapshot = kind.spec().filter(|row| row.snapshot).map(|row| row.name);
                 self.event(line, effect, snapshot);
             }
@@ -304,6 +313,17 @@ impl Hub {
             Err(reason) => {
                 self.say(To::All, json!({"agentese": "noise", "line": line.as_str(), "error": reason}));
             }
+        }
+    }
+
+    /// A piece of a frame that is too long for one line. Tabs get frames whole.
+    fn piece(&mut self, chunks: &Chunks, body: &str, now: Instant) {
+        let Step { whole, fault } = self.pieces.take(chunks, body);
+        if let Some(fault) = fault {
+            self.say(To::All, json!({"agentese": "noise", "line": "", "error": fault}));
+        }
+        if let Some(whole) = whole {
+            self.told(&whole, now);
         }
     }
 
@@ -337,11 +357,9 @@ impl Hub {
             RunEffect::Begins if !self.running => {
                 (self.running, self.run_began) = (true, self.asked_at.take().unwrap_or(self.tabs.log.end()))
             }
-            RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_) => self.running = true,
-            RunEffect::MayEnd | RunEffect::MayEndUnless(_) | RunEffect::MayEndIf(_) | RunEffect::Ends => {
-                self.running = false;
-            }
-            RunEffect::None => {}
+            RunEffect::Begins | RunEffect::Holds => self.running = true,
+            RunEffect::MayEnd | RunEffect::Ends => self.running = false,
+            _ => {}
         }
         const WANTED: Wanted<1> = Wanted::new([member("id")]);
         let id = if self.ids.is_empty() {
@@ -366,6 +384,7 @@ impl Hub {
         self.running = false;
         self.session = None;
         self.questions.clear();
+        self.pieces = Assembler::default();
         self.ids.clear();
         self.calls.drain();
         let what = json!({"agentese": "ended", "text": text, "stderr": stderr, "restarts": restarts});

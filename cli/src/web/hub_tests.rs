@@ -228,3 +228,54 @@ fn when_the_agent_is_started_again_one_tab_resumes() {
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
 }
+
+#[test]
+fn a_line_end_of_any_kind_hides_no_second_command() {
+    let mut hub = hub("pi", Policy::default());
+    let tab = Reader::join(&mut hub, "a");
+    let Heard::Line(line) = hub.heard(tab.seat, "{\"type\":\"get_state\",\r\n\"x\":1}") else { panic!() };
+    assert!(!line.contains(['\r', '\n']), "{line:?}");
+}
+
+/// Questions with frames of their own: progress leaves them open, an answer closes them, and both keep their ids.
+#[test]
+fn answers_with_frames_of_their_own_reach_the_agent_as_they_are() {
+    let mut hub = hub("omp", Policy::default());
+    let tab = Reader::join(&mut hub, "a");
+    let question = r#"{"type":"host_tool_call","id":"q","toolCallId":"t","toolName":"look","arguments":{}}"#;
+    hub.told(&line(question), Instant::now());
+    let progress = r#"{"type":"host_tool_update","id":"q","partialResult":{"content":[]}}"#;
+    let answer = r#"{"type":"host_tool_result","id":"q","result":{"content":[]}}"#;
+    for frame in [progress, answer] {
+        assert_eq!(sent(&mut hub, &tab, frame), serde_json::from_str::<Value>(frame).unwrap());
+    }
+    assert_eq!(hub.heard(tab.seat, answer), Heard::Nothing, "nobody waits for it any more");
+}
+
+#[test]
+fn an_event_ends_a_run_only_as_its_member_says() {
+    let mut hub = hub("pi@0.55", Policy::default());
+    let event = |hub: &mut Hub, text: &str| hub.told(&line(text), Instant::now());
+    event(&mut hub, r#"{"type":"agent_start"}"#);
+    assert!(hub.running);
+    event(&mut hub, r#"{"type":"auto_retry_end","success":false,"attempt":3}"#);
+    assert!(!hub.running, "the last retry has failed");
+}
+
+#[test]
+fn tabs_get_frames_in_pieces_whole() {
+    use base64::Engine;
+    let mut hub = hub("omp", Policy::default());
+    let mut tab = Reader::join(&mut hub, "a");
+    let whole = r#"{"type":"agent_start"}"#;
+    let chunks = hub.spec.chunks.unwrap();
+    for (index, piece) in [&whole[..9], &whole[9..]].into_iter().enumerate() {
+        let data = base64::engine::general_purpose::STANDARD.encode(piece);
+        let mut frame = json!({"type": chunks.event, chunks.id: "c", chunks.index: index});
+        frame[chunks.count] = 2.into();
+        frame[chunks.length] = whole.len().into();
+        frame[chunks.data] = data.into();
+        hub.told(&line(&frame.to_string()), Instant::now());
+    }
+    assert_eq!(tab.read(&hub), [serde_json::from_str::<Value>(whole).unwrap()]);
+}

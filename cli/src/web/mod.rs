@@ -47,7 +47,12 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
     let policy = Policy { read_only: options.read_only, deny: options.deny };
     for name in policy.unknown(spec) {
-        stderr.warn(format_args!("--deny {name}: the {} dialect has no such command", spec.name));
+        let reason = format!("--deny {name}: the {} dialect has no such command", spec.name);
+        // An agent of others may have commands of its own.
+        if options.command.is_empty() {
+            return Err(Failure::Usage(reason));
+        }
+        stderr.warn(reason);
     }
     let command = if options.command.is_empty() { own(&options.dialect)? } else { options.command };
     let cwd = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
@@ -111,7 +116,7 @@ async fn serve(
     }
     let served = tokio::select! {
         served = axum::serve(listener, site).into_future() => served,
-        () = asked_to_stop() => Ok(()),
+        () = crate::signals::asked_to_stop() => Ok(()),
     };
     served.map(|()| ExitCode::SUCCESS).map_err(io("serving the page"))
 }
@@ -121,21 +126,4 @@ fn own(dialect: &str) -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { context: "the path of this program".to_owned(), source })?;
     Ok([program.into_os_string(), "--mode".into(), "rpc".into(), "--dialect".into(), dialect.into()].into())
-}
-
-/// Resolves when the program is told to end.
-async fn asked_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = term.recv() => {}
-                _ = hup.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }

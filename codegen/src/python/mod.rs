@@ -44,7 +44,7 @@ pub fn artefacts() -> Vec<Artefact> {
         let name = index.dialect.name;
         files.push(file(format!("{name}.py"), dialect::module(index)));
         files.push(file(format!("{name}.pyi"), dialect::stub(index)));
-        let meaning = crate::meaning::text(&crate::meaning::table(index)) + "\n";
+        let meaning = crate::meaning::file(index);
         files.push(file(format!("meaning/{name}.json"), meaning));
         let public = format!(
             "{}from agentese.generated.{name} import *\nfrom agentese.generated.{name} import __all__ as __all__\n",

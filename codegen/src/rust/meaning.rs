@@ -19,7 +19,7 @@ pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
             module,
             "    #[cfg(feature = {name:?})]\n    ({name:?}, include_str!(\"meaning/{name}.json\")),"
         );
-        let text = crate::meaning::text(&crate::meaning::table(index)) + "\n";
+        let text = crate::meaning::file(index);
         files.push(Artefact::new(format!("{folder}/meaning/{name}.json"), text));
     }
     module.push_str("];\n");

@@ -85,6 +85,21 @@ pub enum RunEffect {
     Ends,
 }
 
+impl RunEffect {
+    /// What an event with that object says: the member that it depends on is looked at. One of `None`, `Begins`, `MayEnd`,
+    /// `Holds` and `Ends`.
+    pub fn of(self, body: &str) -> RunEffect {
+        let flag = |member| crate::route::flag(body, member);
+        let holds = match self {
+            RunEffect::MayEndUnless(member) => flag(member) == Some(true),
+            RunEffect::MayEndIf(member) => flag(member) == Some(false),
+            RunEffect::HoldsIf(member) => flag(member) != Some(false),
+            effect => return effect,
+        };
+        if holds { RunEffect::Holds } else { RunEffect::MayEnd }
+    }
+}
+
 /// How a failure of a handler is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
@@ -409,6 +424,12 @@ impl Spec {
         let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
         self.dialog_frames.is_some_and(|frames| frames.answer == kind)
             || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
+    }
+
+    /// Whether frames of that type show something before the answer to a dialog, which stays open.
+    pub fn is_progress(&self, kind: &str) -> bool {
+        let own = |frames: OwnFrames| frames.progress == Some(kind);
+        self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
     /// `NAME@REVISION`.

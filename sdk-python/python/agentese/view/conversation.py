@@ -23,7 +23,8 @@ class Record:
     @classmethod
     def of(cls, members: dict[str, Json]) -> Self:
         """Made of its JSON; members that it does not have are left out."""
-        fields = _fields(cls)
+        kind: type = cls
+        fields = _fields(kind)
         values = {name: value for name, value in members.items() if name in fields and value is not None}
         return cls(**{fields[name][0]: _read(fields[name][1], value) for name, value in values.items()})
 

@@ -22,9 +22,9 @@ def history(conversation: Conversation, slots: Slots, _about: About) -> Conversa
     if not isinstance(given, list):
         return conversation
     known: dict[str, list[Message]] = {}
-    for old in conversation.messages:
-        for mark in _marks(old):
-            known.setdefault(mark, []).append(old)
+    for earlier in conversation.messages:
+        for mark in _marks(earlier):
+            known.setdefault(mark, []).append(earlier)
     kept: set[str] = set()
     told: list[Message] = []
     after = conversation

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from agentese.view.about import About, id_text
 from agentese.view.conversation import Block, Conversation, Json, Message, Usage, next_key
@@ -204,7 +204,7 @@ def settle(conversation: Conversation, message: Message) -> Conversation:
 
     def done(block: Block) -> Block:
         details = block.details if message.details is None else message.details
-        state = "failed" if message.state == "failed" else "done"
+        state: Literal["failed", "done"] = "failed" if message.state == "failed" else "done"
         return replace(block, result=message.blocks, details=details, state=state)
 
     return change_tool(conversation, message.call_id, done, is_made=False)

@@ -22,7 +22,7 @@ def wait(conversation: Conversation, slots: Slots, about: About) -> Conversation
 
 
 def waited(conversation: Conversation, slots: Slots, about: About) -> Conversation:
-    state = slots.get("state")
+    state: Any = slots.get("state")
     waiting = conversation.waiting
     places = [place for place, item in enumerate(waiting) if about.id is not None and id_text(item.id) == id_text(about.id)]
     if not places:
@@ -135,11 +135,13 @@ def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     key = slots.get("key")
     if not isinstance(key, str):
         return conversation
-    table = "status" if slots.get("in") == "status" else "widgets"
-    old: dict[str, Json] = getattr(conversation, table)
+    is_status = slots.get("in") == "status"
+    old: dict[str, Any] = dict(conversation.status if is_status else conversation.widgets)
     others = {name: value for name, value in old.items() if name != key}
     made = others if slots.get("value") is None else {**others, key: slots["value"]}
-    return conversation if made == old else replace(conversation, **{table: made})
+    if made == old:
+        return conversation
+    return replace(conversation, status=made) if is_status else replace(conversation, widgets=made)
 
 
 def draft(conversation: Conversation, slots: Slots, _about: About) -> Conversation:

@@ -14,7 +14,9 @@ Slots = dict[str, Json]
 def _with_run(conversation: Conversation, **members: Any) -> Conversation:
     """The run with its state worked out."""
     run = replace(conversation.run, **members)
-    state = "working" if run.working else "idle" if run.retry is None else "retrying"
+    state: Literal["idle", "working", "retrying", "compacting", "aborting"] = (
+        "working" if run.working else "idle" if run.retry is None else "retrying"
+    )
     if run.compaction is not None:
         state = "compacting"
     if run.aborting:

@@ -11,7 +11,7 @@ use super::{Shared, State};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
-use crate::route::{EventKind, flag};
+use crate::route::EventKind;
 use crate::run_tracker::{Input, Outcome};
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
@@ -229,23 +229,11 @@ fn is_behind((events, bytes): (usize, usize)) -> bool {
 }
 
 fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
-    Some(match effect {
-        RunEffect::None => return None,
-        RunEffect::Begins => Input::Begins,
-        RunEffect::MayEnd => Input::MayEnd,
-        RunEffect::Holds => Input::Holds,
-        RunEffect::Ends => Input::Ends,
-        RunEffect::MayEndUnless(member) => match flag(event.body().as_str(), member) {
-            Some(true) => Input::Holds,
-            _ => Input::MayEnd,
-        },
-        RunEffect::MayEndIf(member) => match flag(event.body().as_str(), member) {
-            Some(false) => Input::Holds,
-            _ => Input::MayEnd,
-        },
-        RunEffect::HoldsIf(member) => match flag(event.body().as_str(), member) {
-            Some(false) => Input::MayEnd,
-            _ => Input::Holds,
-        },
-    })
+    match effect.of(event.body().as_str()) {
+        RunEffect::Begins => Some(Input::Begins),
+        RunEffect::MayEnd => Some(Input::MayEnd),
+        RunEffect::Holds => Some(Input::Holds),
+        RunEffect::Ends => Some(Input::Ends),
+        _ => None,
+    }
 }
