@@ -36,6 +36,8 @@ class Server:
             if frame["id"] in self.seen:
                 continue
             self.seen.add(frame["id"])
+            if frame["type"] == "extension_ui_response":
+                continue
             self.said.append(json.dumps({"id": frame["id"], "type": "response", "success": True}))
             if not self.is_mute:
                 socket.send(self.said[-1])
@@ -90,6 +92,30 @@ def test_a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice():
             assert json.loads(lines.readline())["id"] == "c"
         assert server.calls[1]["have"] == "1" and server.calls[1]["tab"] == server.calls[0]["tab"]
         assert len(server.said) == 3
+
+
+def test_an_answer_that_was_lost_with_the_connection_is_sent_again_until_a_later_command_is_answered():
+    def answers():
+        return [text for text in server.heard if "extension_ui_response" in text]
+
+    with listening() as (server, address), websocket.connect(address) as end:
+        end.settimeout(10)
+        until(lambda: server.sockets)
+        with end.makefile("rb") as lines:
+            server.said.append(json.dumps({"type": "extension_ui_request", "id": "q1", "method": "confirm"}))
+            server.sockets[0].send(server.said[-1])
+            lines.readline()
+            end.sendall(json.dumps({"type": "extension_ui_response", "id": "q1", "confirmed": True}).encode() + b"\n")
+            until(lambda: len(answers()) == 1)
+            server.sockets[0].close()
+            until(lambda: len(answers()) == 2)
+            end.sendall(command("a"))
+            lines.readline()
+            server.sockets[1].close()
+            until(lambda: len(server.sockets) == 3)
+            end.sendall(command("b"))
+            lines.readline()
+        assert len(answers()) == 2
 
 
 @pytest.mark.parametrize("resumes", [True, False], ids=["what was missed is lost", "the server knows no resuming"])

@@ -31,6 +31,8 @@ const LOOK = 10;
 /** The pauses between attempts, in milliseconds. */
 const PAUSES = [200, 500, 1000, 2000, 4000];
 const OPEN = 1;
+/** What begins the keys of answers among the lines that may be lost. */
+const ANSWER = "answer ";
 /** What begins every word of a server of `agentese web`, which is no frame of the agent. */
 const MARK = '{"agentese":';
 
@@ -38,9 +40,10 @@ const MARK = '{"agentese":';
  * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection stands.
  *
  * A server of `agentese web` lets a lost connection be taken up again: the transport says how many messages it has, and
- * sends the commands again that have no answer; none runs twice. Where the server no longer has what was missed, the
- * transport fails with an error that begins with `reload`: a new connection has to ask for history and state. Other
- * servers end the transport when they close the connection.
+ * sends again what may have been lost: commands without an answer, and answers to the agent's questions. No command runs
+ * twice, and the first answer counts. Where the server no longer has what was missed, the transport fails with an error
+ * that begins with `reload`: a new connection has to ask for history and state. Other servers end the transport when they
+ * close the connection.
  *
  * ```ts
  * const client = new pi.Client(await connectWebSocket("ws://127.0.0.1:4711/TOKEN/ws"));
@@ -70,8 +73,11 @@ class Link {
   #socket: Socket | undefined;
   /** How many messages came, where the server lets a connection be taken up again. */
   #have: number | undefined;
-  /** Commands without an answer, by their ids as JSON. */
-  readonly #unanswered = new Map<string, string>();
+  /**
+   * The lines that may be lost, in the order in which they were sent: commands by their ids as JSON until they are
+   * answered, and answers by `ANSWER` and the question's id until a later command is answered.
+   */
+  readonly #unsettled = new Map<string, string>();
   /** The ids of the agent's own questions. */
   readonly #questions = new Set<string>();
   /** Wakes writes that wait for a socket. */
@@ -109,6 +115,7 @@ class Link {
     let isOpen = false;
     let isFirst = true;
     socket.onopen = () => {
+      if (this.#isOver) return socket.close(1000);
       isOpen = true;
       this.#socket = socket;
       this.#wake();
@@ -140,8 +147,8 @@ class Link {
       for (const line of begun ?? []) this.#frame(line);
       for (const { line } of questions ?? []) this.#frame(line);
     } else {
-      // What has arrived before is not run again.
-      for (const line of this.#unanswered.values()) this.#socket?.send(line);
+      // A command that has arrived before is not run again, and only the first answer to a question counts.
+      for (const line of this.#unsettled.values()) this.#socket?.send(line);
     }
   }
 
@@ -155,18 +162,28 @@ class Link {
 
   #frame(line: string): void {
     const id = idOf(line);
-    if (id !== undefined && !this.#unanswered.delete(id)) this.#questions.add(id);
+    if (id !== undefined && !this.#settled(id)) this.#questions.add(id);
     this.#frames.enqueue(this.#encoder.encode(`${line}\n`));
+  }
+
+  /** Whether a frame with that id answers a command. What was sent before that command has arrived, too. */
+  #settled(id: string): boolean {
+    if (!this.#unsettled.has(id)) return false;
+    for (const key of this.#unsettled.keys()) {
+      if (key === id) break;
+      if (key.startsWith(ANSWER)) this.#unsettled.delete(key);
+    }
+    return this.#unsettled.delete(id);
   }
 
   async #send(line: string): Promise<void> {
     const id = idOf(line);
-    const isCommand = id !== undefined && !this.#questions.delete(id);
+    const key = id !== undefined && this.#questions.delete(id) ? `${ANSWER}${id}` : id;
     for (;;) {
       const socket = this.#socket;
       if (this.#isOver) throw new Error("the connection is over");
       if (socket?.readyState === OPEN && socket.bufferedAmount <= FULL) {
-        if (isCommand) this.#unanswered.set(id, line);
+        if (key !== undefined) this.#unsettled.set(key, line);
         return socket.send(line);
       }
       if (socket?.readyState === OPEN) await pause(LOOK);

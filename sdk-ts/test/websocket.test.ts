@@ -24,8 +24,9 @@ class Server {
   refuses = false;
   /** Whether what it says does not arrive. */
   isMute = false;
-  /** What every new socket seems to have waiting in it. */
+  /** What every socket seems to have waiting in it, in bytes, and how often somebody looked. */
   full = 0;
+  looks = 0;
   readonly #said: string[] = [];
   readonly #seen = new Set<string>();
 
@@ -52,7 +53,7 @@ class Server {
     const { id, type } = JSON.parse(text) as { id: string; type: string };
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
-    if (type !== "prompt") this.say({ id, type: "response", command: type, success: true });
+    if (type !== "prompt" && type !== "extension_ui_response") this.say({ id, type: "response", command: type, success: true });
   }
 
   say(frame: object): void {
@@ -68,7 +69,6 @@ class Server {
 
 class FakeSocket implements Socket {
   readyState = 0;
-  bufferedAmount: number;
   onopen: ((event: never) => void) | null = null;
   onmessage: ((event: never) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
@@ -81,7 +81,6 @@ class FakeSocket implements Socket {
   constructor(server: Server, address: string) {
     this.#server = server;
     this.closed = new Promise((resolve) => (this.#isClosed = resolve));
-    this.bufferedAmount = server.full;
     server.calls.push(new URL(address));
     server.sockets.push(this);
     setImmediate(() => {
@@ -90,6 +89,11 @@ class FakeSocket implements Socket {
       this.onopen?.(undefined as never);
       server.join(this);
     });
+  }
+
+  get bufferedAmount(): number {
+    this.#server.looks += 1;
+    return this.#server.full;
   }
 
   deliver(data: string): void {
@@ -111,6 +115,14 @@ class FakeSocket implements Socket {
   }
 }
 
+/** Resolves when that holds. */
+const until = (holds: () => boolean): Promise<void> =>
+  soon(
+    (async () => {
+      while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+    })(),
+  );
+
 const connect = async (server: Server, patience = 2000): Promise<pi.Client> =>
   new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience }));
 
@@ -131,7 +143,7 @@ describe("an agent behind a WebSocket", () => {
     // The answer to this one is lost with the connection.
     server.isMute = true;
     const call = client.setAutoRetry({ enabled: false });
-    while (server.commands("set_auto_retry").length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => server.commands("set_auto_retry").length > 0);
     server.sockets[0]!.drop();
     server.isMute = false;
     await soon(call);
@@ -141,6 +153,42 @@ describe("an agent behind a WebSocket", () => {
     const ids = server.commands("set_auto_retry").map(({ id }) => id);
     assert.deepEqual(ids, [ids[0], ids[0]]);
     await client.close();
+  });
+
+  test("an answer to a question that was lost with the connection is sent again, until a later command is answered", async () => {
+    const server = new Server();
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const frames = transport.readable.getReader();
+    const writer = transport.writable.getWriter();
+    const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify(frame)}\n`)));
+    const again = async () => {
+      const sockets = server.sockets.length;
+      server.sockets.at(-1)!.drop();
+      await until(() => server.sockets.length > sockets && server.sockets.at(-1)!.readyState === 1);
+    };
+    const answers = () => server.commands("extension_ui_response").map(({ id }) => id);
+    await until(() => server.sockets[0]?.readyState === 1);
+    server.say({ type: "extension_ui_request", id: "q1", method: "confirm", title: "?", message: "?" });
+    await soon(frames.read());
+    await write({ type: "extension_ui_response", id: "q1", confirmed: true });
+    await again();
+    assert.deepEqual(answers(), ["q1", "q1"]);
+    await write({ type: "abort", id: "c1" });
+    await soon(frames.read());
+    await again();
+    assert.deepEqual(answers(), ["q1", "q1"]);
+    await soon(writer.close());
+  });
+
+  test("a socket that opens after the client was closed is closed", async () => {
+    const server = new Server();
+    const client = await connect(server);
+    await soon(client.abort());
+    server.sockets[0]!.drop();
+    await until(() => server.sockets.length === 2);
+    assert.equal(server.sockets[1]!.readyState, 0);
+    await client.close();
+    await soon(server.sockets[1]!.closed);
   });
 
   test("fails with `reload` where what was missed is lost", async () => {
@@ -179,9 +227,10 @@ describe("an agent behind a WebSocket", () => {
     server.full = 2 * 1024 * 1024;
     const client = await connect(server);
     const call = client.abort();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // Whoever looks a second time has not written after the first.
+    await until(() => server.looks >= 2);
     assert.equal(server.commands("abort").length, 0);
-    server.sockets[0]!.bufferedAmount = 0;
+    server.full = 0;
     await soon(call);
     await client.close();
   });

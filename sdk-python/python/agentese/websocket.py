@@ -3,9 +3,9 @@
     with websocket.connect("ws://127.0.0.1:4711/TOKEN/ws") as end, pi.Client.connect(end) as client:
         print(client.prompt("What is in this directory?").text())
 
-A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets the commands
-again that have no answer; none runs twice. Where it no longer has what was missed, and with other servers that close the
-connection, the client's connection ends.
+A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets again what may
+have been lost: commands without an answer, and answers to the agent's questions. No command runs twice, and the first answer
+counts. Where it no longer has what was missed, and with other servers that close the connection, the client's connection ends.
 """
 
 import json
@@ -25,6 +25,8 @@ PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
 """The pauses between attempts to take a connection up again, in seconds."""
 MARK = '{"agentese":'
 """What begins every word of a server of `agentese web`, which is no frame of the agent."""
+ANSWER = "answer "
+"""What begins the keys of answers among the lines that may be lost."""
 
 
 @contextmanager
@@ -65,7 +67,9 @@ class _Link:
         self._timeout = timeout
         self._name = uuid.uuid4().hex[:24]
         self._have: int | None = None
-        self._unanswered: dict[str, str] = {}
+        self._unsettled: dict[str, str] = {}
+        """The lines that may be lost, in the order in which they were sent: commands by their ids as JSON until they are
+        answered, and answers by `ANSWER` and the question's id until a later command is answered."""
         self._questions: set[str] = set()
         self._changed = threading.Condition()
         self._socket: Any = None
@@ -137,13 +141,17 @@ class _Link:
 
     def _greeted(self, hello: dict[str, Any]) -> bool:
         """Hears what a server of `agentese web` says first. False where what was missed is lost."""
+        from websockets.exceptions import WebSocketException
+
         if hello.get("lost") is True:
             logger.warning("%s no longer has what was missed", self._address.netloc)
             return False
         if hello.get("back") is True:
-            # What has arrived before is not run again.
-            for line in list(self._unanswered.values()):
-                self._socket.send(line)
+            # A command that has arrived before is not run again, and only the first answer to a question counts. Where this
+            # socket is lost, too, the next one gets them.
+            with suppress(WebSocketException, OSError):
+                for line in list(self._unsettled.values()):
+                    self._socket.send(line)
             return True
         self._have = 0
         for line in [*hello.get("begun", []), *(question["line"] for question in hello.get("questions", []))]:
@@ -161,9 +169,20 @@ class _Link:
 
     def _frame(self, line: str) -> None:
         id = _id(line)
-        if id is not None and self._unanswered.pop(id, None) is None:
+        if id is not None and not self._settled(id):
             self._questions.add(id)
         self._end.sendall(line.encode() + b"\n")
+
+    def _settled(self, id: str) -> bool:
+        """Whether a frame with that id answers a command. What was sent before that command has arrived, too."""
+        keys = list(self._unsettled)
+        if id not in keys:
+            return False
+        for key in keys[: keys.index(id)]:
+            if key.startswith(ANSWER):
+                del self._unsettled[key]
+        del self._unsettled[id]
+        return True
 
     def send(self) -> None:
         """Sends what the client writes, until the connection is over."""
@@ -178,9 +197,9 @@ class _Link:
         from websockets.exceptions import WebSocketException
 
         id = _id(line)
-        is_command = id is not None and id not in self._questions
-        if id is not None and is_command:
-            self._unanswered[id] = line
+        is_answer = id in self._questions
+        if id is not None:
+            self._unsettled[f"{ANSWER}{id}" if is_answer else id] = line
         while not self._is_over:
             made = self._socket
             try:
@@ -189,7 +208,7 @@ class _Link:
                 with self._changed:
                     self._changed.wait_for(lambda: self._is_over or self._socket is not made)
                 continue
-            if id is not None and not is_command:
+            if id is not None and is_answer:
                 self._questions.discard(id)
             return True
         return False
