@@ -138,3 +138,19 @@ def test_pieces_grow_a_message():
         view.received({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": delta}})
     assert isinstance(view.conversation.messages[0], Message)
     assert (view.conversation.messages[0].text, view.conversation.messages[0].state) == ("Hello", "growing")
+
+
+def test_a_place_behind_the_blocks_is_the_next_one():
+    view = View("pi")
+    view.received({"type": "message_start", "message": {"role": "assistant", "content": [], "timestamp": 5}})
+    for event in [{"type": "text_start", "contentIndex": 1_000_000}, {"type": "text_delta", "contentIndex": 0, "delta": "Hello"}]:
+        view.received({"type": "message_update", "assistantMessageEvent": event})
+    assert [block.text for block in view.conversation.messages[0].blocks] == ["Hello"]
+
+
+def test_an_error_that_is_no_text_is_said_as_json():
+    view = View("pi")
+    view.sent({"id": "1", "type": "compact"})
+    error = {"code": "full", "path": "/tmp/ä"}
+    view.received({"id": "1", "type": "response", "command": "compact", "success": False, "error": error})
+    assert [notice.text for notice in view.conversation.notices] == ['{"code":"full","path":"/tmp/ä"}']

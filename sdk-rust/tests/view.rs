@@ -223,6 +223,17 @@ fn a_message_grows_from_pieces_and_ends_with_what_the_agent_says() {
 }
 
 #[test]
+fn a_place_behind_the_blocks_is_the_next_one() {
+    let mut view = View::open("pi").unwrap();
+    let mut far = delta(json!({"type": "text_start"}));
+    far["assistantMessageEvent"]["contentIndex"] = json!(1_000_000);
+    let start = json!({"type": "message_start", "message": assistant(&json!([]))});
+    shown(&mut view, [start, far, delta(json!({"type": "text_delta", "delta": "Hello"}))]);
+    let grown = view.conversation();
+    assert_eq!((grown.messages[0].blocks.len(), grown.messages[0].text().as_str()), (1, "Hello"));
+}
+
+#[test]
 fn a_call_shows_its_arguments_as_they_come_its_output_and_its_result() {
     let mut view = View::open("pi").unwrap();
     let call = json!({"type": "toolCall", "id": "c", "name": "w", "arguments": {"path": "a"}});

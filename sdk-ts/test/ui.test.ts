@@ -196,6 +196,19 @@ describe("a view", () => {
     assert.equal(heard, 1);
   });
 
+  test("takes a place behind the blocks for the next one", () => {
+    const view = shown({ type: "message_start", message: assistant([]) });
+    view.received(delta({ type: "text_start", contentIndex: 1_000_000 }));
+    view.received(delta({ type: "text_delta", contentIndex: 0, delta: "Hello" }));
+    assert.deepEqual(view.conversation.messages[0]?.blocks, [{ type: "text", text: "Hello" }]);
+  });
+
+  test("says an error that is no text as JSON", () => {
+    const error = { code: "full", path: "/tmp/ä" };
+    const view = shown({ id: "1", type: "compact" }, { id: "1", type: "response", command: "compact", success: false, error });
+    assert.deepEqual(view.conversation.notices.map(({ text }) => text), ['{"code":"full","path":"/tmp/ä"}']);
+  });
+
   test("never fails, whatever frames hold", () => {
     const odd = [null, 3, "x", [], {}, { role: "assistant" }, { content: 7 }];
     const names = ["message_start", "message_update", "message_end", "tool_execution_start", "tool_execution_end", "queue_update"];

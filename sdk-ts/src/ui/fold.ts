@@ -75,7 +75,7 @@ class Folding {
     const { framing, dialogFrames } = this.#meaning;
     const { type, id, method } = frame;
     if (type === "response") {
-      const error = frame["success"] === true ? undefined : String(frame["error"] ?? "");
+      const error = frame["success"] === true ? undefined : words(frame["error"]);
       return this.#answer(conversation, id, frame["command"], frame["data"], error);
     }
     if (type === dialogFrames?.request) return this.#apply(conversation, this.#meaning.dialogs, method, id, frame);
@@ -87,7 +87,7 @@ class Folding {
   #rpc(conversation: Conversation, frame: JsonObject): Conversation {
     const { id, method, error } = frame;
     if (method === undefined) {
-      const reason = error === undefined ? undefined : String(objectOr(error)["message"] ?? "");
+      const reason = error === undefined ? undefined : words(objectOr(error)["message"]);
       return this.#answer(conversation, id, undefined, frame["result"], reason);
     }
     const params = objectOr(frame["params"]);
@@ -150,6 +150,11 @@ function plain(params: JsonObject): JsonObject {
 
 function listOf(value: Found): readonly Found[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** What an error says. */
+function words(error: JsonValue | undefined): string {
+  return typeof error === "string" ? error : error === undefined || error === null ? "" : JSON.stringify(error);
 }
 
 function objectOr(value: unknown): JsonObject {

@@ -152,4 +152,4 @@ def _object(value: Json) -> dict[str, Json]:
 
 
 def _words(error: Json) -> str:
-    return error if isinstance(error, str) else "" if error is None else json.dumps(error)
+    return error if isinstance(error, str) else "" if error is None else json.dumps(error, ensure_ascii=False, separators=(",", ":"))

@@ -108,7 +108,10 @@ def snapshot(conversation: Conversation, slots: Slots, _about: About) -> Convers
 
 
 def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
-    """Changes a block of the message that grows: at the place that is named, else the last one, or a new one."""
+    """Changes a block of the message that grows: at the place that is named, else the last one, or a new one.
+
+    A place behind the blocks is the next one.
+    """
     place = _growing(conversation, "assistant")
     if place is None:
         conversation = add(conversation, Message(role="assistant", state="growing"))
@@ -117,10 +120,10 @@ def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Bl
     blocks = list(message.blocks)
     kind = slots.get("type", "text")
     index = slots.get("index")
-    if not isinstance(index, int):
+    if type(index) is int and index >= 0:
+        index = min(index, len(blocks))
+    else:
         index = len(blocks) - 1 if blocks and blocks[-1].type == kind else len(blocks)
-    while len(blocks) < index:
-        blocks.append(Block(type="text", text=""))
     if index == len(blocks) or blocks[index].type != kind:
         is_tool = kind == "tool"
         fresh = Block(type="tool", call_id="", name="", state="coming") if is_tool else Block(type=kind, text="")

@@ -120,19 +120,18 @@ fn grown(conversation: &mut Conversation) -> &mut Message {
 }
 
 /// The block at the place that the slots name, of the type that they name; without a place the last one, or a new one
-/// where that is of another type.
+/// where that is of another type. A place behind the blocks is the next one.
 fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
     let kind = slots.get("type").and_then(Value::as_str).unwrap_or("text");
     let last = message.blocks.len().checked_sub(1);
-    let index = slots.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-    let place = index.unwrap_or_else(|| match last {
+    let index =
+        slots.get("index").and_then(Value::as_u64).map(|index| usize::try_from(index).unwrap_or(usize::MAX));
+    let named = index.map(|index| index.min(message.blocks.len()));
+    let place = named.unwrap_or_else(|| match last {
         Some(last) if kind_of(&message.blocks[last]) == kind => last,
         Some(last) => last + 1,
         None => 0,
     });
-    while message.blocks.len() < place {
-        message.blocks.push(Block::Text { text: String::new() });
-    }
     if message.blocks.get(place).is_none_or(|block| kind_of(block) != kind) {
         let fresh = match kind {
             "tool" => Block::Tool(Box::default()),

@@ -97,13 +97,16 @@ function grow(conversation: Conversation, change: (message: Message) => Message)
   return put(added, last, change(added.messages[last] as Message));
 }
 
-/** Changes the block at a place; without a place the last one, or a new one where that is of another type. */
+/**
+ * Changes the block at a place; without a place the last one, or a new one where that is of another type. A place behind
+ * the blocks is the next one.
+ */
 function changeBlock(message: Message, slots: JsonObject, change: (block: JsonObject) => JsonObject): Message {
   const blocks = [...message.blocks];
   const { index, type } = slots;
   const last = blocks.length - 1;
-  const place = typeof index === "number" ? index : blocks[last]?.type === type ? last : last + 1;
-  while (blocks.length < place) blocks.push({ type: "text", text: "" });
+  const isNamed = typeof index === "number" && Number.isInteger(index) && index >= 0;
+  const place = isNamed ? Math.min(index, blocks.length) : blocks[last]?.type === type ? last : last + 1;
   const old = blocks[place];
   const isTool = type === "tool";
   const fresh: JsonObject = isTool ? { type: "tool", callId: "", name: "", state: "coming" } : { type: type ?? "text", text: "" };
