@@ -20,7 +20,7 @@ export {
   UsageError,
 } from "./error.js";
 export type { OpenDialog } from "./dialog.js";
-export type { FailureKind } from "./failure.js";
+export { type FailureKind, failureKind } from "./failure.js";
 export { type RawEvent, UNKNOWN, type UnknownEvent } from "./event.js";
 export { DEFAULT_MAX_LINE, Framer, type FramerOptions, FramingError, type LineSink } from "./framing.js";
 export { type Arms, match } from "./match.js";

@@ -1,6 +1,6 @@
 /** The connection to the server behind the page: frames of the agent, and words of the server itself. */
 
-import type { Spec } from "agentese";
+import { type FailureKind, type Spec, failureKind } from "agentese";
 
 /** What the server says when a tab comes. */
 export interface Hello {
@@ -69,13 +69,15 @@ export class CallError extends Error {
   constructor(
     readonly command: string,
     message: string,
+    /** Which documented failure it is. */
+    readonly kind?: FailureKind,
   ) {
     super(message);
   }
 
   /** Whether the agent does not know the command at all. */
   get isUnknown(): boolean {
-    return /unknown command|method not found|unknown method/i.test(this.message);
+    return this.kind === "unknown_command";
   }
 }
 
@@ -88,6 +90,7 @@ export interface Listener {
 }
 
 interface Waiting {
+  readonly number: number;
   readonly command: string;
   readonly line: string;
   resolve(data: unknown): void;
@@ -107,8 +110,11 @@ export class Link {
   #socket: WebSocket | undefined;
   #have: number | undefined;
   #attempts = 0;
-  #nextId = 0;
+  /** How many calls were made. */
+  #calls = 0;
   #waiting = new Map<string, Waiting>();
+  /** Answers to questions that may be lost, each with the number of the call before it: until a later call is settled. */
+  #answers: { readonly after: number; readonly line: string }[] = [];
   /** The tables of the dialect, which the server names. */
   spec: Spec | undefined;
 
@@ -162,8 +168,8 @@ export class Link {
     if (!hello.back) this.#have = 0;
     this.#listener.state(true);
     this.#listener.word(hello);
-    // A command that has arrived before is not run again.
-    if (hello.back) for (const { line } of this.#waiting.values()) this.#socket?.send(line);
+    // A command that has arrived before is not run again, and only the first answer to a question counts.
+    if (hello.back) for (const { line } of [...this.#answers, ...this.#waiting.values()]) this.#socket?.send(line);
   }
 
   #heard(data: string): void {
@@ -197,9 +203,18 @@ export class Link {
     const call = id === undefined ? undefined : this.#waiting.get(id);
     if (id === undefined || call === undefined) return;
     this.#waiting.delete(id);
+    // What was sent before that call has arrived, too.
+    this.#answers = this.#answers.filter(({ after }) => after >= call.number);
     const failed = isRpc ? "error" in frame : frame["success"] !== true;
-    if (failed) call.reject(new CallError(call.command, errorText(frame["error"])));
+    if (failed) call.reject(this.#refused(call.command, frame));
     else call.resolve(isRpc ? frame["result"] : frame["data"]);
+  }
+
+  #refused(command: string, { command: named, error }: Record<string, unknown>): CallError {
+    const text = errorText(error);
+    const code = (error as { code?: unknown } | null | undefined)?.code;
+    const told = [typeof named === "string" ? named : undefined, text, typeof code === "number" ? code : undefined] as const;
+    return new CallError(command, text, this.spec && failureKind(this.spec, ...told));
   }
 
   /** Failures without an id belong to the oldest call that they can belong to. */
@@ -211,27 +226,30 @@ export class Link {
 
   /** Sends a command. Gives the data of its answer. */
   call(command: string, params: object): Promise<unknown> {
-    const id = `${this.#tab}-${++this.#nextId}`;
+    const number = ++this.#calls;
+    const id = `${this.#tab}-${number}`;
     const frame =
       this.spec?.framing === "json-rpc"
         ? { jsonrpc: "2.0", id, method: command, params }
         : { id, type: command, ...params };
     const line = JSON.stringify(frame);
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { command, line, resolve, reject });
+      this.#waiting.set(id, { number, command, line, resolve, reject });
       this.#send(line);
     });
   }
 
-  /** Sends a line that no answer belongs to. */
+  /** Sends a line, where there is a connection. */
   #send(line: string): void {
     this.#listener.frame("sent", line, false);
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(line);
   }
 
-  /** Answers a question of the agent. */
+  /** Answers a question of the agent; where the connection is lost, when it is back. */
   answer(frame: object): void {
-    this.#send(JSON.stringify(frame));
+    const line = JSON.stringify(frame);
+    this.#answers.push({ after: this.#calls, line });
+    this.#send(line);
   }
 
   /** Asks the server itself. */
@@ -239,8 +257,9 @@ export class Link {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
   }
 
-  /** Fails all calls. */
+  /** Fails all calls, and forgets the answers to questions. */
   fail(reason: string): void {
+    this.#answers = [];
     const calls = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const call of calls) call.reject(new CallError(call.command, reason));

@@ -53,13 +53,13 @@ export class Store {
   page = NOTHING;
   readonly recorder = new Recorder();
   readonly link: Link;
-  dialect: Dialect = { actions: {}, pictures: false, deliveries: [], levels: [], forkReturnsText: false };
+  dialect: Dialect = { actions: {}, pictures: false, deliveries: [], levels: [], forkReturnsText: false, opensBy: "file" };
   #view = View.open("pi");
   #listeners = new Set<() => void>();
   #isAnnounced = false;
   #toasts = 0;
-  /** The file of the session that was open last, for an agent that is started again. */
-  #lastSession: { file: string; id: string } | undefined;
+  /** The session that was open last, for an agent that is started again; one that is not kept has no file. */
+  #lastSession: Conversation["session"] = {};
   #revision: Revision | undefined;
   /** How often all is being asked for. */
   #refreshing = 0;
@@ -120,7 +120,7 @@ export class Store {
     const wasComplete = this.conversation.complete;
     this.#view[direction](line, at);
     const { session, complete } = this.conversation;
-    if (session.file !== undefined || session.id !== undefined) this.#lastSession = { file: session.file ?? "", id: session.id ?? "" };
+    if (session.file !== undefined || session.id !== undefined) this.#lastSession = session;
     if (wasComplete && !complete && this.#refreshing === 0) void this.refresh();
     this.#announce();
   }
@@ -254,11 +254,11 @@ export class Store {
     this.#set({ draft: { text, count: (this.page.draft?.count ?? 0) + 1 } });
   }
 
-  /** The agent was started again: the session that was open is opened again. */
+  /** The agent was started again: the session that was open is opened again, where it was kept. */
   async #resume(): Promise<void> {
-    const last = this.#lastSession;
-    if (last !== undefined && this.can("openSession") === undefined) {
-      await this.try("openSession", last.file, last.id);
+    const { file = "", id = "" } = this.#lastSession;
+    if ((this.dialect.opensBy === "file" ? file : id) !== "" && this.can("openSession") === undefined) {
+      await this.try("openSession", file, id);
     } else {
       await this.dialect.begin?.((call) => this.ask(call)).catch(() => undefined);
     }

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
@@ -50,6 +52,20 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
       assert.deepEqual(complaints, []);
     } finally {
       await close();
+    }
+  });
+
+  test("may have any name", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "agentese-inspect-"));
+    const file = join(folder, "50%.jsonl");
+    copyFileSync(join(TRANSCRIPTS, "pi/tool-multi.jsonl"), file);
+    const { page, complaints, close } = await inspect(browser, file);
+    try {
+      await page.locator(".frame").first().waitFor();
+      assert.deepEqual(complaints, []);
+    } finally {
+      await close();
+      rmSync(folder, { recursive: true });
     }
   });
 

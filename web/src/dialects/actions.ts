@@ -68,6 +68,8 @@ export interface Dialect {
   readonly levels: readonly string[];
   /** Whether a fork starts at a message of the user alone, whose text comes back to be changed. */
   readonly forkReturnsText: boolean;
+  /** What names a session that is opened: its file, or its id. */
+  readonly opensBy: "file" | "id";
   /** The sessions in the answer to `sessions`. Without that command the server lists the files of the dialect's home. */
   listed?(data: unknown): readonly Listed[];
   /** Of events that tell a message again and again: the members that a delta-only stream leaves out. */

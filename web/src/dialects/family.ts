@@ -54,6 +54,7 @@ export const pi: Dialect = {
   repeated: { message_update: ["message", "assistantMessageEvent.partial"] },
   levels: LEVELS,
   forkReturnsText: true,
+  opensBy: "file",
 };
 
 export const omp: Dialect = {

@@ -25,6 +25,7 @@ export const opal: Dialect = {
   deliveries: ["steer"],
   levels: ["off", "low", "medium", "high", "max"],
   forkReturnsText: false,
+  opensBy: "id",
   listed: (data) =>
     ((data as { sessions?: { id: string; title: string | null; modified: string }[] }).sessions ?? []).map(
       ({ id, title, modified }) => ({ path: id, id, modified, ...(title !== null && { name: title }) }),

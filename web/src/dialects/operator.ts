@@ -19,4 +19,5 @@ export const operator: Dialect = {
   deliveries: [],
   levels: [],
   forkReturnsText: false,
+  opensBy: "file",
 };

@@ -46,7 +46,7 @@ export function Standalone() {
       .then(async (response) => {
         const text = await response.text();
         if (!response.ok) throw new Error(text);
-        open(decodeURIComponent(response.headers.get("x-file-name") ?? "transcript"), text, response.headers.get("x-dialect") ?? "pi");
+        open(response.headers.get("x-file-name") ?? "transcript", text, response.headers.get("x-dialect") ?? "pi");
       })
       .catch((error: unknown) => fail(String(error)));
   }, []);

@@ -1,0 +1,66 @@
+// The connection of the page to its server, in front of a socket in memory.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { DIALECTS, Link, Socket, begin } from "./support/memory.mjs";
+
+/** A link to an agent of a dialect, that stands; and the steps of losing the connection and taking it up again. */
+function linked(t, dialect = "pi") {
+  begin(t);
+  const link = new Link({ word() {}, frame() {}, state() {} });
+  link.spec = DIALECTS[dialect].spec;
+  link.open();
+  const last = () => Socket.made.at(-1);
+  last().open({});
+  const back = () => {
+    t.mock.timers.tick(10_000);
+    last().open({ back: true });
+    return last().heard;
+  };
+  return { link, last, back };
+}
+
+const ANSWER = { type: "extension_ui_response", id: "q1", confirmed: true };
+
+test("an answer that is given while the connection is lost is sent when it is back", (t) => {
+  const { link, last, back } = linked(t);
+  last().close();
+  link.answer(ANSWER);
+  assert.deepEqual(back(), [ANSWER]);
+});
+
+test("an answer that may be lost with the connection is sent again, until a later call is answered", async (t) => {
+  const { link, last, back } = linked(t);
+  link.answer(ANSWER);
+  last().close();
+  assert.deepEqual(back(), [ANSWER]);
+  const call = link.call("get_state", {});
+  last().say({ id: last().heard.at(-1).id, type: "response", command: "get_state", success: true, data: {} });
+  await call;
+  last().close();
+  assert.deepEqual(back(), []);
+});
+
+test("no answer is sent to an agent that was started again", (t) => {
+  const { link, last, back } = linked(t);
+  link.answer(ANSWER);
+  last().say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  last().close();
+  assert.deepEqual(back(), []);
+});
+
+for (const [dialect, answer, isUnknown] of [
+  ["pi", { type: "response", command: "get_tree", success: false, error: "Unknown command: get_tree" }, true],
+  ["pi", { type: "response", command: "get_tree", success: false, error: "An extension says: unknown command" }, false],
+  ["operator", { type: "response", command: "get_tree", success: false, error: "Unknown command: 'get_tree'" }, true],
+  ["opal", { jsonrpc: "2.0", error: { code: -32601, message: "Method not found: get_tree" } }, true],
+  ["opal", { jsonrpc: "2.0", error: { code: -32603, message: "Method not found: get_tree" } }, false],
+]) {
+  test(`${dialect}: ${JSON.stringify(answer.error)} ${isUnknown ? "says" : "does not say"} that the command is not known`, async (t) => {
+    const { link, last } = linked(t, dialect);
+    const call = link.call("get_tree", {});
+    last().say({ ...answer, id: last().heard.at(-1).id });
+    await assert.rejects(call, { name: "CallError", command: "get_tree", isUnknown });
+  });
+}

@@ -1,0 +1,62 @@
+// The page's own code without a browser, in front of a socket in memory.
+
+import { join } from "node:path";
+
+import { build } from "esbuild";
+
+import { REPOSITORY } from "./page.mjs";
+
+const { outputFiles } = await build({
+  stdin: {
+    contents: `
+      export { Link } from "./link.js";
+      export { Store } from "./store.js";
+      export { DIALECTS } from "./dialects/index.js";
+    `,
+    resolveDir: join(REPOSITORY, "web/src"),
+    loader: "ts",
+  },
+  bundle: true,
+  format: "esm",
+  write: false,
+  alias: { agentese: join(REPOSITORY, "sdk-ts/src/index.ts"), "agentese/ui": join(REPOSITORY, "sdk-ts/src/ui.ts") },
+});
+const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
+export const { Link, Store, DIALECTS } = await import(code);
+
+/** A socket of which the test plays the server. */
+export class Socket {
+  static OPEN = 1;
+  static made = [];
+  readyState = 0;
+  heard = [];
+
+  constructor() {
+    Socket.made.push(this);
+  }
+
+  send(text) {
+    this.heard.push(JSON.parse(text));
+  }
+
+  say(frame) {
+    this.onmessage({ data: JSON.stringify(frame) });
+  }
+
+  open(hello) {
+    this.readyState = 1;
+    this.say({ agentese: "hello", back: false, lost: false, revision: null, session: null, ended: null, readOnly: false, deny: [], begun: [], questions: [], ...hello });
+  }
+
+  close() {
+    this.readyState = 3;
+    this.onclose();
+  }
+}
+
+/** Puts the socket in the place of the platform's, and time under the test's control. */
+export function begin(t) {
+  Object.assign(globalThis, { WebSocket: Socket, location: { href: "http://127.0.0.1:1/token/" }, requestAnimationFrame: () => 0 });
+  Socket.made = [];
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+}
