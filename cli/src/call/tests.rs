@@ -56,7 +56,7 @@ fn every_command_of_every_dialect_can_be_called() {
             let command = grammar.commands.iter().find(|command| command.name == spec.wire).unwrap();
             let known =
                 |name: &&str| command.params.iter().any(|param| param.name == *name && param.required);
-            assert!(spec.required.iter().all(|name| known(&name)), "{}", spec.wire);
+            assert!(spec.required.iter().all(known), "{}", spec.wire);
         }
     }
     all_dialects().debug_assert();
