@@ -30,6 +30,7 @@ fn test_sources() -> Vec<(PathBuf, String)> {
     for part in [
         "server/src",
         "server/tests",
+        "cli/src",
         "cli/tests",
         "sdk-rust",
         "sdk-python/tests",
@@ -103,6 +104,7 @@ fn tested() -> BTreeSet<u32> {
     for part in [
         "server/src",
         "server/tests",
+        "cli/src",
         "cli/tests",
         "sdk-rust",
         "sdk-python/tests",
