@@ -1,7 +1,7 @@
 //! Keys stay where they are.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use agentese_server::providers::{AuthFile, FailureKind};
 use serde_json::json;
@@ -12,9 +12,31 @@ use crate::support::{Home, Reply, Server, ask, definition, failure, hello, model
 /// Part of every key here, and of nothing else.
 const CANARY: &str = "c4n4ry";
 
-/// What is logged.
+/// What all tests of this program log, each line with the name of its thread. It belongs to the whole program: a log of one
+/// thread misses the lines of places that another thread came to first.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn get() -> &'static Self {
+        static LOG: OnceLock<Log> = OnceLock::new();
+        LOG.get_or_init(|| {
+            let log = Log::default();
+            let subscriber = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::TRACE)
+                .with_thread_names(true)
+                .with_ansi(false)
+                .with_writer(log.clone())
+                .finish();
+            tracing::subscriber::set_global_default(subscriber).expect("no other test sets it");
+            log
+        })
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+}
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -37,10 +59,7 @@ impl<'a> MakeWriter<'a> for Log {
 
 #[tokio::test]
 async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
-    let log = Log::default();
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let log = Log::get();
     let key = |of: &str| format!("{CANARY}-{of}-1234567890");
     let mut shown = String::new();
     for of in ["models", "environment", "file", "command", "given"] {
@@ -92,8 +111,12 @@ async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
         }
         assert_eq!(server.received().len(), 7);
     }
-    shown.push_str(&String::from_utf8_lossy(&log.0.lock().unwrap()));
-    assert!(shown.contains("a request is repeated"), "the log was looked at");
+    let logged = log.text();
+    let thread = std::thread::current();
+    let name = thread.name().expect("tests have threads with names");
+    let of_this_test = |line: &str| line.contains(name) && line.contains("a request is repeated");
+    assert!(logged.lines().any(of_this_test), "the log was looked at: {logged}");
+    shown.push_str(&logged);
     assert!(!shown.contains(CANARY), "{shown}");
 }
 
