@@ -7,6 +7,7 @@
 pub mod changes;
 pub mod conformance;
 pub mod examples;
+pub mod intents;
 pub mod json_schema;
 pub mod meaning;
 pub mod model_json;

@@ -108,7 +108,7 @@ fn place(on: On) -> (&'static str, &'static str) {
     }
 }
 
-fn reader(reader: &Reader, cases: &[Case]) -> Value {
+pub(crate) fn reader(reader: &Reader, cases: &[Case]) -> Value {
     let cases: Vec<Value> = cases
         .iter()
         .map(|case| {
@@ -146,7 +146,7 @@ fn conditions(value: &mut Map<String, Value>, tests: &[Test]) {
     value.insert("when".into(), tests.collect());
 }
 
-fn slots(slots: &[Slot]) -> Value {
+pub(crate) fn slots(slots: &[Slot]) -> Value {
     Value::Object(slots.iter().map(|(name, source)| ((*name).to_owned(), self::source(source))).collect())
 }
 
@@ -168,7 +168,7 @@ fn source(source: &Source) -> Value {
     }
 }
 
-fn constant(value: Constant) -> Value {
+pub(crate) fn constant(value: Constant) -> Value {
     match value {
         Constant::Text(text) => text.into(),
         Constant::Flag(flag) => flag.into(),

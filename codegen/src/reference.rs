@@ -2,6 +2,7 @@
 
 mod changes;
 mod extensions;
+mod intents;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -33,6 +34,7 @@ pub fn artefacts() -> Vec<Artefact> {
         .collect();
     pages.push(Artefact::new(format!("{FOLDER}/formats.md"), formats_page()));
     pages.push(Artefact::new(format!("{FOLDER}/changes.md"), changes::page()));
+    pages.push(Artefact::new(format!("{FOLDER}/intents.md"), intents::page()));
     pages.push(Artefact::new(format!("{FOLDER}/extensions.md"), extensions::page()));
     pages
 }

@@ -1,5 +1,6 @@
 //! What a dialect is: vocabulary, envelope and the rules at the edges.
 
+use crate::intent::Intents;
 use crate::matching::Matching;
 use crate::meaning::Meaning;
 use crate::model::{ErrorText, Field, Row, RunEffect, Setting, Span};
@@ -247,6 +248,8 @@ pub struct Dialect {
     pub matching: Matching,
     /// What its frames mean for a conversation.
     pub meaning: Meaning,
+    /// What its commands are for.
+    pub intents: Intents,
 }
 
 impl Dialect {

@@ -16,6 +16,7 @@ pub mod dialects;
 pub mod dsl;
 pub mod extension;
 pub mod index;
+pub mod intent;
 pub mod matching;
 pub mod meaning;
 pub mod model;

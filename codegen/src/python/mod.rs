@@ -39,6 +39,8 @@ pub fn artefacts() -> Vec<Artefact> {
         file("shapes.py".into(), shapes::module(&dialects)),
         file("failures.py".into(), failures::module(&dialects)),
     ];
+    let neutral = crate::intents::file(crate::intents::neutral_table());
+    files.push(file("intents/neutral.json".into(), neutral));
     files.push(Artefact::new(format!("{EXTENSION}/agentese_extension_types.py"), extension::module()));
     for index in &dialects {
         let name = index.dialect.name;
@@ -46,6 +48,8 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(file(format!("{name}.pyi"), dialect::stub(index)));
         let meaning = crate::meaning::file(index);
         files.push(file(format!("meaning/{name}.json"), meaning));
+        let intents = crate::intents::file(crate::intents::table(index));
+        files.push(file(format!("intents/{name}.json"), intents));
         let public = format!(
             "{}from agentese.generated.{name} import *\nfrom agentese.generated.{name} import __all__ as __all__\n",
             banner(&format!("The {name} dialect, {}.", crate::rust::names_of_revisions(index)))

@@ -4,6 +4,7 @@ mod client;
 mod dialect;
 mod dialogs;
 mod failures;
+mod intents;
 mod lineage;
 mod meaning;
 mod schema;
@@ -39,7 +40,8 @@ pub fn artefacts() -> Vec<Artefact> {
         let _ = writeln!(modules, "#[cfg(feature = {name:?})]\npub mod {name};");
         files.push(Artefact::new(format!("{FOLDER}/{}.rs", index.dialect.name), dialect::file(index)));
     }
-    modules.push_str("pub mod meaning;\npub mod schema;\npub mod secrets;\npub mod types;\n");
+    modules
+        .push_str("pub mod intents;\npub mod meaning;\npub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
         "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.\npub const SPECS: &[&Spec] = &[\n",
     );
@@ -66,6 +68,7 @@ pub fn artefacts() -> Vec<Artefact> {
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
+    files.extend(intents::artefacts(FOLDER, &dialects));
     files.extend(meaning::artefacts(FOLDER, &dialects));
     files.push(Artefact::new(format!("{FOLDER}/schema.rs"), schema::file(&Index::all())));
     files

@@ -4,6 +4,7 @@
 //! Sources: the document "RPC Protocol Reference" of omp 12.7.6, what omp 13.19.0 sends, and the types of omp 18.2.3.
 
 pub mod host;
+pub mod intents;
 pub mod matching;
 pub mod meaning;
 pub mod subagents;
@@ -415,4 +416,5 @@ pub const OMP: Dialect = Dialect {
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,
+    intents: intents::INTENTS,
 };

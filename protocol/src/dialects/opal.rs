@@ -3,6 +3,7 @@
 //! Source: the document "JSON-RPC Protocol" of Opal and the types that server 0.1.14 exports.
 
 pub mod events;
+pub mod intents;
 pub mod matching;
 pub mod meaning;
 pub mod methods;
@@ -127,4 +128,5 @@ pub const OPAL: Dialect = Dialect {
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,
+    intents: intents::INTENTS,
 };

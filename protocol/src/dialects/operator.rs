@@ -5,6 +5,7 @@
 //!
 //! Source: the document "RPCServer" of Operator.
 
+pub mod intents;
 pub mod matching;
 pub mod meaning;
 
@@ -381,4 +382,5 @@ pub const OPERATOR: Dialect = Dialect {
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,
+    intents: intents::INTENTS,
 };

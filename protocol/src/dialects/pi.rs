@@ -7,6 +7,7 @@ pub mod allowances;
 pub mod commands;
 pub mod dialogs;
 pub mod events;
+pub mod intents;
 pub mod matching;
 pub mod meaning;
 
@@ -147,4 +148,5 @@ pub const PI: Dialect = Dialect {
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,
+    intents: intents::INTENTS,
 };

@@ -372,4 +372,5 @@ pub const PISCES: Dialect = Dialect {
     settings: SETTINGS,
     matching: matching::MATCHING,
     meaning: meaning::MEANING,
+    intents: crate::intent::Intents::NONE,
 };

@@ -13,6 +13,7 @@ pub mod pisces;
 pub mod operator;
 #[cfg(feature = "opal")]
 pub mod opal;
+pub mod intents;
 pub mod meaning;
 pub mod schema;
 pub mod secrets;

@@ -154,7 +154,8 @@ const CONTEXT: &[Slot] =
     &[("context.tokens", at("usage.current_context_tokens")), ("context.window", at("usage.context_window"))];
 const USAGE: &[Slot] = &[("usage", read("usage", "usage"))];
 const OFF: Slot = ("on", flag(false));
-const ON: Source = Map(
+/// Whether the agent works, as its state says.
+pub const ON: Source = Map(
     "data.status",
     &[
         ("idle", Constant::Flag(false)),

@@ -2,7 +2,7 @@
 //!
 //! No frame repeats the user's words: they are in the conversation as soon as the agent begins to work on them.
 
-use crate::meaning::Source::{First, Map, Times};
+use crate::meaning::Source::{self, First, Map, Times};
 use crate::meaning::Test::{Has, Is, Lacks, Not};
 use crate::meaning::{
     Act, Case, Constant, Meaning, OTHER, On, Reader, Rule, STRING, answer, at, case, each, event, flag, read,
@@ -78,6 +78,9 @@ const READERS: &[Reader] = &[
     },
 ];
 
+/// Whether the agent works, as its state says.
+pub const ON: Source = Map("data.phase", &[("idle", Constant::Flag(false)), ("turn", Constant::Flag(true))]);
+
 /// What the rows of Operator do, in the order in which it is done.
 const RULES: &[Rule] = &[
     event("agent_start", Act::Arrive, &[]),
@@ -144,11 +147,7 @@ const RULES: &[Rule] = &[
             ("context.window", at("data.context_window")),
         ],
     ),
-    answer(
-        "get_state",
-        Act::Work,
-        &[("on", Map("data.phase", &[("idle", Constant::Flag(false)), ("turn", Constant::Flag(true))]))],
-    ),
+    answer("get_state", Act::Work, &[("on", ON)]),
 ];
 
 /// What the frames of Operator mean.

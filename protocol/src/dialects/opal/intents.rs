@@ -1,0 +1,79 @@
+//! Which methods of Opal carry which intent.
+
+use super::meaning::ON;
+use crate::intent::Send::{Is, Joined};
+use crate::intent::{Carrier, Intent, Intents, Own, Send, by_front, carries, from, own};
+use crate::meaning::Source::Map;
+use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
+
+/// How values of Opal are read.
+const READERS: &[Reader] = &[Reader {
+    name: "listed",
+    tag: "",
+    cases: &[case(OTHER, &[("session", at("id")), ("name", at("title")), ("modified", at("modified"))])],
+}];
+
+const WORDS: &[(&str, Send)] = &[("text", from("text"))];
+const OUTCOME: &[Slot] = &[(
+    "outcome",
+    Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
+)];
+/// A session that is kept.
+const KEPT: (&str, Send) = ("session", Is(Constant::Flag(true)));
+const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
+
+const CARRIERS: &[Carrier] = &[
+    carries(Intent::Prompt, "agent/prompt").sends(WORDS).gives(OUTCOME),
+    carries(Intent::Steer, "agent/prompt").sends(WORDS).gives(OUTCOME),
+    carries(Intent::Abort, "agent/abort"),
+    carries(Intent::NewSession, "session/start")
+        .sends(&[KEPT, ("working_dir", from("directory"))])
+        .gives(OPENED),
+    carries(Intent::OpenSession, "session/start")
+        .sends(&[KEPT, ("session_id", from("session"))])
+        .gives(OPENED),
+    carries(Intent::ListSessions, "session/list").gives(&[("sessions", each("listed", "data.sessions"))]),
+    carries(Intent::DeleteSession, "session/delete").sends(&[("session_id", from("session"))]),
+    carries(Intent::Fork, "session/branch").sends(&[("entry_id", from("entry"))]),
+    carries(Intent::State, "agent/state").gives(&[
+        ("model", read("model", "data.model")),
+        ("thinkingLevel", at("data.model.thinking_level")),
+        ("working", ON),
+        ("messages", at("data.message_count")),
+        ("session.id", at("data.session_id")),
+        ("usage", read("usage", "data.token_usage")),
+        ("context.tokens", at("data.token_usage.current_context_tokens")),
+        ("context.window", at("data.token_usage.context_window")),
+    ]),
+    carries(Intent::Messages, "session/history").gives(&[("messages", each("message", "data.messages"))]),
+    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]),
+    carries(Intent::SetModel, "model/set")
+        .sends(&[("model_id", Joined(&["provider", "id"], ":"))])
+        .gives(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))]),
+    carries(Intent::SetThinking, "thinking/set")
+        .sends(&[("level", from("level"))])
+        .gives(&[("thinkingLevel", at("data.thinking_level"))]),
+    carries(Intent::Compact, "session/compact"),
+    carries(Intent::Todos, "tasks/list").gives(&[("todos", each("task", "data.tasks"))]),
+];
+
+const LOGIN: &str = "each dialect has a login of its own";
+const SETTINGS: &str = "the settings are those of Opal's own file";
+const CONFIG: &str = "no other dialect turns tools and features of a session on and off";
+
+const OWN: &[Own] = &[
+    own("auth/status", LOGIN),
+    own("auth/login", LOGIN),
+    own("auth/poll", LOGIN),
+    own("auth/set_key", LOGIN),
+    own("settings/get", SETTINGS),
+    own("settings/save", SETTINGS),
+    own("opal/config/get", CONFIG),
+    own("opal/config/set", CONFIG),
+    by_front("opal/ping", "it is about the connection, not about the agent"),
+    by_front("opal/version", "it is about who answers, not about the agent"),
+];
+
+/// What the methods of Opal are for.
+pub const INTENTS: Intents =
+    Intents { readers: READERS, carriers: CARRIERS, own: OWN, made: &["message_queued"] };

@@ -1,0 +1,103 @@
+//! Which commands of pi carry which intent.
+
+use crate::intent::{Carrier, Intent, Intents, Send, carries, from};
+use crate::meaning::Source::{self, Map};
+use crate::meaning::{Constant, Slot, at, each, read};
+
+/// What an answer says that became of words of the user.
+const DISPOSITION: Source = Map(
+    "data.disposition",
+    &[
+        ("started", Constant::Text("started")),
+        ("queued", Constant::Text("queued")),
+        ("handled", Constant::Text("handled")),
+    ],
+);
+/// The model that an answer tells.
+pub const MODEL: Slot = ("model", read("model", "data.model"));
+
+const WORDS: (&str, Send) = ("message", from("text"));
+const IMAGES: (&str, Send) = ("images", from("images"));
+const OUTCOME: &[Slot] = &[("outcome", DISPOSITION)];
+const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
+
+const CARRIERS: &[Carrier] = &[
+    carries(Intent::Prompt, "prompt")
+        .sends(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))])
+        .gives(OUTCOME),
+    carries(Intent::Steer, "steer").sends(&[WORDS, IMAGES]).gives(OUTCOME),
+    carries(Intent::FollowUp, "follow_up").sends(&[WORDS, IMAGES]).gives(OUTCOME),
+    carries(Intent::Abort, "abort"),
+    carries(Intent::ClearQueue, "clear_queue")
+        .gives(&[("steering", at("data.steering")), ("followUp", at("data.followUp"))]),
+    carries(Intent::NewSession, "new_session")
+        .sends(&[("parentSession", from("parent"))])
+        .gives(&[CANCELLED]),
+    carries(Intent::OpenSession, "switch_session")
+        .sends(&[("sessionPath", from("session"))])
+        .gives(&[CANCELLED]),
+    carries(Intent::CloneSession, "clone").gives(&[CANCELLED]),
+    carries(Intent::Fork, "fork")
+        .sends(&[("entryId", from("entry"))])
+        .gives(&[CANCELLED, ("text", at("data.text"))]),
+    carries(Intent::ForkPoints, "get_fork_messages").gives(&[("points", each("fork", "data.messages"))]),
+    carries(Intent::State, "get_state").gives(&[
+        MODEL,
+        ("thinkingLevel", at("data.thinkingLevel")),
+        ("working", at("data.isStreaming")),
+        ("compacting", at("data.isCompacting")),
+        ("messages", at("data.messageCount")),
+        ("waiting", at("data.pendingMessageCount")),
+        ("session.id", at("data.sessionId")),
+        ("session.file", at("data.sessionFile")),
+        ("session.name", at("data.sessionName")),
+        ("settings.steeringMode", at("data.steeringMode")),
+        ("settings.followUpMode", at("data.followUpMode")),
+        ("settings.autoCompaction", at("data.autoCompactionEnabled")),
+    ]),
+    carries(Intent::Messages, "get_messages").gives(&[("messages", each("message", "data.messages"))]),
+    carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
+    carries(Intent::Stats, "get_session_stats").gives(&[
+        ("usage", read("stats", "data")),
+        ("context.tokens", at("data.contextUsage.tokens")),
+        ("context.window", at("data.contextUsage.contextWindow")),
+    ]),
+    carries(Intent::Models, "get_available_models").gives(&[("models", each("model", "data.models"))]),
+    carries(Intent::SetModel, "set_model")
+        .sends(&[("provider", from("provider")), ("modelId", from("id"))])
+        .gives(&[("model", read("model", "data"))]),
+    carries(Intent::CycleModel, "cycle_model").gives(&[MODEL, ("thinkingLevel", at("data.thinkingLevel"))]),
+    carries(Intent::ThinkingLevels, "get_available_thinking_levels").gives(&[("levels", at("data.levels"))]),
+    carries(Intent::SetThinking, "set_thinking_level").sends(&[("level", from("level"))]),
+    carries(Intent::CycleThinking, "cycle_thinking_level").gives(&[("thinkingLevel", at("data.level"))]),
+    carries(Intent::SetSteeringMode, "set_steering_mode").sends(&[("mode", from("mode"))]),
+    carries(Intent::SetFollowUpMode, "set_follow_up_mode").sends(&[("mode", from("mode"))]),
+    carries(Intent::Compact, "compact")
+        .sends(&[("customInstructions", from("instructions"))])
+        .gives(&[("message", read("summary", "data"))]),
+    carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
+    carries(Intent::SetAutoRetry, "set_auto_retry").sends(&[("enabled", from("enabled"))]),
+    carries(Intent::AbortRetry, "abort_retry"),
+    carries(Intent::Bash, "bash")
+        .sends(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
+        .gives(&[
+            ("output", at("data.output")),
+            ("exitCode", at("data.exitCode")),
+            ("cancelled", at("data.cancelled")),
+            ("truncated", at("data.truncated")),
+        ]),
+    carries(Intent::AbortBash, "abort_bash"),
+    carries(Intent::Export, "export_html")
+        .sends(&[("outputPath", from("path"))])
+        .gives(&[("path", at("data.path"))]),
+    carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
+    carries(Intent::Commands, "get_commands").gives(&[("commands", each("command", "data.commands"))]),
+    carries(Intent::Entries, "get_entries")
+        .sends(&[("since", from("since"))])
+        .gives(&[("entries", at("data.entries")), ("leaf", at("data.leafId"))]),
+    carries(Intent::Tree, "get_tree").gives(&[("tree", at("data.tree")), ("leaf", at("data.leafId"))]),
+];
+
+/// What the commands of pi are for.
+pub const INTENTS: Intents =
+    Intents { readers: &[], carriers: CARRIERS, own: &[], made: &["turn_end", "entry_appended"] };

@@ -1,0 +1,256 @@
+//! What a front end wants of an agent, and which command of a dialect carries it: the writing side of [`crate::meaning`].
+//!
+//! [`INTENTS`] names what the dialects have in common, with neutral parameters and results. A dialect's table of
+//! [`Carrier`]s stands beside its rows and says which command carries an intent, how its parameters are made of the
+//! neutral ones ([`Send`]), and where the neutral results are found in the answer ([`Slot`]). The tables are data: one
+//! small interpreter in each language calls by them (`sdk-rust/src/any/`).
+
+mod neutral;
+mod resolve;
+
+use crate::meaning::{Constant, Reader, Slot};
+
+pub use neutral::INTENTS;
+pub use resolve::{Resolved, resolve};
+
+/// What a front end wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Intent {
+    /// Words that begin a run.
+    Prompt,
+    /// Words that reach the run that is going on.
+    Steer,
+    /// Words that wait until the agent would stop.
+    FollowUp,
+    /// Words that take the place of the run that is going on.
+    AbortAndPrompt,
+    /// The end of the run that is going on.
+    Abort,
+    /// The end of what waits in the queues.
+    ClearQueue,
+    /// A new session.
+    NewSession,
+    /// A session that is kept.
+    OpenSession,
+    /// The sessions that are kept.
+    ListSessions,
+    /// The end of a session that is kept.
+    DeleteSession,
+    /// A copy of the session to go on in.
+    CloneSession,
+    /// A place in the conversation to go on from.
+    Fork,
+    /// The places from which a fork can be made.
+    ForkPoints,
+    /// What the agent is doing, and with which settings.
+    State,
+    /// The messages of the conversation.
+    Messages,
+    /// The text of the model's last message.
+    LastText,
+    /// Tokens and cost.
+    Stats,
+    /// The models that can be chosen.
+    Models,
+    /// Another model.
+    SetModel,
+    /// The next model.
+    CycleModel,
+    /// The thinking levels that can be chosen.
+    ThinkingLevels,
+    /// Another thinking level.
+    SetThinking,
+    /// The next thinking level.
+    CycleThinking,
+    /// How steering words are handed over.
+    SetSteeringMode,
+    /// How follow-up words are handed over.
+    SetFollowUpMode,
+    /// When steering words reach the run.
+    SetInterruptMode,
+    /// A summary in place of older messages.
+    Compact,
+    /// Whether that happens by itself.
+    SetAutoCompaction,
+    /// Whether failed requests to the model are made again.
+    SetAutoRetry,
+    /// The end of the wait before such a request.
+    AbortRetry,
+    /// A shell command of the user.
+    Bash,
+    /// The end of it.
+    AbortBash,
+    /// The conversation as a page.
+    Export,
+    /// A name for the session.
+    SetSessionName,
+    /// What a prompt can invoke with `/name`.
+    Commands,
+    /// The entries of the session.
+    Entries,
+    /// The session as a tree.
+    Tree,
+    /// What the agent has still to do.
+    Todos,
+}
+
+/// What a neutral parameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// A list of images: `{"type": "image", "mimeType": …, "data": …}`.
+    Images,
+}
+
+/// A neutral parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// A neutral result.
+#[derive(Debug, Clone, Copy)]
+pub struct Gives {
+    /// Its name; with a dot in it, a member of an object.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+}
+
+/// What becomes of an intent with an agent whose dialect has no command for it.
+#[derive(Debug, Clone, Copy)]
+pub enum Without {
+    /// It is lost; why.
+    Lost(&'static str),
+    /// Whoever stands between the agent and a front end can answer it from what was seen; how.
+    Seen(&'static str),
+    /// Other intents do it together, where the dialect has them; how.
+    Through(&'static [Intent], &'static str),
+}
+
+/// An intent, as every dialect and language has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Neutral {
+    /// The intent.
+    pub intent: Intent,
+    /// Its name.
+    pub name: &'static str,
+    /// What it does; the first sentence stands alone.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it gives.
+    pub gives: &'static [Gives],
+    /// What becomes of it where a dialect lacks it.
+    pub without: Without,
+}
+
+/// How a parameter of a command is made of neutral ones.
+#[derive(Debug, Clone, Copy)]
+pub enum Send {
+    /// The neutral parameter; left out where that is missing.
+    From(&'static str),
+    /// Always that.
+    Is(Constant),
+    /// The neutral parameters that are there, with that text between them.
+    Joined(&'static [&'static str], &'static str),
+}
+
+/// Which command carries an intent.
+#[derive(Debug, Clone, Copy)]
+pub struct Carrier {
+    /// The intent.
+    pub intent: Intent,
+    /// The command's wire name.
+    pub command: &'static str,
+    /// Its parameters, but for the one that names the session.
+    pub sends: &'static [(&'static str, Send)],
+    /// The neutral results, found in `params` and `data` of the answer.
+    pub gives: &'static [Slot],
+    /// What is other than the intent says; empty where nothing is.
+    pub differs: &'static str,
+}
+
+/// A carrier without parameters and results.
+pub const fn carries(intent: Intent, command: &'static str) -> Carrier {
+    Carrier { intent, command, sends: &[], gives: &[], differs: "" }
+}
+
+impl Carrier {
+    /// The carrier, with those parameters.
+    #[must_use]
+    pub const fn sends(self, sends: &'static [(&'static str, Send)]) -> Self {
+        Carrier { sends, ..self }
+    }
+
+    /// The carrier, with those results.
+    #[must_use]
+    pub const fn gives(self, gives: &'static [Slot]) -> Self {
+        Carrier { gives, ..self }
+    }
+
+    /// The carrier, with what is other than the intent says.
+    #[must_use]
+    pub const fn differs(self, differs: &'static str) -> Self {
+        Carrier { differs, ..self }
+    }
+}
+
+/// The neutral parameter of that name.
+pub const fn from(name: &'static str) -> Send {
+    Send::From(name)
+}
+
+/// A command that no intent stands for.
+#[derive(Debug, Clone, Copy)]
+pub struct Own {
+    /// Its wire name.
+    pub command: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// Whether who speaks the dialect with a front end answers it without the agent behind.
+    pub by_front: bool,
+}
+
+/// A command that only agents of the dialect can answer.
+pub const fn own(command: &'static str, reason: &'static str) -> Own {
+    Own { command, reason, by_front: false }
+}
+
+/// A command that who speaks the dialect with a front end answers without the agent behind.
+pub const fn by_front(command: &'static str, reason: &'static str) -> Own {
+    Own { command, reason, by_front: true }
+}
+
+/// What a dialect's commands are for.
+#[derive(Debug, Clone, Copy)]
+pub struct Intents {
+    /// How values are read that no frame of the meaning has.
+    pub readers: &'static [Reader],
+    /// Which command carries which intent. Of several for one intent, the first one that the agent's revision has.
+    pub carriers: &'static [Carrier],
+    /// The commands that carry none.
+    pub own: &'static [Own],
+    /// Events without a meaning of their own that who speaks the dialect makes from what other events tell.
+    pub made: &'static [&'static str],
+}
+
+impl Intents {
+    /// Nothing beside what the parent has.
+    pub const NONE: Intents = Intents { readers: &[], carriers: &[], own: &[], made: &[] };
+}
+
+/// The neutral form of an intent.
+pub fn neutral(intent: Intent) -> Option<&'static Neutral> {
+    INTENTS.iter().find(|row| row.intent == intent)
+}

@@ -1,0 +1,171 @@
+//! The tables of intents are about commands that are declared, and about all of them.
+
+use std::collections::BTreeSet;
+
+use agentese_protocol::index::declared_types;
+use agentese_protocol::intent::{INTENTS, Intent, Send, Without, neutral, resolve};
+use agentese_protocol::meaning::Source;
+use agentese_protocol::model::{Command, Shape, Ty};
+use agentese_protocol::{DIALECTS, Index};
+
+fn command<'a>(index: &'a Index, wire: &str) -> Option<&'a Command> {
+    index.commands.iter().copied().find(|row| row.wire == wire)
+}
+
+/// Each command carries an intent or says why it carries none.
+#[test]
+fn every_command_carries_an_intent_or_is_a_dialects_own() {
+    for index in Index::clients() {
+        let resolved = resolve(&index);
+        for row in &index.commands {
+            let carries = resolved.carriers.iter().any(|carrier| carrier.command == row.wire);
+            let own = resolved.own.iter().any(|own| own.command == row.wire);
+            assert!(carries != own, "{}: `{}` carries {carries}, own {own}", index.dialect.name, row.wire);
+        }
+    }
+}
+
+/// A table names commands, events, parameters and members that its dialect has.
+#[test]
+fn every_name_of_a_table_is_declared() {
+    let mut looked_at = 0;
+    for dialect in DIALECTS {
+        let index = Index::client(dialect);
+        let name = dialect.name;
+        for own in dialect.intents.own {
+            assert!(command(&index, own.command).is_some(), "{name}: no command `{}`", own.command);
+        }
+        for made in dialect.intents.made {
+            assert!(index.events.iter().any(|row| row.name == *made), "{name}: no event `{made}`");
+        }
+        for carrier in dialect.intents.carriers {
+            let row = command(&index, carrier.command);
+            let row = row.unwrap_or_else(|| panic!("{name}: no command `{}`", carrier.command));
+            let intent = neutral(carrier.intent).unwrap();
+            for (param, send) in carrier.sends {
+                assert!(
+                    member(row.params.map(Ty::Named), &[param]),
+                    "{name}: `{}` takes no `{param}`",
+                    row.wire
+                );
+                let of: &[&str] = match send {
+                    Send::From(param) => &[param],
+                    Send::Is(_) => &[],
+                    Send::Joined(params, _) => params,
+                };
+                for param in of {
+                    let known = intent.params.iter().any(|known| known.name == *param);
+                    assert!(known, "{}: {:?} has no parameter `{param}`", row.wire, carrier.intent);
+                }
+            }
+            for (slot, source) in carrier.gives {
+                let known = intent.gives.iter().any(|known| known.name == *slot);
+                assert!(known, "{}: {:?} gives no `{slot}`", row.wire, carrier.intent);
+                for path in paths(source) {
+                    let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
+                    let found = match names.split_first() {
+                        Some((&"data", rest)) => member(row.result, rest),
+                        Some((&"params", rest)) => member(row.params.map(Ty::Named), rest),
+                        _ => false,
+                    };
+                    assert!(found, "{name}: the answer to `{}` has no `{path}`", row.wire);
+                    looked_at += 1;
+                }
+            }
+        }
+    }
+    assert!(looked_at > 60, "{looked_at}");
+}
+
+/// What a command needs is sent: from a neutral parameter that is required, or because it names the session.
+#[test]
+fn what_a_command_needs_is_sent() {
+    for index in Index::clients() {
+        let session = index.dialect.event_members.first().map(|member| member.name);
+        for carrier in resolve(&index).carriers {
+            let row = command(&index, carrier.command).unwrap();
+            let Some(Shape::Record { fields, .. }) =
+                row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
+            else {
+                continue;
+            };
+            let intent = neutral(carrier.intent).unwrap();
+            let required =
+                |param: &str| intent.params.iter().any(|known| known.name == param && known.required);
+            for field in fields.iter().filter(|field| field.presence.is_required()) {
+                let sent = carrier.sends.iter().find(|(name, _)| *name == field.name);
+                let is_there = match sent {
+                    None => session == Some(field.name),
+                    Some((_, Send::From(param))) => required(param),
+                    Some((_, Send::Is(_))) => true,
+                    Some((_, Send::Joined(params, _))) => params.iter().any(|param| required(param)),
+                };
+                assert!(is_there, "{}: nothing gives `{}` of `{}`", index.dialect.name, field.name, row.wire);
+            }
+        }
+    }
+}
+
+/// Each intent stands once, and some dialect carries it; what it is done through is there in some dialect too.
+#[test]
+fn every_intent_is_carried_by_a_dialect() {
+    let carried: BTreeSet<Intent> =
+        Index::clients().iter().flat_map(|index| resolve(index).carriers).map(|row| row.intent).collect();
+    let names: BTreeSet<&str> = INTENTS.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), INTENTS.len());
+    for row in INTENTS {
+        assert!(carried.contains(&row.intent), "no dialect carries {:?}", row.intent);
+        if let Without::Through(intents, _) = row.without {
+            assert!(!intents.is_empty() && intents.iter().all(|intent| carried.contains(intent)));
+        }
+    }
+}
+
+/// A child's commands stand before those of its parent.
+#[test]
+fn an_heir_carries_with_its_own_commands() {
+    let omp = resolve(&Index::named("omp").unwrap());
+    let of = |intent| omp.carriers.iter().find(|row| row.intent == intent).map(|row| row.command);
+    assert_eq!(of(Intent::Fork), Some("branch"));
+    assert_eq!(of(Intent::Prompt), Some("prompt"));
+    assert_eq!(of(Intent::Commands), None);
+    let today = resolve(&Index::named("omp@18.2").unwrap());
+    assert!(today.carriers.iter().any(|row| row.command == "get_available_commands"));
+    assert!(resolve(&Index::named("pi@0.55").unwrap()).carriers.iter().all(|row| row.command != "get_tree"));
+}
+
+fn paths(source: &Source) -> Vec<&'static str> {
+    match source {
+        Source::Is(_) => Vec::new(),
+        Source::At(path)
+        | Source::Read(_, path)
+        | Source::Each(_, path)
+        | Source::Map(path, _)
+        | Source::Times(path, _)
+        | Source::Text(path)
+        | Source::Count(path) => vec![path],
+        Source::First(sources) | Source::Join(sources) => sources.iter().flat_map(paths).collect(),
+    }
+}
+
+fn member(ty: Option<Ty>, names: &[&str]) -> bool {
+    let Some(ty) = ty else { return false };
+    let Some((first, rest)) = names.split_first() else { return true };
+    match ty {
+        Ty::Any | Ty::Object => true,
+        Ty::Map(value) => member(Some(*value), rest),
+        Ty::Named(name) => match declared_types().get(name).map(|def| def.shape) {
+            Some(Shape::Record { fields, .. }) => {
+                fields.iter().any(|known| known.name == *first && member(Some(known.ty), rest))
+            }
+            Some(Shape::Union { variants, .. }) => {
+                variants.iter().any(|variant| member(Some(Ty::Named(variant)), names))
+            }
+            Some(Shape::Choice { alternatives }) => {
+                alternatives.iter().any(|alternative| member(Some(alternative.ty), names))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
