@@ -10,7 +10,7 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
 use crate::desk::{Parts, Undecided, Updates};
-use crate::engine::{Bounds, Chain, Customs, Ledger, Options, Unsaved};
+use crate::engine::{Bounds, Chain, Customs, Lead, Ledger, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
 use crate::mcp;
@@ -124,6 +124,7 @@ pub struct Builder {
     mcp: mcp::Options,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
+    lead: Option<Arc<dyn Lead>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 }
@@ -155,6 +156,7 @@ impl Default for Builder {
             mcp: mcp::Options::default(),
             spawner: None,
             shell: ShellSettings::default(),
+            lead: None,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
         }
@@ -337,6 +339,12 @@ impl Builder {
         self
     }
 
+    /// Another agent that does the work; the embedded model and the tools are not used then.
+    pub fn lead(mut self, lead: Arc<dyn Lead>) -> Self {
+        self.lead = Some(lead);
+        self
+    }
+
     /// Time; to be given before a script.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -442,6 +450,7 @@ impl Builder {
             customs: Customs::default(),
             afterwards: Vec::new(),
             bounds: Bounds::new(depth, CHILDREN),
+            lead: self.lead,
             ledger: Arc::new(Ledger::limited(budget)),
             tools,
             only_these_tools: false,

@@ -22,6 +22,8 @@ mod commands;
 mod compaction;
 #[path = "pi/emitters.rs"]
 mod emitters;
+#[path = "pi/led.rs"]
+mod led;
 #[path = "pi/misbehaved.rs"]
 mod misbehaved;
 #[path = "pi/queues.rs"]

@@ -102,6 +102,7 @@ impl Desk {
         if self.ui.set(ui.clone()).is_ok() {
             self.approvals.connect(ui.clone());
             self.host.begin(ui);
+            self.engine.follow();
             self.mcp.begin();
         }
     }

@@ -65,7 +65,10 @@ impl Desk {
         self.engine.within_budget()?;
         let streaming = said.streaming;
         match self.heard(said, caller).await? {
-            Left::Words(input, accepted) => Ok(begin(self.engine.begin(input, streaming)?, accepted)),
+            Left::Words(input, accepted) => {
+                let handed = self.engine.hand_over(&input, streaming).await?;
+                Ok(begin(self.engine.begin(input, streaming)?.holding(handed), accepted))
+            }
             Left::Done(taken) => Ok(taken),
         }
     }
@@ -85,7 +88,10 @@ impl Desk {
             left = self.heard(said, caller) => left,
         };
         match left? {
-            Left::Words(input, accepted) => Ok(begin(seat.begin(input)?, accepted)),
+            Left::Words(input, accepted) => {
+                let handed = self.engine.hand_to_seat(&input).await?;
+                Ok(begin(seat.begin(input)?.holding(handed), accepted))
+            }
             Left::Done(taken) => Ok(taken),
         }
     }
@@ -93,6 +99,7 @@ impl Desk {
     /// Queues a message that interrupts the run that is going on; while the engine is idle it waits for the next prompt.
     pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
+        let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::Steer).await?;
         self.engine.steer(input).map_err(PromptError::from)?;
         Ok(())
     }
@@ -100,6 +107,7 @@ impl Desk {
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits for the next prompt.
     pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
+        let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::FollowUp).await?;
         self.engine.follow_up(input).map_err(PromptError::from)?;
         Ok(())
     }

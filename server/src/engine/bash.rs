@@ -22,6 +22,7 @@ impl Engine {
         let mut context = self.shared.context().clone();
         context.abort = self.shared.state().bash.child_token();
         let result = match self.shared.options.customs.keeps_shell {
+            _ if self.is_led() => self.bash_there(command, hidden, shown).await,
             true => self.shared.shell.run(&context, command).await,
             false => run_rpc_bash(&context, command, shown).await,
         };
@@ -37,8 +38,24 @@ impl Engine {
         result
     }
 
+    /// Has the other agent run a command.
+    async fn bash_there(
+        &self,
+        command: &str,
+        hidden: bool,
+        shown: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<RpcBashOutput, RpcBashError> {
+        match &self.shared.led {
+            Some(led) => led.lead.bash(command, hidden, shown).await.map_err(RpcBashError::Elsewhere),
+            None => Err(RpcBashError::Elsewhere(String::new())),
+        }
+    }
+
     /// Stops every command that is running. Later ones are not touched.
     pub fn abort_bash(&self) {
+        if let Some(led) = &self.shared.led {
+            led.lead.abort_bash();
+        }
         let stopped = std::mem::replace(&mut self.shared.state().bash, CancellationToken::new());
         stopped.cancel();
     }

@@ -200,7 +200,7 @@ impl Run {
 }
 
 /// The message that a result becomes.
-fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
+pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
     let content = blocks(&output.content);
     let mut message = ToolResultMessageBuilder {
         tool_call_id: call.id.clone(),

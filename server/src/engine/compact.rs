@@ -17,6 +17,8 @@ use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
 use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
 
+/// How long another agent may take to end a compaction that was aborted.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Why an answer is no summary.
 const CUT_SHORT: &str = "the summary was cut off at the output limit";
 const CALLED: &str = "the model called a tool instead of writing a summary";
@@ -81,6 +83,9 @@ impl Engine {
         focus: Option<&str>,
         keep_recent: Option<u64>,
     ) -> Result<CompactionResult, CompactError> {
+        if self.shared.led.is_some() {
+            return self.compact_there(focus).await;
+        }
         let mut cut = false;
         loop {
             cut |= self.shared.state().phase() == Some(Phase::Running);
@@ -105,6 +110,32 @@ impl Engine {
             let made = make(&self.shared, &job, focus, &abort).await?;
             return apply(&self.shared, job, made, &abort).await.ok_or(CompactError::Cancelled);
         }
+    }
+}
+
+impl Engine {
+    /// Has the other agent compact the conversation.
+    async fn compact_there(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
+        self.abort().await;
+        let (lead, abort, _end) = {
+            let mut state = self.shared.state();
+            if state.closing {
+                return Err(CompactError::Closing);
+            }
+            let Some(led) = &self.shared.led else { return Err(CompactError::Cancelled) };
+            let working = state.begin(Kind::Compaction, Phase::Compacting);
+            (led.lead.clone(), working.abort.clone(), End::new(self.shared.clone(), working))
+        };
+        let made = tokio::select! {
+            biased;
+            made = lead.compact(focus) => made.map_err(CompactError::Failed)?,
+            () = async {
+                abort.cancelled().await;
+                lead.abort().await;
+                self.shared.options.clock.sleep(GRACE).await;
+            } => return Err(CompactError::Cancelled),
+        };
+        Ok(super::led::keep_compaction(&mut self.shared.state().session, made))
     }
 }
 

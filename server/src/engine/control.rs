@@ -115,6 +115,9 @@ impl Engine {
         state.session.rename(name)?;
         state.session.linger();
         let name = state.session.name().unwrap_or_default();
+        if let Some(led) = &self.shared.led {
+            led.lead.rename(name);
+        }
         self.shared.sink.push(Event::SessionNamed { name });
         Ok(())
     }
@@ -134,6 +137,9 @@ impl Engine {
     /// Sets when steering reaches a run: between calls, or at the end of the turn.
     pub fn set_interrupt_mode(&self, mode: InterruptMode) {
         self.shared.state().queues.set_interrupt_mode(mode);
+        if let Some(led) = &self.shared.led {
+            led.lead.interrupt(mode);
+        }
     }
 
     /// Whether the agent compacts on its own, from now on.
@@ -152,17 +158,25 @@ impl Engine {
     /// this returns. At once while the engine is idle. The queues stay as they are.
     pub async fn abort(&self) {
         let ended = {
-            let state = self.shared.state();
-            let Some(work) = &state.work else { return };
-            work.abort.cancel();
-            work.ended.clone()
+            let mut state = self.shared.state();
+            state.work.as_mut().map(|work| {
+                work.abort.cancel();
+                work.ended.clone()
+            })
         };
-        ended.cancelled().await;
+        match (ended, &self.shared.led) {
+            (Some(ended), _) => ended.cancelled().await,
+            (None, Some(led)) => led.abort_what_is_handed_over().await,
+            (None, None) => {}
+        }
     }
 
     /// Gives up the retry that is being waited for, and waits until that is told. At once where
     /// there is none.
     pub async fn abort_retry(&self) {
+        if let Some(led) = &self.shared.led {
+            return led.lead.abort_retry().await;
+        }
         let ended = {
             let state = self.shared.state();
             let Some(work) = state.work.as_ref().filter(|work| work.phase == Phase::Waiting) else { return };

@@ -34,6 +34,9 @@ pub enum PromptError {
     // The text is the one that pisces gives.
     #[error("Session budget exceeded ({0})")]
     Budget(agentese::types::BudgetViolationReason),
+    /// Another agent does the work, and it refuses.
+    #[error("{0}")]
+    Led(String),
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,

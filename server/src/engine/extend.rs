@@ -205,7 +205,9 @@ impl Shared {
 
     /// Reserves an idle engine.
     pub(super) fn reserve(self: &Arc<Self>, state: &mut State) -> Result<Work, PromptError> {
-        self.askable(state)?;
+        if self.led.is_none() {
+            self.askable(state)?;
+        }
         let working = state.begin(Kind::Prompt, Phase::Running);
         Ok(Work::new(self.clone(), working))
     }
@@ -218,6 +220,10 @@ impl Shared {
         messages: Vec<AgentMessage>,
         said: Option<super::run::Said>,
     ) -> Result<Begun, PromptError> {
+        if self.led.is_some() {
+            state.keep_deferred();
+            return Ok(Begun::led(work, messages));
+        }
         let made = self.askable(&state).and_then(|()| {
             state.keep_deferred();
             let waited = std::mem::take(&mut state.next_prompt);

@@ -7,6 +7,9 @@ use crate::resources::CommandInfo;
 impl Engine {
     /// Everything that a prompt can invoke with `/name`.
     pub fn commands(&self) -> Vec<CommandInfo> {
+        if let Some(led) = &self.shared.led {
+            return led.lead.commands();
+        }
         let extensions = &self.shared.options.extension_commands;
         self.shared.resources().commands(extensions.as_ref())
     }

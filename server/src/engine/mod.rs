@@ -11,6 +11,7 @@
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
+//! | `lead`, `led`, `led_run`, `led_sessions` | another agent that does the work of this one |
 //! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
 //! | `prompt`, `mentions`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
@@ -35,6 +36,10 @@ mod export;
 mod extend;
 mod hooks;
 mod invoke;
+mod lead;
+mod led;
+mod led_run;
+mod led_sessions;
 mod ledger;
 mod mentions;
 mod models;
@@ -69,6 +74,8 @@ pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, WeakEngine};
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
+pub use lead::{Compacted, Deed, Lead, Manner, Unwilling};
+pub use led::Handed;
 pub use ledger::{Ledger, Spent};
 pub use options::Options;
 pub use prompt::{Begun, Input, Running, StreamingBehavior};
@@ -102,6 +109,8 @@ struct Shared {
     extra: resources::Extra,
     /// What commands of the user leave to the next one.
     shell: KeptShell,
+    /// The agent that does the work, where that is another one.
+    led: Option<led::Led>,
 }
 
 impl Shared {
@@ -135,8 +144,9 @@ impl Engine {
     pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         let state = Mutex::new(State::new(&options, session));
         let extra = resources::Extra::default();
-        let shared =
-            Shared { options, sink, state, overlay: OnceLock::new(), extra, shell: KeptShell::default() };
+        let led = options.lead.clone().map(led::Led::new);
+        let (overlay, shell) = (OnceLock::new(), KeptShell::default());
+        let shared = Shared { options, sink, state, overlay, extra, shell, led };
         let shared = Arc::new(shared);
         shared.options.ledger.listened_by(Arc::downgrade(&shared));
         Self { shared, owner: true }
@@ -147,6 +157,9 @@ impl Drop for Engine {
     fn drop(&mut self) {
         if !self.owner {
             return;
+        }
+        if let Some(led) = &self.shared.led {
+            led.stop();
         }
         let work = {
             let mut state = self.shared.state();

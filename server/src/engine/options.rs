@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentese::types::{Model, ThinkingLevel};
 
 use super::storage::Unsaved;
-use super::{Afterwards, Bounds, Chain, Customs, Ledger};
+use super::{Afterwards, Bounds, Chain, Customs, Lead, Ledger};
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
@@ -47,6 +47,9 @@ pub struct Options {
     pub afterwards: Vec<Arc<dyn Afterwards>>,
     /// How many agents it may set to work.
     pub bounds: Bounds,
+    /// The agent that does the work, where that is another one: models, tools and policies of these options are not used
+    /// then.
+    pub lead: Option<Arc<dyn Lead>>,
     /// Counts what is used.
     pub ledger: Arc<Ledger>,
     /// The tools.

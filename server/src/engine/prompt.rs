@@ -7,7 +7,7 @@ use super::queue::QueuesFull;
 use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
-use super::{Engine, Event, PromptError, Shared};
+use super::{Engine, Event, Handed, PromptError, Shared};
 use crate::roles::mentions;
 use crate::tools::prepare_image;
 
@@ -72,29 +72,61 @@ pub enum StreamingBehavior {
 ///
 /// Dropping it gives the reservation up.
 #[must_use = "the run waits for `start`, and the engine with it"]
-pub struct Begun(Option<Box<(Work, Run)>>);
+pub struct Begun {
+    what: What,
+    handed: Handed,
+}
+
+/// What was begun.
+enum What {
+    Queued,
+    Run(Box<(Work, Run)>),
+    /// By another agent, with those words.
+    Led(Box<(Work, Vec<AgentMessage>)>),
+}
 
 impl Begun {
     pub(super) fn run(work: Work, run: Run) -> Self {
-        Self(Some(Box::new((work, run))))
+        Self { what: What::Run(Box::new((work, run))), handed: Handed::default() }
+    }
+
+    pub(super) fn led(work: Work, said: Vec<AgentMessage>) -> Self {
+        Self { what: What::Led(Box::new((work, said))), handed: Handed::default() }
+    }
+
+    /// What another agent does is told once this is started or dropped.
+    pub fn holding(self, handed: Handed) -> Self {
+        Self { handed, ..self }
     }
 
     /// Whether it starts a run; if not, it waits in a queue of the run that is going on.
     pub fn is_run(&self) -> bool {
-        self.0.is_some()
+        !matches!(self.what, What::Queued)
     }
 
     /// The work that it starts; none where it waits in a queue.
     pub fn running(&self) -> Option<Running> {
-        self.0.as_ref().map(|begun| Running(begun.0.ended()))
+        match &self.what {
+            What::Queued => None,
+            What::Run(begun) => Some(Running(begun.0.ended())),
+            What::Led(begun) => Some(Running(begun.0.ended())),
+        }
     }
 
     /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
     pub fn start(self) {
-        if let Some(begun) = self.0 {
-            let (work, run) = *begun;
-            work.start(run);
+        match self.what {
+            What::Queued => {}
+            What::Run(begun) => {
+                let (work, run) = *begun;
+                work.start(run);
+            }
+            What::Led(begun) => {
+                let (work, said) = *begun;
+                work.start_led(said);
+            }
         }
+        drop(self.handed);
     }
 }
 
@@ -128,6 +160,10 @@ impl Engine {
     /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
     /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
     pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
+        if self.is_led() {
+            // Whoever answers prepares it.
+            return Ok(input);
+        }
         if !input.verbatim {
             self.expand(&mut input);
         }
@@ -161,19 +197,9 @@ impl Engine {
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
-        if state.closing {
-            return Err(PromptError::Closing);
-        }
-        self.shared.within_budget()?;
-        if let Some(working) = &state.work {
-            let follows = match (working.kind, working.phase, streaming) {
-                (Kind::Compaction, ..) => return Err(PromptError::Compacting),
-                (_, Phase::Running, None) => return Err(PromptError::Busy),
-                (_, _, Some(StreamingBehavior::FollowUp)) => true,
-                _ => false,
-            };
-            self.shared.queue(&mut state, message, follows)?;
-            return Ok(Begun(None));
+        if let Some(queue) = self.shared.admits(&state, streaming)? {
+            self.shared.queue(&mut state, message, queue == StreamingBehavior::FollowUp)?;
+            return Ok(Begun { what: What::Queued, handed: Handed::default() });
         }
         let work = self.shared.reserve(&mut state)?;
         self.shared.start(state, work, std::iter::once(message).chain(files).collect(), Some(said))
@@ -190,6 +216,9 @@ impl Engine {
     pub fn clear_queues(&self) -> (Vec<String>, Vec<String>) {
         let mut state = self.shared.state();
         let texts = state.queues.give_back();
+        if let Some(led) = &self.shared.led {
+            led.lead.clear_queues();
+        }
         self.shared.tell_of_queues(&mut state);
         texts
     }
@@ -209,6 +238,24 @@ impl Shared {
         match ledger.exceeded(self.options.clock.now_ms()).filter(|_| ledger.is_root()) {
             Some(reason) => Err(PromptError::Budget(reason)),
             None => Ok(()),
+        }
+    }
+
+    /// Whether a prompt is taken now, and into which queue where something is going on.
+    pub(super) fn admits(
+        &self,
+        state: &State,
+        streaming: Option<StreamingBehavior>,
+    ) -> Result<Option<StreamingBehavior>, PromptError> {
+        if state.closing {
+            return Err(PromptError::Closing);
+        }
+        self.within_budget()?;
+        let Some(working) = &state.work else { return Ok(None) };
+        match (working.kind, working.phase, streaming) {
+            (Kind::Compaction, ..) => Err(PromptError::Compacting),
+            (_, Phase::Running, None) => Err(PromptError::Busy),
+            (_, _, streaming) => Ok(Some(streaming.unwrap_or(StreamingBehavior::Steer))),
         }
     }
 

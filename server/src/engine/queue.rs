@@ -39,7 +39,7 @@ fn size(message: &AgentMessage) -> usize {
 }
 
 /// What it says.
-fn text(message: &AgentMessage) -> String {
+pub(super) fn text(message: &AgentMessage) -> String {
     let AgentMessage::User(message) = message else { return String::new() };
     match &message.content {
         InputContent::Text(text) => text.clone(),
@@ -188,6 +188,19 @@ impl Queues {
         self.changed = true;
         self.bytes = self.bytes.saturating_sub(size(&message));
         Some(message)
+    }
+
+    /// Takes out the first message that waits with the same text, whoever delivers it.
+    pub fn take_like(&mut self, message: &AgentMessage) -> Option<AgentMessage> {
+        let wanted = text(message);
+        let found = [Source::Steering, Source::FollowUps].into_iter().find_map(|source| {
+            let waiting = &mut self.queue(source).waiting;
+            let at = waiting.iter().position(|waits| text(waits) == wanted)?;
+            waiting.remove(at)
+        })?;
+        self.changed = true;
+        self.bytes = self.bytes.saturating_sub(size(&found));
+        Some(found)
     }
 
     /// Puts taken messages back where they came from.

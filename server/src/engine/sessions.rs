@@ -16,6 +16,9 @@ impl Engine {
     /// The modes, the model and commands that are running stay.
     /// False where a hook stopped it; nothing has changed then.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
+        if let Some(led) = &self.shared.led {
+            return self.new_session_there(led, parent).await;
+        }
         let hooks = &self.shared.options.hooks;
         if !hooks.before_switch(Switch::New).await {
             return false;
@@ -37,6 +40,9 @@ impl Engine {
     /// that is no session, or that is not there, is refused and changes nothing.
     /// False where a hook stopped it; nothing has changed then.
     pub async fn switch_session(&self, path: &Path) -> Result<bool, OpenError> {
+        if let Some(led) = &self.shared.led {
+            return self.switch_session_there(led, path).await.map_err(OpenError::Elsewhere);
+        }
         let hooks = &self.shared.options.hooks;
         if !hooks.before_switch(Switch::Resume(path)).await {
             return Ok(false);
@@ -83,6 +89,9 @@ impl Engine {
     /// The model and the level stay as they are.
     /// False where a hook stopped it; nothing has changed then.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
+        if let Some(led) = &self.shared.led {
+            return self.fork_there(led, entry).await;
+        }
         // An unknown entry disturbs nothing.
         let said = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
         let Some((_, said)) = said else { return Err(ForkError::Unknown) };
@@ -106,6 +115,9 @@ impl Engine {
     /// Makes a copy of the session that ends where it stands, and goes on with it. What is going on is aborted first; the
     /// queues are emptied. False where a hook stopped it; nothing has changed then. Fails where nothing was said.
     pub async fn copy(&self) -> Result<bool, ForkError> {
+        if self.is_led() {
+            return Err(ForkError::Elsewhere("the agent behind this one cannot copy its session".to_owned()));
+        }
         let leaf = {
             let state = self.shared.state();
             let said = !state.session.messages().is_empty();
@@ -137,6 +149,9 @@ impl Engine {
     pub async fn go_to(&self, entry: &str) -> Result<bool, ForkError> {
         if self.shared.state().session.entry(entry).is_none() {
             return Err(ForkError::Unknown);
+        }
+        if let Some(led) = &self.shared.led {
+            return self.go_there(led, entry).await;
         }
         let hooks = &self.shared.options.hooks;
         if !hooks.before_fork(entry).await {
@@ -170,7 +185,7 @@ impl Engine {
     }
 
     /// Aborts what is going on, and gives the state of the idle engine.
-    async fn idle(&self) -> MutexGuard<'_, State> {
+    pub(super) async fn idle(&self) -> MutexGuard<'_, State> {
         loop {
             self.abort().await;
             let state = self.shared.state();
@@ -184,7 +199,7 @@ impl Engine {
 
 impl State {
     /// Goes on with another session; gives the one before, to which what waits belongs.
-    fn move_to(&mut self, session: Session) -> Session {
+    pub(super) fn move_to(&mut self, session: Session) -> Session {
         self.forget_what_waits();
         self.told_of_storage = false;
         std::mem::replace(&mut self.session, session)

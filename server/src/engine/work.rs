@@ -93,6 +93,15 @@ impl Work {
         }
     }
 
+    /// Leaves the work to the other agent: words were handed over to it.
+    pub fn start_led(self, said: Vec<AgentMessage>) {
+        let shared = self.shared.clone();
+        shared.options.ledger.begin(shared.options.clock.now_ms());
+        if let Some(led) = &shared.led {
+            led.begin(self, said);
+        }
+    }
+
     /// Drives the work; where a part of it panics, what was begun is ended for those who listen.
     async fn drive_to_the_end(mut self, run: Run) {
         let shared = self.shared.clone();
@@ -135,6 +144,11 @@ impl Work {
             let Some(next) = self.follow(outcome).await else { return };
             run = next;
         }
+    }
+
+    /// Tells it from all other work of the engine.
+    pub fn number(&self) -> u64 {
+        self.end.number
     }
 
     /// Cancelled when the work is to stop.
@@ -419,7 +433,7 @@ async fn watch_time(shared: &Shared) -> std::convert::Infallible {
 }
 
 /// The failed answer leaves the context; the session's file keeps it.
-fn forget_failed_answer(state: &mut State) {
+pub(super) fn forget_failed_answer(state: &mut State) {
     if last_answer(state).is_some_and(|answer| answer.stop_reason == StopReason::Error) {
         state.session.forget_last_answer();
     }

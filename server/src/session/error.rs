@@ -51,6 +51,9 @@ pub enum OpenError {
         /// What the system says.
         source: io::Error,
     },
+    /// Another agent has the sessions, and it refuses.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 /// Who works on a session.
@@ -68,7 +71,7 @@ impl fmt::Display for Holder {
 }
 
 /// Why no fork was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForkError {
     /// There is no such entry, or it is no message of the user.
@@ -79,6 +82,9 @@ pub enum ForkError {
     // The text is the one that the pi document's agents send.
     #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
     NothingSaid,
+    /// Another agent has the session, and it refuses.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 /// Why a session was not deleted. Its file is as it was.

@@ -46,13 +46,16 @@ pub enum RpcBashError {
         /// What the command wrote before.
         partial: Box<RpcBashOutput>,
     },
+    /// Another agent runs commands, and it refused or failed.
+    #[error("{0}")]
+    Elsewhere(String),
 }
 
 impl RpcBashError {
     /// What the command wrote, if it ran at all.
     pub fn partial(&self) -> Option<&RpcBashOutput> {
         match self {
-            Self::Start(_) => None,
+            Self::Start(_) | Self::Elsewhere(_) => None,
             Self::Killed { partial, .. } | Self::Lost { partial, .. } => Some(partial),
         }
     }

@@ -1,0 +1,203 @@
+//! Another agent that does the work of this one. The engine knows this trait and nothing of who implements it: it hands
+//! words over, and what the other one does it tells and keeps as if it were its own.
+
+use std::path::Path;
+use std::time::Duration;
+
+use agentese::types::{
+    AgentMessage, AssistantMessage, CompactionReason, CompactionResult, ImageContent, InterruptMode,
+    ThinkingLevel, ToolCall,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::StreamingBehavior;
+use crate::providers::StreamEvent;
+use crate::resources::CommandInfo;
+use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
+
+/// Something that the other agent did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// A run begins.
+    RunBegan,
+    /// A message stands in the conversation: the user's, or an extension's.
+    Said(Box<AgentMessage>),
+    /// An answer begins or grows. `Done` and `Error` mean nothing here: [`Deed::Answered`] ends it.
+    Grew(StreamEvent),
+    /// An answer is complete: all of it.
+    Answered(Box<AssistantMessage>),
+    /// A tool call begins.
+    ToolBegan(ToolCall),
+    /// The tool of that call has something to show; it replaces what it showed before.
+    ToolShowed(String, ToolUpdate),
+    /// The call of that id is over.
+    ToolEnded(String, ToolOutput),
+    /// The run is over.
+    RunOver {
+        /// The same request is made again.
+        will_retry: bool,
+    },
+    /// After a pause another run tries again.
+    RetryBegan {
+        /// The number of this retry, from 1.
+        attempt: u64,
+        /// How many there will be at most.
+        limit: u64,
+        /// The pause.
+        pause: Duration,
+        /// Why the answer failed.
+        error: String,
+    },
+    /// Retrying is over.
+    RetryOver {
+        /// Whether an answer came.
+        success: bool,
+        /// The number of the last retry.
+        attempt: u64,
+        /// Why the agent gave up.
+        error: Option<String>,
+    },
+    /// The agent compacts the conversation on its own.
+    CompactionBegan(CompactionReason),
+    /// It has, or it has not.
+    CompactionOver {
+        /// What came of it; none where nothing did.
+        result: Option<Compacted>,
+        /// Whether somebody stopped it.
+        aborted: bool,
+        /// Whether the answer that did not fit is asked for again.
+        will_retry: bool,
+        /// What went wrong, where something did.
+        error: Option<String>,
+    },
+    /// Nothing follows any more that the agent would do on its own.
+    Rested {
+        /// Whether somebody stopped the work.
+        aborted: bool,
+    },
+    /// The session was named.
+    Named(String),
+    /// The model thinks more, or less, from here on.
+    Thinks(ThinkingLevel),
+    /// An extension, or something else that the user added there, failed.
+    Failed {
+        /// Who.
+        who: String,
+        /// What it was doing.
+        doing: String,
+        /// What it said.
+        error: String,
+    },
+    /// The agent is gone, for that reason. Nothing follows.
+    Gone(String),
+}
+
+/// A conversation that was compacted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compacted {
+    /// What is told of it.
+    pub result: CompactionResult,
+    /// How many of the newest messages stay as they are.
+    pub kept: usize,
+}
+
+/// How words are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// As a prompt; while the agent is at work it becomes of them what that says.
+    Prompt(Option<StreamingBehavior>),
+    /// Into that queue.
+    Queue(StreamingBehavior),
+}
+
+/// Why the other agent did not do something: a sentence for the user.
+pub type Unwilling = String;
+
+/// Does the work of an engine. Every method has a default for those who cannot do that.
+pub trait Lead: Send + Sync {
+    /// What it does next. Dropping the future loses nothing; after [`Deed::Gone`] it never ends. Asked by one engine.
+    fn next(&self) -> BoxFuture<'_, Deed>;
+
+    /// Takes words of the user; returns when it has taken them.
+    fn say<'a>(
+        &'a self,
+        text: &'a str,
+        images: &'a [ImageContent],
+        manner: Manner,
+    ) -> BoxFuture<'a, Result<(), Unwilling>>;
+
+    /// Stops what it does; returns when it was told. Its end comes as a deed.
+    fn abort(&self) -> BoxFuture<'_, ()>;
+
+    /// Gives up the retry that it waits for.
+    fn abort_retry(&self) -> BoxFuture<'_, ()> {
+        futures::future::ready(()).boxed()
+    }
+
+    /// Drops what waits in its queues. Must not block.
+    fn clear_queues(&self) {}
+
+    /// Sets when steering reaches its run. Must not block.
+    fn interrupt(&self, mode: InterruptMode) {
+        let _ = mode;
+    }
+
+    /// Names its session. Must not block.
+    fn rename(&self, name: &str) {
+        let _ = name;
+    }
+
+    /// What a prompt can invoke there with `/name`, as far as that is known. Must not block.
+    fn commands(&self) -> Vec<CommandInfo> {
+        Vec::new()
+    }
+
+    /// Compacts its conversation.
+    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
+        let _ = focus;
+        cannot("compact the conversation")
+    }
+
+    /// Runs a command of the user; `shown` is told what it writes.
+    fn bash<'a>(
+        &'a self,
+        command: &'a str,
+        hidden: bool,
+        shown: &'a mut (dyn FnMut(&str) + Send),
+    ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
+        let _ = (command, hidden, shown);
+        cannot("run commands of the user")
+    }
+
+    /// Stops the commands of the user. Must not block.
+    fn abort_bash(&self) {}
+
+    /// Begins a fresh session; false where somebody there stopped it.
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
+        cannot("begin a fresh session")
+    }
+
+    /// Goes on with the session of a file; false where somebody there stopped it.
+    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
+        let _ = path;
+        cannot("open another session")
+    }
+
+    /// Goes on with a fork that ends before the message of the user with that number, from 0, and that text; false where
+    /// somebody there stopped it.
+    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
+        let _ = (number, text);
+        cannot("fork the conversation")
+    }
+
+    /// All messages of its conversation.
+    fn history(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, Unwilling>> {
+        cannot("tell its messages")
+    }
+}
+
+/// What somebody says who cannot do that.
+pub(crate) fn cannot<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, Unwilling>> {
+    futures::future::ready(Err(format!("the agent behind this one cannot {what}"))).boxed()
+}

@@ -1,0 +1,271 @@
+//! A run of the other agent, as it is told and kept here: its turns, messages and calls.
+
+use std::sync::Arc;
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, InputKind, Model, ModelBuilder, ModelCostBuilder,
+    StopReason, ToolCall, ToolResultMessage,
+};
+
+use super::Hooks as _;
+use super::call::result;
+use super::run::ABORTED;
+use super::{Event, Shared};
+use crate::providers::{Assembler, Failure, FailureKind, StreamEvent};
+use crate::session::EntryId;
+use crate::tools::{ToolOutput, ToolUpdate};
+
+/// The result of a call that the other agent told nothing of.
+const UNTOLD: &str = "The agent told no result of this call.";
+
+/// A run. Turns are found from what happens: one ends when its answer and the results of all calls are there.
+#[derive(Default)]
+pub(super) struct LedRun {
+    messages: Vec<Arc<AgentMessage>>,
+    turn: Option<Turn>,
+    growing: Option<Growing>,
+}
+
+/// A turn that is open.
+#[derive(Default)]
+struct Turn {
+    answer: Option<Arc<AgentMessage>>,
+    failed: bool,
+    calls: Vec<Called>,
+    results: Vec<ToolResultMessage>,
+}
+
+/// A call of the turn.
+struct Called {
+    call: ToolCall,
+    began: bool,
+    ended: bool,
+}
+
+/// An answer that grows.
+struct Growing {
+    entry: EntryId,
+    assembler: Assembler,
+}
+
+impl LedRun {
+    /// A run begins, and its first turn.
+    pub fn begin(shared: &Shared) -> Self {
+        shared.sink.push(Event::RunStarted);
+        let mut run = Self::default();
+        run.open_turn(shared);
+        run
+    }
+
+    fn open_turn(&mut self, shared: &Shared) -> &mut Turn {
+        if self.turn.is_none() {
+            shared.options.hooks.turn_begins(&shared.state().session, self.messages.is_empty());
+            shared.sink.push(Event::TurnStarted);
+        }
+        self.turn.get_or_insert_default()
+    }
+
+    fn close_turn(&mut self, shared: &Shared) {
+        let Some(turn) = self.turn.take() else { return };
+        if let Some(answer) = &turn.answer {
+            if let AgentMessage::Assistant(answer) = &**answer {
+                shared.options.ledger.answered(&answer.usage);
+            }
+            shared.sink.push(Event::TurnEnded { message: answer, results: &turn.results });
+        }
+    }
+
+    /// A turn whose answer is there is over when another message comes that is no result.
+    fn next_turn(&mut self, shared: &Shared, aborted: bool) {
+        if self.turn.as_ref().is_some_and(|turn| turn.answer.is_some()) {
+            self.close_calls(shared, aborted);
+            self.close_turn(shared);
+        }
+        self.open_turn(shared);
+    }
+
+    /// A message that is complete from the start.
+    pub fn said(&mut self, shared: &Shared, message: AgentMessage) {
+        self.next_turn(shared, false);
+        let message = tell(shared, message);
+        self.messages.push(message);
+    }
+
+    /// An answer begins or grows.
+    pub fn grew(&mut self, shared: &Shared, event: StreamEvent) {
+        if self.growing.is_none() {
+            self.next_turn(shared, false);
+        }
+        let growing = self.growing.get_or_insert_with(|| {
+            let entry = shared.state().session.reserve();
+            let assembler = assembler(shared).keeping_details(shared.options.customs.keeps_details);
+            let message = &assembler.message().clone().into();
+            shared.sink.push(Event::MessageStarted { entry: &entry, message });
+            Growing { entry, assembler }
+        });
+        if let Some(update) = growing.assembler.apply(event) {
+            let (entry, message) = (&growing.entry, growing.assembler.message());
+            shared.sink.push(Event::MessageUpdated { entry, message, update: &update });
+        }
+    }
+
+    /// An answer is complete.
+    pub fn answered(&mut self, shared: &Shared, mut answer: AssistantMessage) {
+        let known = model(shared);
+        for (said, known) in [
+            (&mut answer.api, known.api),
+            (&mut answer.provider, known.provider),
+            (&mut answer.model, known.id),
+        ] {
+            if said.is_empty() {
+                *said = known;
+            }
+        }
+        if let Some(growing) = self.growing.take() {
+            return self.complete(shared, growing.entry, answer);
+        }
+        // One that was over before it began is shown as what it is from the start.
+        self.next_turn(shared, false);
+        let entry = shared.state().session.reserve();
+        shared.sink.push(Event::MessageStarted { entry: &entry, message: &answer.clone().into() });
+        self.complete(shared, entry, answer);
+    }
+
+    fn complete(&mut self, shared: &Shared, entry: EntryId, answer: AssistantMessage) {
+        let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+        let customs = &shared.options.customs;
+        let calls = answer.content.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => {
+                Some(Called { call: customs.as_tools_see(call), began: false, ended: false })
+            }
+            _ => None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let message = keep(shared, entry, answer.into());
+        self.messages.push(message.clone());
+        let turn = self.open_turn(shared);
+        (turn.answer, turn.failed, turn.calls) = (Some(message), failed, calls);
+        if turn.calls.is_empty() {
+            self.close_turn(shared);
+        }
+    }
+
+    /// A call begins.
+    pub fn tool_began(&mut self, shared: &Shared, call: ToolCall) {
+        let turn = self.open_turn(shared);
+        let known = turn.calls.iter_mut().find(|known| known.call.id == call.id);
+        match known {
+            Some(known) if known.began => return,
+            Some(known) => known.began = true,
+            None => turn.calls.push(Called { call: call.clone(), began: true, ended: false }),
+        }
+        shared.options.ledger.called();
+        shared.sink.push(Event::ToolStarted(&call));
+    }
+
+    /// A tool has something to show.
+    pub fn tool_showed(&mut self, shared: &Shared, id: &str, update: &ToolUpdate) {
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        if let Some(called) = calls.into_iter().find(|called| called.call.id == id && !called.ended) {
+            shared.sink.push(Event::ToolUpdated(&called.call, update));
+        }
+    }
+
+    /// A call is over, with its result.
+    pub fn tool_ended(&mut self, shared: &Shared, id: &str, output: ToolOutput) {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(called) = turn.calls.iter_mut().find(|called| called.call.id == id && !called.ended) else {
+            return;
+        };
+        called.ended = true;
+        if !std::mem::replace(&mut called.began, true) {
+            shared.sink.push(Event::ToolStarted(&called.call));
+        }
+        shared.sink.push(Event::ToolEnded(&called.call, &output));
+        let message = result(&called.call, output, shared.options.clock.now_ms());
+        turn.results.push(message.clone());
+        let over = turn.answer.is_some() && turn.calls.iter().all(|called| called.ended);
+        self.messages.push(tell(shared, message.into()));
+        if over {
+            self.close_turn(shared);
+        }
+    }
+
+    /// Calls without a result get one, so that the conversation stays valid; of an answer that failed none are told.
+    fn close_calls(&mut self, shared: &Shared, aborted: bool) {
+        let Some(turn) = &self.turn else { return };
+        let open = turn.calls.iter().filter(|called| !called.ended && (called.began || !turn.failed));
+        let open: Vec<_> = open.map(|called| called.call.id.clone()).collect();
+        for id in open {
+            self.tool_ended(shared, &id, ToolOutput::error(if aborted { ABORTED } else { UNTOLD }));
+        }
+    }
+
+    /// What is going on failed, for that reason.
+    pub fn fail(&mut self, shared: &Shared, reason: &str) {
+        let failure = Failure::new(FailureKind::Network, reason);
+        match self.growing.take() {
+            Some(Growing { entry, assembler }) => {
+                self.complete(shared, entry, assembler.failed(failure).message);
+            }
+            None => self.answered(shared, assembler(shared).failed(failure).message),
+        }
+    }
+
+    /// The run is over: what is open is closed. Gives its messages.
+    pub fn close(mut self, shared: &Shared, aborted: bool) -> Vec<Arc<AgentMessage>> {
+        if let Some(Growing { entry, assembler }) = self.growing.take() {
+            let answer = match aborted {
+                true => assembler.aborted(ABORTED),
+                false => assembler.failed(Failure::new(FailureKind::Network, super::ask::CUT_OFF)),
+            };
+            self.complete(shared, entry, answer.message);
+        }
+        self.close_calls(shared, aborted);
+        self.close_turn(shared);
+        self.messages
+    }
+}
+
+/// Tells of a message that is complete from the start.
+fn tell(shared: &Shared, message: AgentMessage) -> Arc<AgentMessage> {
+    let entry = shared.state().session.reserve();
+    shared.sink.push(Event::MessageStarted { entry: &entry, message: &message });
+    keep(shared, entry, message)
+}
+
+/// A message is complete.
+fn keep(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<AgentMessage> {
+    let message = Arc::new(message);
+    shared.state().session.append_as(entry.clone(), message.clone());
+    shared.sink.push(Event::MessageEnded { entry: &entry, message: &message });
+    message
+}
+
+/// The model that answers, as far as anybody said; without a name where nobody did.
+fn model(shared: &Shared) -> Model {
+    shared.state().model.clone().unwrap_or_else(|| {
+        let text = String::new;
+        let free = || 0.into();
+        let cost =
+            ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };
+        ModelBuilder {
+            id: text(),
+            name: text(),
+            api: text(),
+            provider: text(),
+            base_url: text(),
+            reasoning: false,
+            input: vec![InputKind::Text],
+            context_window: 0,
+            max_tokens: 0,
+            cost: cost.build(),
+        }
+        .build()
+    })
+}
+
+/// An answer of that model.
+fn assembler(shared: &Shared) -> Assembler {
+    Assembler::new(&model(shared), shared.options.clock.now_ms())
+}

@@ -1,0 +1,72 @@
+//! Moving between sessions where another agent does the work: it moves, and what it has then is taken over.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::led::Led;
+use super::{Engine, Event, Unwilling};
+use crate::session::ForkError;
+
+/// Who is named where the other agent refused to do something and the client's dialect has no word for that.
+const WHO: &str = "agent";
+
+impl Engine {
+    pub(super) async fn new_session_there(&self, led: &Led, parent: Option<String>) -> bool {
+        let done = self.replaced(led, parent, led.lead.new_session()).await;
+        done.unwrap_or_else(|error| {
+            let event = Event::ExtensionFailed { extension: WHO, event: "session", error: &error };
+            self.shared.sink.push(event);
+            false
+        })
+    }
+
+    pub(super) async fn switch_session_there(&self, led: &Led, path: &Path) -> Result<bool, Unwilling> {
+        self.replaced(led, None, led.lead.switch_session(path)).await
+    }
+
+    /// Has the other agent fork before that message of the user; gives its text.
+    pub(super) async fn fork_there(&self, led: &Led, entry: &str) -> Result<(String, bool), ForkError> {
+        let points = self.fork_messages();
+        let found = points.iter().enumerate().find(|(_, (id, _))| id.as_str() == entry);
+        let Some((number, (_, text))) = found else { return Err(ForkError::Unknown) };
+        let done = self.replaced(led, None, led.lead.fork(number, text)).await;
+        Ok((text.clone(), done.map_err(ForkError::Elsewhere)?))
+    }
+
+    /// Has the other agent go back to an entry: it forks before the next message of the user.
+    pub(super) async fn go_there(&self, led: &Led, entry: &str) -> Result<bool, ForkError> {
+        let next = {
+            let state = self.shared.state();
+            let entries = state.session.path();
+            let Some(at) = entries.iter().position(|one| one.id().as_str() == entry) else {
+                return Err(ForkError::Unknown);
+            };
+            let points = state.session.fork_messages();
+            let behind = &entries[at + 1..];
+            let is_behind = |id: &str| behind.iter().any(|one| one.id().as_str() == id);
+            points.into_iter().enumerate().find(|(_, (id, _))| is_behind(id.as_str()))
+        };
+        let Some((number, (_, text))) = next else { return Ok(true) };
+        self.replaced(led, None, led.lead.fork(number, &text)).await.map_err(ForkError::Elsewhere)
+    }
+
+    /// Has the other agent do something that replaces the conversation, and takes over the messages that it has then.
+    /// False where somebody there stopped it.
+    async fn replaced(
+        &self,
+        led: &Led,
+        parent: Option<String>,
+        asked: impl Future<Output = Result<bool, Unwilling>>,
+    ) -> Result<bool, Unwilling> {
+        if !asked.await? {
+            return Ok(false);
+        }
+        let messages = led.lead.history().await?;
+        let mut session = self.shared.options.fresh_session(parent);
+        let mut state = self.idle().await;
+        session.thinking_changed(state.thinking);
+        messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
+        drop(state.move_to(session));
+        Ok(true)
+    }
+}
