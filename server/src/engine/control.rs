@@ -66,7 +66,7 @@ impl Engine {
             session_id: state.session.id().to_owned(),
             session_file: state.session.file().map(Path::to_owned),
             session_name: state.session.name().map(str::to_owned),
-            messages: state.session.messages().len(),
+            messages: state.session.message_count(),
             pending: state.queues.pending(),
         }
     }

@@ -120,7 +120,7 @@ impl Engine {
         }
         let leaf = {
             let state = self.shared.state();
-            let said = !state.session.messages().is_empty();
+            let said = state.session.message_count() > 0;
             state
                 .session
                 .leaf()

@@ -65,28 +65,8 @@ pub(super) fn spoken(
         _ => at,
     });
     let speaks = |index: &usize| {
-        !forgotten.contains(&path[*index])
-            && matches!(
-                entries[path[*index]].body(),
-                Body::Message(_) | Body::CustomMessage { .. } | Body::BranchSummary(_)
-            )
+        let entry = &entries[path[*index]];
+        !forgotten.contains(&path[*index]) && entry.speaks() && !matches!(entry.body(), Body::Compaction(_))
     };
     (compaction.into_iter().chain((begin..path.len()).filter(speaks)).collect(), compaction)
-}
-
-/// The messages of a path from the root, as [`spoken`] says; and how many of them are the summary and what it kept.
-pub(super) fn messages(
-    entries: &[Entry],
-    path: &[usize],
-    forgotten: &HashSet<usize>,
-) -> (Vec<Arc<AgentMessage>>, usize) {
-    let (spoken, compaction) = spoken(entries, path, forgotten);
-    let (mut messages, mut compacted) = (Vec::new(), 0);
-    for index in spoken {
-        messages.extend(entries[path[index]].message().cloned());
-        if compaction.is_some_and(|at| index <= at) {
-            compacted = messages.len();
-        }
-    }
-    (messages, compacted)
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction, Role};
 use super::foreign;
+use super::glance::glance;
 use super::members::{Line, Members, decode};
 use super::time;
 
@@ -88,6 +89,8 @@ pub struct Entry {
     text: FrameText,
     /// Whether its text has the id and the parent that it has here.
     says_place: bool,
+    /// Where its message stands in its text, where that is known to have the declared shape.
+    fits: Option<Range<u32>>,
     message: OnceLock<Option<Decoded>>,
 }
 
@@ -102,6 +105,11 @@ impl Entry {
         previous: Option<&EntryId>,
     ) -> Option<Self> {
         let text = whole.slice_of(&whole.as_str()[range])?;
+        Self::at_a_glance(&text, previous).or_else(|| Self::at_length(text, line, previous))
+    }
+
+    /// Reads a line of any kind.
+    fn at_length(text: FrameText, line: usize, previous: Option<&EntryId>) -> Option<Self> {
         let members = Members::read(text.as_str()).ok()?;
         let is_message = || members.raw("message").is_some_and(|message| message.starts_with('{'));
         let kind = members.text("type").or_else(|| is_message().then(|| "message".into()))?;
@@ -125,7 +133,33 @@ impl Entry {
             None => return None,
         };
         let time = members.get("timestamp").and_then(|time| foreign::moment(&time));
-        Some(Self { id: id.into(), parent_id, time, body, text, says_place, message: OnceLock::new() })
+        let id = id.into();
+        Some(Self { id, parent_id, time, body, text, says_place, fits: None, message: OnceLock::new() })
+    }
+
+    /// Reads a line with a message as almost all are.
+    fn at_a_glance(text: &FrameText, previous: Option<&EntryId>) -> Option<Self> {
+        let seen = glance(text.as_str())?;
+        let time = Some(time::milliseconds(seen.timestamp)?);
+        let parent_id = seen.parent_id.map(|parent| match previous {
+            Some(previous) if previous.as_str() == parent => previous.clone(),
+            _ => EntryId::from(parent),
+        });
+        let place = |at: usize| u32::try_from(at).ok();
+        let fits = match seen.fits {
+            true => Some(place(seen.message.start)?..place(seen.message.end)?),
+            false => None,
+        };
+        Some(Self {
+            id: seen.id.into(),
+            parent_id,
+            time,
+            body: Body::Message(seen.role),
+            says_place: true,
+            fits,
+            message: OnceLock::new(),
+            text: text.clone(),
+        })
     }
 
     /// A new one that is no message.
@@ -162,13 +196,27 @@ impl Entry {
     fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Decoded>>) -> Self {
         let text = FrameText::from(line);
         let time = Some(place.time);
-        Self { id: place.id, parent_id: place.parent_id, time, body, text, says_place: true, message }
+        Self {
+            id: place.id,
+            parent_id: place.parent_id,
+            time,
+            body,
+            text,
+            says_place: true,
+            fits: None,
+            message,
+        }
     }
 
     /// Reads a line on its own.
     pub(super) fn alone(line: String) -> Option<Self> {
         let range = 0..line.len();
         Self::read(&line.into(), range, 0, None)
+    }
+
+    #[cfg(test)]
+    pub(super) fn in_full(line: &str) -> Option<Self> {
+        Self::at_length(line.into(), 0, None)
     }
 
     /// The same entry under another parent.
@@ -225,8 +273,21 @@ impl Entry {
         self.read_message().map(|decoded| &decoded.message)
     }
 
-    /// The same as JSON text, which shares that of the entry where it can.
+    /// Whether it puts a message before the model; what [`Entry::message`] gives tells it too, and decodes it.
+    pub(super) fn speaks(&self) -> bool {
+        match &self.body {
+            Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
+            Body::BranchSummary(summary) => !summary.summary.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The same as JSON text, which shares that of the entry where it can. Nothing is decoded where the text is known to
+    /// have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
+        if let Some(Range { start, end }) = self.fits {
+            return self.text.slice_of(&self.json()[start as usize..end as usize]);
+        }
         let Decoded { message, stands } = self.read_message()?;
         let text = || self.text.slice_of(scan::scan(self.json(), &MESSAGE).ok()?.get(0)?);
         match stands.then(text).flatten() {
@@ -243,7 +304,10 @@ impl Entry {
         let now = self.time.unwrap_or_default();
         match &self.body {
             Body::Message(_) => {
-                let text = scan::scan(self.json(), &MESSAGE).ok().and_then(|found| found.get(0));
+                let text = match &self.fits {
+                    Some(at) => self.json().get(at.start as usize..at.end as usize),
+                    None => scan::scan(self.json(), &MESSAGE).ok().and_then(|found| found.get(0)),
+                };
                 let text = text.unwrap_or("null");
                 let whole = replace_lone_surrogates(text);
                 Some(match serde_json::from_str(whole.as_deref().unwrap_or(text)) {

@@ -12,7 +12,7 @@ use super::time;
 
 /// What a member should be.
 #[derive(Debug, Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     Text,
     OptionalText,
     /// A count, never negative.
@@ -39,7 +39,29 @@ use Shape::{
     OptionalList, OptionalText, StopReason, Text, Time,
 };
 
-type Members = &'static [(&'static str, Shape)];
+/// The members of something, with what each should be.
+pub(super) type Members = &'static [(&'static str, Shape)];
+
+impl Shape {
+    /// Whether a member of this shape may be absent.
+    pub fn is_optional(self) -> bool {
+        matches!(self, OptionalText | OptionalCount | OptionalInteger | OptionalFlag | OptionalList)
+    }
+}
+
+/// Members that messages may have besides, of which nothing is made where they are something else: the role, the name,
+/// and what it is; none where it is anything.
+pub(super) const BESIDES: &[(&str, &str, Option<Shape>)] = &[
+    ("toolResult", "details", None),
+    ("assistant", "responseId", Some(Text)),
+    ("assistant", "responseModel", Some(Text)),
+    ("assistant", "rawStopReason", Some(Text)),
+    ("assistant", "durationMs", Some(Number)),
+    ("assistant", "duration", Some(Number)),
+    ("assistant", "ttft", Some(Number)),
+    ("assistant", "completedAt", Some(Number)),
+    ("toolResult", "durationMs", Some(Number)),
+];
 
 const COST: Members = &[
     ("input", Number),
@@ -138,6 +160,21 @@ const STOP_REASONS: &[(&str, &[&str])] = &[
 
 /// The role of a message whose role cannot be told.
 const NOBODY: &str = "unknown";
+
+/// The members of messages of that role, where they are known.
+pub(super) fn members_of_message(role: &str) -> Option<Members> {
+    MESSAGES.iter().find(|(known, _)| *known == role).map(|(_, members)| *members)
+}
+
+/// The members of blocks of that type, where they are known.
+pub(super) fn members_of_block(kind: &str) -> Option<Members> {
+    BLOCKS.iter().find(|(known, ..)| *known == kind).map(|(_, _, members)| *members)
+}
+
+/// Whether this is a declared reason to stop, by its own name.
+pub(super) fn is_stop_reason(reason: &str) -> bool {
+    STOP_REASONS.iter().any(|(known, _)| *known == reason)
+}
 
 /// The role of a message; what its members tell where it names none.
 pub(super) fn role(message: &Map<String, Value>) -> &str {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentese::framing::FrameText;
 use agentese::types::{
@@ -28,7 +28,10 @@ pub struct Session {
     pub(super) entries: Vec<Entry>,
     pub(super) tree: Tree,
     pub(super) leaf: Option<usize>,
-    pub(super) messages: Vec<Arc<AgentMessage>>,
+    /// The entries whose messages the model gets to see.
+    pub(super) spoken: Vec<usize>,
+    /// Those messages, once somebody has looked at all of them.
+    pub(super) messages: OnceLock<Vec<Arc<AgentMessage>>>,
     /// How many of them the newest compaction left: its summary and what it kept.
     pub(super) compacted: usize,
     /// Answers that were tried again: they stand in the file and not before the model.
@@ -51,8 +54,11 @@ impl Session {
     }
 
     fn rebuild(&mut self) {
-        (self.messages, self.compacted) =
-            context::messages(&self.entries, &self.tree.path(self.leaf), &self.forgotten);
+        let path = self.tree.path(self.leaf);
+        let (spoken, compaction) = context::spoken(&self.entries, &path, &self.forgotten);
+        self.compacted = spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
+        self.spoken = spoken.into_iter().map(|index| path[index]).collect();
+        self.messages = OnceLock::new();
     }
 
     /// Brings what the file lacks to it.
@@ -127,31 +133,40 @@ impl Session {
         self.repairs
     }
 
-    /// What the model gets to see, in order.
+    /// What the model gets to see, in order. The first time this decodes what nobody has looked at.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
-        &self.messages
+        self.messages.get_or_init(|| {
+            let message = |position: &usize| self.entries[*position].message().cloned();
+            self.spoken.iter().filter_map(message).collect()
+        })
+    }
+
+    /// How many [`Session::messages`] there are; nothing is decoded.
+    pub fn message_count(&self) -> usize {
+        self.spoken.len()
+    }
+
+    /// The messages from the last one back, each decoded when it is reached.
+    fn messages_back(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
+        self.spoken.iter().rev().filter_map(|position| self.entries[*position].message())
     }
 
     /// The same as JSON texts, which share those of the entries where they can.
     pub fn message_texts(&self) -> Vec<FrameText> {
-        let path = self.tree.path(self.leaf);
-        let (spoken, _) = context::spoken(&self.entries, &path, &self.forgotten);
-        spoken.into_iter().filter_map(|index| self.entries[path[index]].message_text()).collect()
+        self.spoken.iter().filter_map(|position| self.entries[*position].message_text()).collect()
     }
 
     /// The same with the entries that they stand in.
     pub fn conversation(&self) -> Vec<Spoken> {
-        let path = self.tree.path(self.leaf);
-        let (spoken, _) = context::spoken(&self.entries, &path, &self.forgotten);
-        let said = |index: usize| {
-            let entry = &self.entries[path[index]];
+        let said = |position: &usize| {
+            let entry = &self.entries[*position];
             let details = match entry.body() {
                 Body::Compaction(compaction) => compaction.details.clone(),
                 _ => None,
             };
             Some(Spoken { entry: entry.id().clone(), message: entry.message()?.clone(), details })
         };
-        spoken.into_iter().filter_map(said).collect()
+        self.spoken.iter().filter_map(said).collect()
     }
 
     /// How many of [`Session::messages`] the newest compaction left: its summary and what it kept. What
@@ -252,24 +267,23 @@ impl Session {
     /// Takes the last answer from what the model sees, with the results of its calls, before it is asked for again; what
     /// else came after it, such as a command's output, stays. The file keeps it, as pi does.
     pub fn forget_last_answer(&mut self) {
-        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
-        let Some(last) = self.messages.iter().rposition(is_answer) else { return };
+        let message = |at: usize| self.entries[self.spoken[at]].message().map(|message| &**message);
+        let is_answer = |at: &usize| matches!(message(*at), Some(AgentMessage::Assistant(_)));
+        let Some(last) = (0..self.spoken.len()).rev().find(is_answer) else { return };
         let goes = |at: &usize| {
-            matches!(*self.messages[*at], AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
+            matches!(message(*at), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
         };
-        let gone: Vec<_> = (last..self.messages.len()).filter(goes).collect();
+        let gone: Vec<usize> = (last..self.spoken.len()).filter(goes).collect();
         self.compacted -= gone.iter().filter(|at| **at < self.compacted).count();
-        let gone: Vec<_> = gone.into_iter().rev().map(|at| self.messages.remove(at)).collect();
-        let is_gone = |position: &usize| {
-            let message = self.entries[*position].message();
-            message.is_some_and(|message| gone.iter().any(|gone| Arc::ptr_eq(message, gone)))
-        };
-        self.forgotten.extend(self.tree.path(self.leaf).into_iter().filter(is_gone));
+        let gone: HashSet<usize> = gone.into_iter().map(|at| self.spoken[at]).collect();
+        self.spoken.retain(|position| !gone.contains(position));
+        self.messages = OnceLock::new();
+        self.forgotten.extend(gone);
     }
 
     /// As [`Session::forget_last_answer`], where that one was aborted.
     pub fn forget_cut_answer(&mut self) {
-        let last = self.messages.iter().rev().find_map(|message| match &**message {
+        let last = self.messages_back().find_map(|message| match &**message {
             AgentMessage::Assistant(answer) => Some(answer.stop_reason),
             _ => None,
         });
@@ -304,8 +318,11 @@ impl Session {
 
     fn add(&mut self, entry: Entry) -> EntryId {
         let id = entry.id().clone();
-        if !matches!(entry.body(), Body::Compaction(_)) {
-            self.messages.extend(entry.message().cloned());
+        if entry.speaks() && !matches!(entry.body(), Body::Compaction(_)) {
+            self.spoken.push(self.entries.len());
+            if let Some(messages) = self.messages.get_mut() {
+                messages.extend(entry.message().cloned());
+            }
         }
         self.tree.push(&entry);
         self.entries.push(entry);
@@ -316,7 +333,7 @@ impl Session {
 
     /// Whether the model has answered on the active branch.
     pub fn has_assistant_message(&self) -> bool {
-        self.messages.iter().any(|message| matches!(**message, AgentMessage::Assistant(_)))
+        self.messages_back().any(|message| matches!(**message, AgentMessage::Assistant(_)))
     }
 
     /// Whether its file is there.
@@ -426,7 +443,7 @@ impl Session {
     /// The text of the model's last answer, its blocks joined and trimmed; none where it has no
     /// text or there is no answer. An answer that was aborted before its first block does not count.
     pub fn last_assistant_text(&self) -> Option<String> {
-        let last = self.messages.iter().rev().find_map(|message| match &**message {
+        let last = self.messages_back().find_map(|message| match &**message {
             AgentMessage::Assistant(answer)
                 if !(answer.stop_reason == StopReason::Aborted && answer.content.is_empty()) =>
             {
@@ -445,7 +462,7 @@ impl Session {
 
     /// Counts, tokens and cost.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.messages)
+        Stats::of(self.messages())
     }
 }
 

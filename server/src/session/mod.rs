@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `live`, `open` | the conversation itself, and how it begins |
 //! | `entry`, `body`, `header`, `members` | one line: what it says, and its text |
+//! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
@@ -27,6 +28,7 @@ pub(crate) mod faults;
 mod file;
 mod foreign;
 mod fork;
+mod glance;
 mod header;
 mod live;
 mod load;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::error::OpenError;
 use super::file::{Migration, Opened, SessionFile};
@@ -23,7 +24,8 @@ impl Session {
             entries: Vec::new(),
             tree: Tree::default(),
             leaf: None,
-            messages: Vec::new(),
+            spoken: Vec::new(),
+            messages: OnceLock::new(),
             compacted: 0,
             forgotten: HashSet::new(),
             name: None,
