@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -34,7 +34,7 @@ test: ## Everything, in all languages. JOBS=1: one part after the other.
 # Most of these tests wait for processes and sockets, more of them than there are cores at a time.
 THREADS ?= 6
 
-test-rust: build test-providers-setup test-mcp-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
+test-rust: build test-providers-setup test-mcp-setup test-acp-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(PART) env RUST_TEST_THREADS=$(THREADS) $(CARGO) test --workspace --no-fail-fast
 
 # The dialects whose whole set the reference agent passes.
@@ -80,6 +80,8 @@ NPM_HAS := node_modules/.package-lock.json
 test-providers-setup: server/tests/aimock/$(NPM_HAS) ## The mock of the model APIs that the tests of the providers ask.
 
 test-mcp-setup: server/tests/mcp/$(NPM_HAS) ## The MCP servers by other hands that the agent's tests use.
+
+test-acp-setup: cli/tests/acp/$(NPM_HAS) ## The JSON Schema of ACP, which the frames of `--mode acp` are compared with.
 
 test-python: build ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
 	$(PART) ./sdk-python/test --package

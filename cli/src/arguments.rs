@@ -21,6 +21,7 @@ static DIALECT: LazyLock<String> = LazyLock::new(|| {
 
 const USAGE: &str = "\
 agentese --mode rpc [OPTIONS]
+       agentese --mode acp [OPTIONS]
        agentese --list-models [SEARCH]
        agentese --export FILE [HTML]
        agentese COMMAND";
@@ -35,6 +36,8 @@ Examples:
       Choose a model by a part of its name, its thinking level, and its tools.
   agentese --mode rpc --script answers.json
       Let the embedded model play the answers of a file, one after the other.
+  agentese --mode acp
+      Serve an editor that speaks the Agent Client Protocol: Zed, JetBrains, Neovim; see docs/acp.md.
   agentese schema --dialect pi --side server
       Print the JSON Schema of every frame that a server of the dialect may send.
   agentese schema --diff pi@0.55 pi@1.5
@@ -222,9 +225,9 @@ pub(super) struct Completions {
 }
 
 /// Options of the agent.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Run {
-    /// The mode to run in: rpc
+    /// The mode to run in: rpc, or acp for editors that speak the Agent Client Protocol
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
@@ -330,7 +333,7 @@ pub(super) struct Run {
 
 /// Options of pi for things that this agent does not have. Those that ask for less ask for what is the
 /// case anyway.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(super) struct Resources {
     /// An extension: a program, or a folder with one or more; may be repeated
     #[arg(long, short = 'e', value_name = "PATH", help_heading = "Extensions")]

@@ -11,7 +11,7 @@ use super::surroundings::{Surroundings, names};
 use agentese_server::config::{Environment, Settings, Trust, expand_home};
 use agentese_server::desk::Updates;
 use agentese_server::extensions;
-use agentese_server::fronts::Frontend;
+use agentese_server::fronts::{self, FRONTENDS, Frontend};
 use agentese_server::mcp;
 use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
@@ -36,6 +36,8 @@ pub(super) struct Plan {
     /// Where sessions are, if not in the agent directory.
     pub session_dir: Option<PathBuf>,
     pub dialect: &'static Frontend,
+    /// The options, for sessions in other directories where the protocol has them.
+    pub again: Option<Box<Run>>,
     pub updates: Updates,
     pub max_line: usize,
     /// What the user should know.
@@ -47,6 +49,9 @@ pub(super) struct Plan {
     /// Options that may be flags of extensions.
     pub flags: Vec<extensions::GivenFlag>,
 }
+
+/// The mode that speaks the Agent Client Protocol.
+const ACP: &str = "acp";
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +98,12 @@ impl Plan {
     pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
-        let dialect = Frontend::find(&run.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
+        let is_acp = run.mode.as_deref() == Some(ACP);
+        let dialect = match is_acp {
+            true => &fronts::ACP,
+            false => Frontend::find(&run.dialect).map_err(|error| Failure::Usage(error.to_string()))?,
+        };
+        let again = is_acp.then(|| Box::new(run.clone()));
         let mut warnings = warnings(&run, &task);
         let surroundings = Surroundings::of(&run, dialect.home(), environment, cwd);
         let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
@@ -124,6 +134,7 @@ impl Plan {
             resources: found.resources,
             tools: tools(run.tools, run.no_tools),
             dialect,
+            again,
             updates: run.updates.into(),
             max_line: run.max_line,
             extensions: found.extensions,
@@ -184,9 +195,12 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
                 return refuse("--print is not available in this version; use --mode rpc");
             }
             Some("rpc") => {}
+            Some(ACP) => check_acp(run)?,
             None => return refuse(no_mode(run)),
             Some(mode) => {
-                return refuse(format!("--mode {mode} is not available in this version; use --mode rpc"));
+                return refuse(format!(
+                    "--mode {mode} is not available in this version; use --mode rpc or --mode acp"
+                ));
             }
         }
     }
@@ -199,6 +213,19 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     }
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
         return refuse("--api-key needs --provider or --model, which say whose key it is");
+    }
+    Ok(())
+}
+
+/// What means nothing to a client that opens sessions itself.
+fn check_acp(run: &Run) -> Result<(), Failure> {
+    if run.dialect != FRONTENDS[0].spec().name {
+        return refuse("--dialect cannot be combined with --mode acp, which is a protocol of its own");
+    }
+    if run.session.is_some() || run.continues || run.resume {
+        return refuse(
+            "--session, --continue and --resume cannot be combined with --mode acp: the client opens sessions",
+        );
     }
     Ok(())
 }

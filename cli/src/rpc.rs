@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use super::arguments::Run;
 use super::environment::variable;
 use super::plan::{Plan, SessionChoice};
 use super::stderr::Stderr;
@@ -18,6 +19,7 @@ use super::stdout::Watch;
 use super::{Failure, script_check, trust};
 use agentese_server::config::yaml::is_yaml;
 use agentese_server::config::{Home, NotPersisted, Persist, Settings, SettingsFile, Trust};
+use agentese_server::desk::Parts;
 use agentese_server::extensions::{self, Limits, NodeHost};
 use agentese_server::mcp;
 use agentese_server::providers::scripted::{self, Scripted};
@@ -55,12 +57,24 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 }
 
 /// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
-pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let max_line = plan.max_line;
     let api_key = plan.model.api_key.clone();
     let cwd = plan.cwd().to_owned();
     let persist = persist(&plan, stderr);
-    let server = builder(plan, stderr)?.persist(persist.clone()).try_build()?;
+    let catalog = catalog(&plan, stderr)?;
+    let elsewhere = plan.again.take().map(|run| Elsewhere {
+        run: *run,
+        flags: plan.flags.clone(),
+        catalog: catalog.clone(),
+        persist: persist.clone(),
+        stderr: stderr.clone(),
+    });
+    let mut builder = builder(plan, catalog, stderr)?.persist(persist.clone());
+    if let Some(elsewhere) = elsewhere {
+        builder = builder.elsewhere(Arc::new(elsewhere));
+    }
+    let server = builder.try_build()?;
     if let Some(key) = api_key {
         server.give_key(SecretString::from(key.reveal()));
     }
@@ -79,8 +93,7 @@ pub(super) fn run(plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
 }
 
 /// The parts of the server that a plan asks for.
-fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
-    let catalog = catalog(&plan, stderr)?;
+fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Failure> {
     let (store, session) = session(&plan, stderr)?;
     let found = discover(&plan.extensions, stderr);
     let policies = policies(&plan);
@@ -133,6 +146,27 @@ fn builder(plan: Plan, stderr: &Stderr) -> Result<Builder, Failure> {
         builder = builder.thinking(level);
     }
     Ok(builder)
+}
+
+/// Makes agents for sessions in other directories, by the same options.
+struct Elsewhere {
+    run: Run,
+    flags: Vec<extensions::GivenFlag>,
+    /// Models and keys are those of the process.
+    catalog: Catalog,
+    persist: Arc<dyn Persist>,
+    stderr: Stderr,
+}
+
+impl agentese_server::desk::Elsewhere for Elsewhere {
+    fn parts(&self, cwd: &Path) -> Result<Parts, String> {
+        let plan =
+            Plan::read(self.run.clone(), &variable, cwd.to_owned()).map_err(|error| error.to_string())?;
+        let plan = Plan { flags: self.flags.clone(), ..plan };
+        plan.warnings.iter().for_each(|warning| self.stderr.warn(warning));
+        let builder = builder(plan, self.catalog.clone(), &self.stderr).map_err(|error| error.to_string())?;
+        builder.persist(self.persist.clone()).all_parts().map_err(|error| error.to_string())
+    }
 }
 
 /// The extensions that are there.

@@ -3,7 +3,7 @@
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
 use agentese_protocol::index::declared_types;
-use agentese_protocol::model::{Command, Dialog, Event, Shape, Ty, TypeDef};
+use agentese_protocol::model::{Answer, Command, Dialog, Event, Shape, Ty, TypeDef};
 use serde_json::{Map, Value, json};
 
 /// A frame made from a row's example.
@@ -79,7 +79,11 @@ fn members(index: &Index, record: Option<&str>, text: &str) -> Map<String, Value
 pub fn command_frame(index: &Index, command: &Command) -> Value {
     match index.dialect.framing {
         Framing::JsonRpc { .. } => {
-            json!({"jsonrpc": "2.0", "id": 1, "method": command.wire, "params": members(index, command.params, command.example)})
+            let params = members(index, command.params, command.example);
+            match command.answer {
+                Answer::Never => json!({"jsonrpc": "2.0", "method": command.wire, "params": params}),
+                _ => json!({"jsonrpc": "2.0", "id": 1, "method": command.wire, "params": params}),
+            }
         }
         _ => {
             let mut frame =
@@ -142,7 +146,11 @@ pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
             Value::Object(frame)
         }
         None => {
-            json!({"jsonrpc": "2.0", "id": "s2c-1", "method": dialog.wire, "params": parse(dialog.example)})
+            let params = parse(dialog.example);
+            match dialog.answer {
+                Some(_) => json!({"jsonrpc": "2.0", "id": "s2c-1", "method": dialog.wire, "params": params}),
+                None => json!({"jsonrpc": "2.0", "method": dialog.wire, "params": params}),
+            }
         }
     }
 }
@@ -150,7 +158,7 @@ pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
 /// Every example frame that a server sends.
 pub fn server_frames(index: &Index) -> Vec<ExampleFrame> {
     let mut frames = Vec::new();
-    for command in &index.commands {
+    for command in index.commands.iter().filter(|command| command.answer != Answer::Never) {
         frames.push(ExampleFrame {
             row: command.wire.to_owned(),
             frame: response_frame(index, command),

@@ -148,6 +148,7 @@ fn command(row: &Command) -> Value {
         Answer::Done => "done",
         Answer::Accepted => "accepted",
         Answer::Acknowledged => "acknowledged",
+        Answer::Never => "never",
     };
     let run = match row.run {
         RunRole::None => "none",

@@ -30,6 +30,7 @@ const SHOWN: usize = 400;
 pub fn artefacts() -> Vec<Artefact> {
     let mut pages: Vec<Artefact> = Index::all()
         .iter()
+        .chain(&Index::protocols())
         .map(|index| Artefact::new(format!("{FOLDER}/{}.md", page_name(index)), page(index)))
         .collect();
     pages.push(Artefact::new(format!("{FOLDER}/formats.md"), formats_page()));
@@ -133,6 +134,7 @@ fn command_section(out: &mut String, index: &Index, command: &Command, exchange:
         Answer::Done => "Answered when the work is done",
         Answer::Accepted => "Answered once, as soon as the work can start",
         Answer::Acknowledged => "Acknowledged at once; a failure with the same id may follow",
+        Answer::Never => "A notification, which is never answered",
     };
     let run = match command.run {
         RunRole::Starts => " Starts a run.",

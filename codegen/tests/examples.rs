@@ -21,7 +21,7 @@ fn assert_valid(validator: &jsonschema::Validator, value: &Value, what: &str) {
 
 #[test]
 fn every_command_event_and_dialog_has_an_example_that_validates() {
-    for index in Index::all() {
+    for index in Index::all().into_iter().chain(Index::protocols()) {
         for (side, frames) in [(Side::Server, server_frames(&index)), (Side::Client, client_frames(&index))] {
             let schema = serde_json::to_value(schema(&index, side, Draft::Modern)).unwrap();
             let root = validator(&schema);

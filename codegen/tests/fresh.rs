@@ -57,7 +57,8 @@ fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files
     }
 }
 
-/// Generated Rust is switched by one feature for each dialect, and an heir's feature needs its parent's.
+/// Generated Rust is switched by one feature for each dialect, and an heir's feature needs its parent's. Those of protocols that
+/// are no dialects are off by default.
 #[test]
 fn the_features_of_the_rust_crate_are_the_dialects() {
     let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();
@@ -66,7 +67,7 @@ fn the_features_of_the_rust_crate_are_the_dialects() {
     let dialects = Index::pinned();
     let names: Vec<String> = dialects.iter().map(|index| format!("{:?}", index.dialect.name)).collect();
     let mut expected = vec![format!("default = [{}]", names.join(", "))];
-    for index in &dialects {
+    for index in dialects.iter().chain(&Index::protocols()) {
         let parent = index.dialect.parent.map(|parent| format!("{:?}", parent.name)).unwrap_or_default();
         expected.push(format!("{} = [{parent}]", index.dialect.name));
     }

@@ -123,6 +123,15 @@ impl Index {
         crate::DIALECTS.iter().map(|dialect| Index::exact(dialect, dialect.pinned())).collect()
     }
 
+    /// The protocols that are served and are no dialects, in each revision.
+    pub fn protocols() -> Vec<Self> {
+        let of = |dialect: &&'static Dialect| {
+            let dialect = *dialect;
+            dialect.revisions.iter().map(move |revision| Index::exact(dialect, revision))
+        };
+        crate::PROTOCOLS.iter().flat_map(of).collect()
+    }
+
     /// Every dialect with all its revisions, as clients have it.
     pub fn clients() -> Vec<Self> {
         crate::DIALECTS.iter().map(|dialect| Index::client(dialect)).collect()
@@ -218,7 +227,7 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
     }
 }
 
-/// Every type of every dialect, of the extensions and of the file formats, by name.
+/// Every type of every dialect, of the protocols that are none, of the extensions and of the file formats, by name.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {
@@ -237,7 +246,8 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
             types.insert(dialog.params.name, dialog.params);
         }
     };
-    crate::DIALECTS.iter().flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
+    let all = crate::DIALECTS.iter().chain(crate::PROTOCOLS);
+    all.flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
     let files =
         [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS, driver::ROWS];
     for rows in files {

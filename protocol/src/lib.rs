@@ -10,6 +10,7 @@
 
 #![recursion_limit = "512"]
 
+pub mod acp;
 pub mod check;
 pub mod dialect;
 pub mod dialects;
@@ -26,7 +27,7 @@ pub mod types;
 pub mod view;
 
 pub use dialect::{Dialect, Revision};
-pub use dialects::DIALECTS;
+pub use dialects::{DIALECTS, PROTOCOLS};
 pub use index::Index;
 
 /// The text of [`matching`]: its words are plain data, so that generated code can have the same ones.

@@ -185,6 +185,8 @@ pub enum Answer {
     Accepted,
     /// At once; a failure with the same id may follow later.
     Acknowledged,
+    /// Never: in JSON-RPC, a notification of the client.
+    Never,
 }
 
 /// What a command has to do with runs (the work that a prompt starts).

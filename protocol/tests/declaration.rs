@@ -29,6 +29,14 @@ fn the_dialects_have_what_their_documents_list() {
 }
 
 #[test]
+fn acp_is_declared_and_is_no_dialect() {
+    let acp = Index::protocols().into_iter().find(|index| index.dialect.name == "acp").unwrap();
+    assert_eq!(count(&acp), (14, 0, 12));
+    assert!(Index::named("acp").is_none());
+    assert!(DIALECTS.iter().all(|dialect| dialect.name != "acp"));
+}
+
+#[test]
 fn omp_takes_away_what_its_document_takes_away() {
     let omp = Index::named("omp@12.7").unwrap();
     let has = |name: &str| omp.commands.iter().any(|command| command.name == name);
@@ -56,7 +64,7 @@ fn every_reference_is_declared() {
             assert!(types.contains_key(name), "{} names {name}, which is not declared", def.name);
         }
     }
-    for index in Index::all() {
+    for index in Index::all().into_iter().chain(Index::protocols()) {
         for command in &index.commands {
             if let Some(params) = command.params {
                 assert!(index.type_def(params).is_some(), "{}: {params}", command.name);

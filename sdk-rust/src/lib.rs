@@ -36,6 +36,8 @@ pub use crate::core::{
 };
 pub(crate) use crate::core::{connection, failure};
 pub use error::{Error, ErrorKind, Refused};
+#[cfg(feature = "acp")]
+pub use generated::acp;
 #[cfg(feature = "omp")]
 pub use generated::omp;
 #[cfg(feature = "opal")]

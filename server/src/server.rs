@@ -9,7 +9,7 @@ use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
-use crate::desk::{Parts, Undecided, Updates};
+use crate::desk::{Elsewhere, Parts, Undecided, Updates};
 use crate::engine::{Bounds, Chain, Customs, Lead, Ledger, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
@@ -127,6 +127,7 @@ pub struct Builder {
     lead: Option<Arc<dyn Lead>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 impl Default for Builder {
@@ -159,6 +160,7 @@ impl Default for Builder {
             lead: None,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
+            elsewhere: None,
         }
     }
 }
@@ -357,6 +359,13 @@ impl Builder {
         self
     }
 
+    /// Makes the parts of sessions in other directories, in protocols that have them. By default they are made of the same
+    /// parts as those of the own directory.
+    pub fn elsewhere(mut self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        self.elsewhere = Some(elsewhere);
+        self
+    }
+
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(self) -> Server {
         self.server().0
@@ -372,9 +381,17 @@ impl Builder {
         let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
         let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
         let usual_tools = self.tools.is_none();
+        let elsewhere = self.elsewhere.take();
         let (options, session, error) = self.put_together();
-        let parts = Parts { options, session, extensions, mcp, undecided, updates, usual_tools };
+        let parts = Parts { options, session, extensions, mcp, undecided, updates, usual_tools, elsewhere };
         (Server { frontend, parts }, error)
+    }
+
+    /// All parts of the agent, for those who serve it among others. Fails where the model or the provider that was named
+    /// is not there.
+    pub fn all_parts(self) -> Result<Parts, SelectError> {
+        let (server, error) = self.server();
+        error.map_or(Ok(server.parts), Err)
     }
 
     /// What an engine of these parts is made of, for those who serve it in their own way.

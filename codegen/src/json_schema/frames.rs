@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
-use agentese_protocol::model::{Command, Dialog, Shape, Ty, TypeDef};
+use agentese_protocol::model::{Answer, Command, Dialog, Shape, Ty, TypeDef};
 use serde_json::{Map, Value, json};
 
 use crate::names::{doc_lines, pascal};
@@ -231,7 +231,7 @@ impl<'a> Frames<'a> {
         let frame = self.json_rpc(
             vec![
                 ("id", json!({"description": "The id of the request, or null."})),
-                ("error", self.draft.reference("OpalError")),
+                ("error", self.draft.reference(&format!("{}Error", pascal(self.index.dialect.name)))),
             ],
             &["id", "error"],
             "A request failed.",
@@ -266,24 +266,33 @@ impl<'a> Frames<'a> {
             self.extra.insert("x-results".into(), Value::Object(results));
         }
         let mut roots = vec![self.json_rpc_success(), self.json_rpc_failure()];
-        let event = self.events();
-        let frame = self.json_rpc(
-            vec![("method", draft.constant(json!(notification))), ("params", draft.reference(&event))],
-            &["method", "params"],
-            "An event.",
-        );
-        roots.push(self.define("EventNotification", frame));
-        for dialog in self.index.dialogs.clone() {
+        if !self.index.events.is_empty() {
+            let event = self.events();
             let frame = self.json_rpc(
-                vec![
-                    ("id", json!({"type": ["string", "integer"], "description": "What the answer has to carry."})),
-                    ("method", draft.constant(json!(dialog.wire))),
-                    ("params", draft.reference(dialog.params.name)),
-                ],
-                &["id", "method", "params"],
-                &doc_lines(dialog.doc).join("\n"),
+                vec![("method", draft.constant(json!(notification))), ("params", draft.reference(&event))],
+                &["method", "params"],
+                "An event.",
             );
-            roots.push(self.define(format!("{}Request", pascal(dialog.name)), frame));
+            roots.push(self.define("EventNotification", frame));
+        }
+        for dialog in self.index.dialogs.clone() {
+            let mut before = vec![
+                ("method", draft.constant(json!(dialog.wire))),
+                ("params", draft.reference(dialog.params.name)),
+            ];
+            let mut required = vec!["method", "params"];
+            // What nobody answers is a notification.
+            let name = match dialog.answer.is_some() {
+                true => {
+                    let id = json!({"type": ["string", "integer"], "description": "What the answer has to carry."});
+                    before.insert(0, ("id", id));
+                    required.insert(0, "id");
+                    "Request"
+                }
+                false => "Notification",
+            };
+            let frame = self.json_rpc(before, &required, &doc_lines(dialog.doc).join("\n"));
+            roots.push(self.define(format!("{}{name}", pascal(dialog.name)), frame));
         }
         roots
     }
@@ -292,11 +301,14 @@ impl<'a> Frames<'a> {
         let draft = self.draft;
         let mut roots = Vec::new();
         for command in self.index.commands.clone() {
-            let mut before = vec![
-                ("id", json!({"description": "Comes back with the answer."})),
-                ("method", draft.constant(json!(command.wire))),
-            ];
-            let mut required = vec!["id", "method"];
+            let mut before = vec![("method", draft.constant(json!(command.wire)))];
+            let mut required = vec!["method"];
+            let mut name = "Notification";
+            if command.answer != Answer::Never {
+                before.insert(0, ("id", json!({"description": "Comes back with the answer."})));
+                required.insert(0, "id");
+                name = "Request";
+            }
             if let Some(params) = command.params {
                 before.push(("params", draft.reference(params)));
                 if has_required(self.index, params) {
@@ -306,7 +318,7 @@ impl<'a> Frames<'a> {
                 before.push(("params", json!({"type": ["object", "null"]})));
             }
             let frame = self.json_rpc(before, &required, &doc_lines(command.doc).join("\n"));
-            roots.push(self.define(format!("{}Request", pascal(command.name)), frame));
+            roots.push(self.define(format!("{}{name}", pascal(command.name)), frame));
         }
         let results: Vec<Value> = self
             .index

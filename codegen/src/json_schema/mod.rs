@@ -69,7 +69,7 @@ impl Side {
 /// The schema files.
 pub fn artefacts() -> Vec<Artefact> {
     let mut files = Vec::new();
-    for index in Index::all() {
+    for index in Index::all().into_iter().chain(Index::protocols()) {
         let folder = format!("sdk-rust/schema/{}@{}", index.dialect.name, index.revision.name);
         for side in [Side::Server, Side::Client] {
             files.push(Artefact::new(

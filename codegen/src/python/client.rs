@@ -28,7 +28,9 @@ fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
             "Sends the command and returns the run at once. Await the run to wait until the agent has accepted it."
         } else {
             match command.answer {
-                Answer::Done => "Returns the run at once; the run's result says how the command ended.",
+                Answer::Done | Answer::Never => {
+                    "Returns the run at once; the run's result says how the command ended."
+                }
                 Answer::Accepted => {
                     "Returns the run when the agent has accepted the command; raises RefusedError where it rejects it."
                 }

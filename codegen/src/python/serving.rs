@@ -14,6 +14,7 @@ fn when(command: &Command) -> Vec<String> {
         match command.answer {
             Answer::Done => "The answer carries what this returns.",
             Answer::Accepted => "Return as soon as the work can start: the answer is sent then.",
+            Answer::Never => "The command is a notification, which is never answered.",
             Answer::Acknowledged => {
                 "The command was acknowledged before this is called; a refusal is sent as a second answer."
             }

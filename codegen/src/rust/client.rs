@@ -103,7 +103,9 @@ fn helper(out: &mut String, index: &Index, command: &Command) {
     docs(out, "    ", command.doc);
     if starts {
         let when = match command.answer {
-            Answer::Done => "Returns at once with the run; its result says how the command ended.",
+            Answer::Done | Answer::Never => {
+                "Returns at once with the run; its result says how the command ended."
+            }
             Answer::Accepted => "Returns when the agent has accepted the command; a rejection is the error.",
             Answer::Acknowledged => {
                 "Returns when the agent has acknowledged the command; a later failure is the run's error."

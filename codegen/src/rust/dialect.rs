@@ -9,12 +9,42 @@ use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving, tables};
 use crate::names::pascal;
 
+/// The module of a dialect: its tables, its client, its serving trait.
 pub fn file(index: &Index) -> String {
+    let marker = pascal(index.dialect.name);
+    let mut out = head(index, "dialect");
+    let _ = writeln!(out, "/// A client of this dialect.\npub type Client = crate::RpcClient<{marker}>;\n");
+    let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
+    tables::specs(&mut out, index);
+    unions(&mut out, index);
+    failures::kinds(&mut out, index);
+    client::helpers(&mut out, index, &marker);
+    dialogs::handler(&mut out, index, &marker);
+    dialogs::asking(&mut out, index, &marker);
+    serving::service(&mut out, index, &marker);
+    lineage::traits(&mut out, index, &marker);
+    out
+}
+
+/// The module of a protocol that is served and is no dialect: without a client.
+pub fn served(index: &Index) -> String {
+    let marker = pascal(index.dialect.name);
+    let mut out = head(index, "protocol");
+    tables::specs(&mut out, index);
+    unions(&mut out, index);
+    failures::kinds(&mut out, index);
+    dialogs::asking(&mut out, index, &marker);
+    serving::service(&mut out, index, &marker);
+    out
+}
+
+/// What such a module begins with.
+fn head(index: &Index, kind: &str) -> String {
     let dialect = index.dialect;
     let marker = pascal(dialect.name);
     let revisions = names_of_revisions(index);
     let mut out = banner(&format!(
-        "The {} dialect, {revisions}.\n//!\n//! {} Source: {}.",
+        "The {} {kind}, {revisions}.\n//!\n//! {} Source: {}.",
         dialect.name,
         dialect.doc,
         sources(index)
@@ -30,7 +60,7 @@ pub fn file(index: &Index) -> String {
         names.extend(builder_of(def, common));
     }
     let _ = writeln!(out, "pub use super::types::{{\n    {},\n}};\n", wrap(&names));
-    let _ = writeln!(out, "/// The {} dialect, {revisions}.", dialect.name);
+    let _ = writeln!(out, "/// The {} {kind}, {revisions}.", dialect.name);
     let _ = writeln!(out, "#[derive(Debug, Clone, Copy)]\npub struct {marker};\n");
     let _ = writeln!(
         out,
@@ -39,15 +69,6 @@ pub fn file(index: &Index) -> String {
          type Command = Command;\n    type Reply = Reply;\n    type Dialog = Dialog;\n}}\n",
         tables::client_name(index)
     );
-    let _ = writeln!(out, "/// A client of this dialect.\npub type Client = crate::RpcClient<{marker}>;\n");
-    let _ = writeln!(out, "/// A run of this dialect.\npub type Run = crate::Run<{marker}>;\n");
-    tables::specs(&mut out, index);
-    unions(&mut out, index);
-    failures::kinds(&mut out, index);
-    client::helpers(&mut out, index, &marker);
-    dialogs::handler(&mut out, index, &marker);
-    serving::service(&mut out, index, &marker);
-    lineage::traits(&mut out, index, &marker);
     out
 }
 

@@ -86,6 +86,10 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
         }
     }
     out.push_str("            }\n        })\n    }\n}\n\n");
+}
+
+/// What a server asks with.
+pub fn asking(out: &mut String, index: &Index, marker: &str) {
     for dialog in &index.dialogs {
         let (variant, params) = (pascal(dialog.name), dialog.params.name);
         let _ = writeln!(

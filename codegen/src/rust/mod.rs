@@ -28,7 +28,9 @@ const FOLDER: &str = "sdk-rust/src/generated";
 /// The generated files of `sdk-rust`.
 pub fn artefacts() -> Vec<Artefact> {
     let dialects = Index::clients();
-    let mut files: Vec<Artefact> = types::files(&dialects)
+    let protocols = Index::protocols();
+    let with_types: Vec<&Index> = dialects.iter().chain(&protocols).collect();
+    let mut files: Vec<Artefact> = types::files(&with_types)
         .into_iter()
         .map(|(name, text)| Artefact::new(format!("{FOLDER}/{name}"), text))
         .collect();
@@ -39,6 +41,11 @@ pub fn artefacts() -> Vec<Artefact> {
         let name = index.dialect.name;
         let _ = writeln!(modules, "#[cfg(feature = {name:?})]\npub mod {name};");
         files.push(Artefact::new(format!("{FOLDER}/{}.rs", index.dialect.name), dialect::file(index)));
+    }
+    for index in &protocols {
+        let name = index.dialect.name;
+        let _ = writeln!(modules, "#[cfg(feature = {name:?})]\npub mod {name};");
+        files.push(Artefact::new(format!("{FOLDER}/{name}.rs"), dialect::served(index)));
     }
     modules
         .push_str("pub mod intents;\npub mod meaning;\npub mod schema;\npub mod secrets;\npub mod types;\n");
@@ -70,7 +77,7 @@ pub fn artefacts() -> Vec<Artefact> {
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     files.extend(intents::artefacts(FOLDER, &dialects));
     files.extend(meaning::artefacts(FOLDER, &dialects));
-    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), schema::file(&Index::all())));
+    files.push(Artefact::new(format!("{FOLDER}/schema.rs"), schema::file(&Index::all(), &protocols)));
     files
 }
 

@@ -8,20 +8,15 @@ use agentese_protocol::dialect::Framing;
 use super::{FORMATS, banner};
 
 /// The module that holds the schemas as text.
-pub fn file(dialects: &[Index]) -> String {
+pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
     let mut out = banner("The JSON Schemas of the dialects, as text.");
     out.push_str("/// The schema of the frames that one side of a dialect may send: `(dialect, revision, side, text)`.\n");
     out.push_str("pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[\n");
-    for index in dialects {
-        let dialect = index.dialect;
-        for side in ["server", "client"] {
-            let _ = writeln!(
-                out,
-                "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
-                dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
-            );
-        }
-    }
+    sides(&mut out, dialects);
+    out.push_str(
+        "];\n\n/// The same of the protocols that are served and are no dialects.\npub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[\n",
+    );
+    sides(&mut out, protocols);
     out.push_str("];\n\n/// OpenRPC documents: `(dialect, revision, text)`.\npub const OPENRPC: &[(&str, &str, &str)] = &[\n");
     for index in dialects.iter().filter(|index| matches!(index.dialect.framing, Framing::JsonRpc { .. })) {
         let dialect = index.dialect;
@@ -49,4 +44,18 @@ pub fn file(dialects: &[Index]) -> String {
     }
     out.push_str("];\n");
     out
+}
+
+/// A row for each side of each of them.
+fn sides(out: &mut String, all: &[Index]) {
+    for index in all {
+        let dialect = index.dialect;
+        for side in ["server", "client"] {
+            let _ = writeln!(
+                out,
+                "    #[cfg(feature = {:?})]\n    ({:?}, {:?}, {side:?}, include_str!(\"../../schema/{}@{}/{side}.json\")),",
+                dialect.name, dialect.name, index.revision.name, dialect.name, index.revision.name
+            );
+        }
+    }
 }

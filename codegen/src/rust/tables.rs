@@ -206,6 +206,7 @@ fn command_spec(index: &Index, command: &Command) -> String {
         Answer::Done => "Done",
         Answer::Accepted => "Accepted",
         Answer::Acknowledged => "Acknowledged",
+        Answer::Never => "Never",
     };
     let run = match command.run {
         RunRole::None => "None",

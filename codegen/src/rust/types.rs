@@ -41,7 +41,7 @@ struct Group<'a> {
 }
 
 /// The files of the types: those that are always there, and those of each dialect, which its feature switches.
-pub fn files(dialects: &[Index]) -> Vec<(String, String)> {
+pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     let groups = groups(dialects);
     let mut root = banner("Every declared type, once; the modules of the dialects name those that they use.");
     let mut files = Vec::new();
@@ -72,7 +72,7 @@ pub fn files(dialects: &[Index]) -> Vec<(String, String)> {
 /// The group of the types that no feature switches.
 const COMMON: &str = "common";
 
-fn groups(dialects: &[Index]) -> Vec<Group<'static>> {
+fn groups(dialects: &[&Index]) -> Vec<Group<'static>> {
     let mut groups = vec![Group {
         name: COMMON,
         title:
@@ -172,11 +172,16 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
         Shape::Strings { open, values } => {
             out.push_str("strings! {\n");
             docs(out, "    ", def.doc);
-            let open = if open { "open" } else { "closed" };
-            let _ = writeln!(out, "    pub enum {} {open} {{", def.name);
+            let openness = if open { "open" } else { "closed" };
+            let _ = writeln!(out, "    pub enum {} {openness} {{", def.name);
             for value in values {
                 docs(out, "        ", value.doc);
-                let _ = writeln!(out, "        {} = {:?},", pascal(value.value), value.value);
+                // `Other` is the arm of what is not declared.
+                let variant = match pascal(value.value) {
+                    name if open && name == "Other" => "OtherValue".to_owned(),
+                    name => name,
+                };
+                let _ = writeln!(out, "        {variant} = {:?},", value.value);
             }
             out.push_str("    }\n}\n");
         }

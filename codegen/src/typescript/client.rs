@@ -81,7 +81,7 @@ fn method(out: &mut String, index: &Index, command: &Command) {
     if starts {
         more.push(
             match command.answer {
-                Answer::Done => "Resolves at once with the run; the run fails where the command is rejected.",
+                Answer::Done | Answer::Never => "Resolves at once with the run; the run fails where the command is rejected.",
                 Answer::Accepted => "Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.",
                 Answer::Acknowledged => {
                     "Resolves with the run when the agent has acknowledged the command; a later failure fails the run."

@@ -384,6 +384,7 @@ fn command_spec(command: &Command) -> String {
         Answer::Done => {}
         Answer::Accepted => members.push("answer: \"accepted\"".to_owned()),
         Answer::Acknowledged => members.push("answer: \"acknowledged\"".to_owned()),
+        Answer::Never => members.push("answer: \"never\"".to_owned()),
     }
     match command.run {
         RunRole::None => {}

@@ -50,6 +50,7 @@ pub fn file(index: &Index) -> String {
     for command in &index.commands {
         out.push('\n');
         let when = match command.answer {
+            Answer::Never => "The command is a notification, which is never answered.",
             Answer::Done => "The command is answered when the method resolves.",
             Answer::Accepted => {
                 "The command is answered when the method resolves: as soon as the work can start, not when it is done. Events\nwait for the answer."

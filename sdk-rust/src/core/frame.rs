@@ -304,7 +304,12 @@ pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Resu
         }
         None => {
             let params = serde_json::to_string(&Members(&[], dialog)).map_err(FrameError::new)?;
-            Ok(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method},\"params\":{params}}}"))
+            // What nobody answers is a notification.
+            let id = match spec.dialog(dialog.name()).is_none_or(|dialog| dialog.answered) {
+                true => format!("\"id\":{id},"),
+                false => String::new(),
+            };
+            Ok(format!("{{\"jsonrpc\":\"2.0\",{id}\"method\":{method},\"params\":{params}}}"))
         }
     }
 }

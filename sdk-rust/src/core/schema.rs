@@ -1,6 +1,6 @@
 //! The JSON Schemas of the dialects and of the file formats, as text.
 
-use crate::generated::schema::{CHANGES, FORMATS, OPENRPC, SCHEMAS};
+use crate::generated::schema::{CHANGES, FORMATS, OPENRPC, PROTOCOLS, SCHEMAS};
 
 /// Which side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +26,11 @@ impl Side {
 /// `NAME@REVISION`; none where there is no such dialect.
 pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
     SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
+}
+
+/// As [`schema()`], for a protocol that is served and is no dialect: `acp`.
+pub fn protocol(name: &str, side: Side) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|row| matches(name, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
 /// The OpenRPC document of a dialect that speaks JSON-RPC; none for the others.

@@ -25,6 +25,8 @@ pub enum Answer {
     Accepted,
     /// At once; a failure with the same id may follow.
     Acknowledged,
+    /// Never: in JSON-RPC, a notification of the client.
+    Never,
 }
 
 /// What a command has to do with runs.

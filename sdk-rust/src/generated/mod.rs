@@ -13,6 +13,8 @@ pub mod pisces;
 pub mod operator;
 #[cfg(feature = "opal")]
 pub mod opal;
+#[cfg(feature = "acp")]
+pub mod acp;
 pub mod intents;
 pub mod meaning;
 pub mod schema;

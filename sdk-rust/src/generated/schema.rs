@@ -37,6 +37,14 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("opal", "0.1", "client", include_str!("../../schema/opal@0.1/client.json")),
 ];
 
+/// The same of the protocols that are served and are no dialects.
+pub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[
+    #[cfg(feature = "acp")]
+    ("acp", "1", "server", include_str!("../../schema/acp@1/server.json")),
+    #[cfg(feature = "acp")]
+    ("acp", "1", "client", include_str!("../../schema/acp@1/client.json")),
+];
+
 /// OpenRPC documents: `(dialect, revision, text)`.
 pub const OPENRPC: &[(&str, &str, &str)] = &[
     #[cfg(feature = "opal")]

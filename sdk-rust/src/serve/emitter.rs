@@ -313,9 +313,9 @@ impl<D: Dialect> Call<D, D::Reply> {
         let emitter = match spec.answer {
             Answer::Accepted => emitter.holding(),
             // These may tell of their work while it goes on, or are answered already.
-            Answer::Done | Answer::Acknowledged => emitter,
+            Answer::Done | Answer::Acknowledged | Answer::Never => emitter,
         };
-        let answered = Arc::new(AtomicBool::new(false));
+        let answered = Arc::new(AtomicBool::new(spec.answer == Answer::Never));
         Call { emitter, id: id.map(Arc::from), spec, answered, replaced, reply: |reply| reply }
     }
 
@@ -325,7 +325,7 @@ impl<D: Dialect> Call<D, D::Reply> {
 
     pub(super) fn finish(&self, result: Result<D::Reply, Refusal>) {
         match result {
-            Ok(_) if self.spec.answer == Answer::Acknowledged => {}
+            Ok(_) if matches!(self.spec.answer, Answer::Acknowledged | Answer::Never) => {}
             Ok(reply) => self.answer(reply),
             Err(refusal) if self.answered.swap(true, Ordering::AcqRel) => {
                 tracing::warn!(command = self.spec.wire, %refusal, "failed after it was answered");

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Refusal;
 use crate::frame::{client_line, command_envelope, failure_line};
 use crate::scan::{self, ScanError};
-use crate::spec::{CommandSpec, Dialect, HandlerFailure, Spec};
+use crate::spec::{Answer, CommandSpec, Dialect, HandlerFailure, Spec};
 use crate::wire::{NONE_OF, Named, replace_lone_surrogates};
 
 /// Failures of the frame itself, which JSON-RPC dialects name in their tables.
@@ -145,20 +145,27 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
             unknown(spec, id, raw_name)
         });
     };
-    let Some(command_spec) = spec.command(&name) else {
+    let command_spec = spec.command(&name);
+    // A notification is no method: one that comes with an id could never be answered.
+    let is_notification = command_spec.is_some_and(|command| command.answer == Answer::Never);
+    let Some(command_spec) = command_spec.filter(|_| !is_notification || id.is_none()) else {
         // A JSON-RPC notification is never answered.
         return match (&id, spec.framing_is_flat()) {
             (None, false) => Line::Ignored,
             _ => Line::Answer(unknown(spec, id, &name)),
         };
     };
-    if id.is_none() && !spec.framing_is_flat() {
+    if id.is_none() && !spec.framing_is_flat() && !is_notification {
         return Line::Ignored;
     }
     match decode::<D>(command_spec, found.params) {
         Some(Ok(command)) => {
             let session = spec.session_member.and_then(|member| session(found.params, member));
             Line::Command { id: id.map(str::to_owned), spec: command_spec, command, session }
+        }
+        Some(Err(error)) if is_notification => {
+            tracing::warn!(command = %name, %error, "a notification cannot be read and is ignored");
+            Line::Ignored
         }
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());

@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use caller::{Caller, Taken};
-pub use parts::{Parts, Updates};
+pub use parts::{Elsewhere, Parts, Updates};
 pub use prompt::{Refused, Said};
 pub use registry::Registry;
 pub use trust::{Allowed, GateError, Question, Undecided};

@@ -1,5 +1,6 @@
 //! What an agent is put together from, whatever dialect it speaks.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Undecided;
@@ -18,6 +19,13 @@ pub enum Updates {
     Delta,
 }
 
+/// Makes the parts of an agent that works in another directory, as they would be had it been started there. Fails with a
+/// sentence.
+pub trait Elsewhere: Send + Sync {
+    /// The parts; may block.
+    fn parts(&self, cwd: &Path) -> Result<Parts, String>;
+}
+
 /// The parts of an agent. Cheap to clone but for the session, of which there is one: see [`Parts::with`].
 pub struct Parts {
     /// What its engine is made of. Hooks and commands of extensions are added to it.
@@ -34,6 +42,8 @@ pub struct Parts {
     pub updates: Updates,
     /// Nobody has chosen the tools: a dialect may add its own.
     pub usual_tools: bool,
+    /// For sessions in other directories, in protocols that have them; none where nobody makes parts for those.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 impl Parts {
@@ -50,6 +60,7 @@ impl Parts {
             undecided: self.undecided.clone(),
             updates: self.updates,
             usual_tools: self.usual_tools,
+            elsewhere: self.elsewhere.clone(),
         }
     }
 }

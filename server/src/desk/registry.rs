@@ -101,6 +101,7 @@ mod tests {
             undecided: None,
             updates: Updates::default(),
             usual_tools: true,
+            elsewhere: None,
         }
     }
 

@@ -78,6 +78,17 @@ pub struct Undecided {
 type Grant = dyn Fn(bool) -> Result<Allowed, String> + Send + Sync;
 
 impl Undecided {
+    /// The same, with further servers whatever the answer is.
+    pub fn with_servers(self, more: Vec<Definition>) -> Self {
+        let Self { question, grant } = self;
+        Self::new(question, move |always| {
+            let mut allowed = grant(always)?;
+            allowed.servers.retain(|server| more.iter().all(|given| given.name != server.name));
+            allowed.servers.splice(0..0, more.iter().cloned());
+            Ok(allowed)
+        })
+    }
+
     /// With the question, and what gives what counts after a yes; it is told whether to keep that, and may block.
     pub fn new(
         question: Question,

@@ -4,6 +4,7 @@
 //! A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
 //! server names one.
 
+pub mod acp;
 pub mod family;
 mod frontend;
 pub mod omp;
@@ -13,6 +14,9 @@ pub mod pi;
 pub mod pisces;
 
 pub use frontend::{Front, Frontend, NoFront};
+
+/// ACP, which is no dialect: editors name it in another way.
+pub static ACP: Frontend = Frontend::of::<acp::Front>();
 
 /// The revisions that the server speaks, of each dialect the oldest first. The first one is spoken where none is named.
 pub static FRONTENDS: &[Frontend] = &[

@@ -22,10 +22,15 @@ impl Store {
     /// Takes a session of the directory away, with its file. Fails for what is no identifier, for one that no session of
     /// the directory has in full, and for a session that somebody works on, in this process or another.
     pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
+        self.delete_in(Scope::Here, id)
+    }
+
+    /// As [`Store::delete`], wherever the session was begun.
+    pub fn delete_in(&self, scope: Scope, id: &str) -> Result<(), DeleteError> {
         if !names::may_be_id(id) {
             return Err(DeleteError::Unknown(id.to_owned()));
         }
-        let mut files = self.files(Scope::Here).into_iter();
+        let mut files = self.files(scope).into_iter();
         let path = files
             .find(|path| record::header(path).is_some_and(|header| header.id() == id))
             .ok_or_else(|| DeleteError::Unknown(id.to_owned()))?;

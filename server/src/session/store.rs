@@ -75,7 +75,12 @@ impl Store {
 
     /// The file of the session with that identifier, in this directory; none where there is none.
     pub fn find(&self, id: &str) -> Option<PathBuf> {
-        let (path, header) = find(self.files(Scope::Here), id)?;
+        self.find_in(Scope::Here, id)
+    }
+
+    /// As [`Store::find`], wherever the session was begun.
+    pub fn find_in(&self, scope: Scope, id: &str) -> Option<PathBuf> {
+        let (path, header) = find(self.files(scope), id)?;
         (header.id() == id).then_some(path)
     }
 

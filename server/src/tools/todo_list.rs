@@ -25,7 +25,8 @@ impl Status {
         matches!(self, Self::Pending | Self::InProgress)
     }
 
-    fn name(self) -> &'static str {
+    /// Its name in the list.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::InProgress => "in_progress",

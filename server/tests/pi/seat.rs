@@ -70,6 +70,7 @@ async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
         undecided: None,
         updates: Updates::default(),
         usual_tools: true,
+        elsewhere: None,
     };
     let desk = Desk::new(parts, diary.clone(), CancellationToken::new());
     desk.connect(Arc::new(Nobody));

@@ -117,6 +117,7 @@ macro_rules! tagged {
                 tag: &str,
                 map: A,
             ) -> Result<Result<Self, A>, A::Error> {
+                #[allow(unused_variables, reason = "a set without declared variants has no use for it")]
                 let envelope = $crate::wire::Envelope { members: &[], known: Some($tag) };
                 match tag {
                     $( $value => <$ty as $crate::wire::Record>::decode(map, envelope).map($name::$variant).map(Ok), )*

@@ -23,3 +23,7 @@ pub use operator::*;
 mod opal;
 #[cfg(feature = "opal")]
 pub use opal::*;
+#[cfg(feature = "acp")]
+mod acp;
+#[cfg(feature = "acp")]
+pub use acp::*;

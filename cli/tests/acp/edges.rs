@@ -1,0 +1,112 @@
+//! How a connection begins, and what is no request.
+
+use serde_json::{Value, json};
+
+use crate::stage::Editor;
+use crate::support::process::Place;
+
+fn started() -> Editor {
+    let place = Place::new();
+    let script = place.script(json!({"responses": [], "default": {"text": "ok"}}));
+    Editor::unknown(place.command(&["--mode", "acp", "--script", &script]), place)
+}
+
+#[test]
+fn whatever_version_is_proposed_one_is_spoken_and_nobody_has_to_sign_in() {
+    for proposed in [0, 1, 2, 99] {
+        let mut editor = started();
+        let answer = editor.ask("initialize", json!({"protocolVersion": proposed, "clientInfo": null}));
+        let initialized = &answer["result"];
+        assert_eq!((&initialized["protocolVersion"], &initialized["authMethods"]), (&json!(1), &json!([])));
+        let can = &initialized["agentCapabilities"];
+        assert_eq!((&can["loadSession"], &can["promptCapabilities"]["image"]), (&json!(true), &json!(true)));
+        for method in ["list", "delete", "resume", "close"] {
+            assert_eq!(can["sessionCapabilities"][method], json!({}), "{method}");
+        }
+        let refused = editor.ask("authenticate", json!({"methodId": "login"}));
+        assert_eq!(refused["error"]["code"], -32602);
+        // It can go on all the same.
+        let session = editor.session();
+        assert_eq!(editor.say(&session, "hello"), "end_turn");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_answered_with_the_documented_code() {
+    let mut editor = started();
+    let mut raw = |line: &str| {
+        editor.agent.send_raw(line.as_bytes());
+        let frame = editor.read();
+        (frame["id"].clone(), frame["error"]["code"].as_i64().unwrap())
+    };
+    for (line, id, code) in [
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\n", Value::Null, -32700),
+        ("[]\n", Value::Null, -32600),
+        ("{\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n", Value::Null, -32600),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"session/fork\",\"params\":{}}\n",
+            json!("a"),
+            -32601,
+        ),
+        ("{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"_mine/own\"}\n", json!("b"), -32601),
+        // A notification is no method: nobody could be answered.
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"x\"}}\n",
+            json!(7),
+            -32601,
+        ),
+        ("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\"}\n", json!(2), -32602),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/new\",\"params\":{\"cwd\":7,\"mcpServers\":[]}}\n",
+            json!(3),
+            -32602,
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/new\",\"params\":{\"cwd\":\"here\",\"mcpServers\":[]}}\n",
+            json!(4),
+            -32602,
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/new\",\"params\":{\"cwd\":\"/no/such/place\",\"mcpServers\":[]}}\n",
+            json!(5),
+            -32602,
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"x\",\"prompt\":[]}}\n",
+            json!(6),
+            -32002,
+        ),
+    ] {
+        assert_eq!(raw(line), (id, code), "{line}");
+    }
+}
+
+#[test]
+fn notifications_are_never_answered_and_unknown_ones_are_ignored() {
+    let mut editor = started();
+    editor.notify("session/cancel", json!({"sessionId": "nobody"}));
+    editor.notify("session/cancel", json!({"sessionId": 7}));
+    editor.notify("$/cancel_request", json!({"requestId": null}));
+    editor.notify("$/progress", json!({}));
+    editor.notify("initialize", json!({"protocolVersion": 1}));
+    // An answer to no question.
+    editor.agent.send(json!({"jsonrpc": "2.0", "id": "forged", "result": {}}));
+    let session = editor.session();
+    assert_eq!(editor.say(&session, "hello"), "end_turn");
+    let answers = editor.seen.iter().filter(|frame| frame.get("method").is_none()).count();
+    assert_eq!(answers, 2);
+}
+
+#[test]
+fn options_of_sessions_mean_nothing_to_a_client_that_opens_them_itself() {
+    let place = Place::new();
+    for (arguments, part) in [
+        (&["--mode", "acp", "--continue"][..], "--continue and --resume cannot be combined with --mode acp"),
+        (&["--mode", "acp", "--dialect", "omp"], "--dialect cannot be combined with --mode acp"),
+        (&["--mode", "rpc", "--dialect", "acp"], "unknown dialect \"acp\""),
+    ] {
+        let (status, stdout, stderr) = place.output(arguments);
+        assert!(!status.success() && stdout.is_empty(), "{arguments:?}");
+        assert!(stderr.contains(part), "{arguments:?}: {stderr}");
+    }
+}

@@ -1,0 +1,224 @@
+//! An editor that looks at every frame.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::support::process::{Agent, Place};
+
+/// The schema of the protocol's project.
+static THEIRS: LazyLock<Value> = LazyLock::new(|| {
+    let path = "tests/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `make test-acp-setup` (npm ci in cli/tests/acp)", path.display())
+    });
+    serde_json::from_str(&text).unwrap()
+});
+
+/// Validators by the name of a definition.
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<jsonschema::Validator>>>> =
+    LazyLock::new(Mutex::default);
+
+fn validator(definition: &str) -> Arc<jsonschema::Validator> {
+    let mut known = VALIDATORS.lock().unwrap();
+    let make = || {
+        let mut schema = match definition {
+            "ours" => {
+                let text = include_str!("../../../sdk-rust/schema/acp@1/server.json");
+                return Arc::new(jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap());
+            }
+            _ => THEIRS.clone(),
+        };
+        schema.as_object_mut().unwrap().retain(|member, _| ["$schema", "$defs"].contains(&member.as_str()));
+        schema["$ref"] = json!(format!("#/$defs/{definition}"));
+        Arc::new(jsonschema::validator_for(&schema).unwrap())
+    };
+    known.entry(definition.to_owned()).or_insert_with(make).clone()
+}
+
+fn valid(definition: &str, value: &Value) {
+    if let Some(error) = validator(definition).iter_errors(value).next() {
+        panic!("{definition} does not accept {value}: {error}");
+    }
+}
+
+/// The definition of what a method takes or gives.
+fn definition(method: &str, ending: &str) -> String {
+    let definitions = THEIRS["$defs"].as_object().unwrap();
+    let mut found = definitions
+        .iter()
+        .filter(|(name, schema)| schema["x-method"] == method && name.ends_with(ending))
+        .map(|(name, _)| name.clone());
+    found.next().unwrap_or_else(|| panic!("no definition of {method} ends in {ending}"))
+}
+
+/// What an editor can do that can do everything but files and terminals.
+pub fn able() -> Value {
+    json!({"elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}}})
+}
+
+pub struct Editor {
+    pub agent: Agent,
+    pub place: Place,
+    /// Methods of requests that are open, by their ids.
+    open: BTreeMap<u64, &'static str>,
+    next: u64,
+    /// Every frame so far.
+    pub seen: Vec<Value>,
+}
+
+impl Editor {
+    /// An editor that can do nothing besides.
+    pub fn plain(script: Value) -> Self {
+        Self::start(Place::new(), script, json!({}))
+    }
+
+    /// Starts the agent and introduces itself.
+    pub fn start(place: Place, script: Value, can: Value) -> Self {
+        let script = place.script(script);
+        let command = place.command(&["--mode", "acp", "--script", &script]);
+        Self::of(command, place, can)
+    }
+
+    /// Starts an agent with other options and introduces itself.
+    pub fn of(command: Command, place: Place, can: Value) -> Self {
+        let mut editor = Self::unknown(command, place);
+        let initialized = editor.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": can}));
+        assert_eq!(initialized["result"]["protocolVersion"], 1);
+        editor
+    }
+
+    /// Starts the agent and says nothing.
+    pub fn unknown(command: Command, place: Place) -> Self {
+        let agent = Agent::start(command);
+        Self { agent, place, open: BTreeMap::new(), next: 0, seen: Vec::new() }
+    }
+
+    /// Ends the agent in good order, and gives its place to another one.
+    pub fn end(mut self) -> Place {
+        self.agent.close_stdin();
+        while self.agent.next_line().is_some() {}
+        assert!(self.agent.wait().success());
+        self.place
+    }
+
+    pub fn request(&mut self, method: &'static str, params: Value) -> u64 {
+        self.next += 1;
+        self.open.insert(self.next, method);
+        self.agent.send(json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
+        self.next
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.agent.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    pub fn answer(&mut self, request: &Value, result: Value) {
+        self.agent.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
+    }
+
+    /// The next frame, whatever it is.
+    pub fn read(&mut self) -> Value {
+        let line = self.agent.next_line().expect("another frame comes");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// The next frame, once both schemas have accepted it.
+    pub fn frame(&mut self) -> Value {
+        let frame = self.read();
+        valid("ours", &frame);
+        match (frame["method"].as_str(), frame["id"].as_u64()) {
+            (Some(method), _) => {
+                let ending = if frame.get("id").is_some() { "Request" } else { "Notification" };
+                valid(&definition(method, ending), &frame["params"]);
+            }
+            (None, Some(id)) => {
+                let method = self.open.remove(&id).unwrap_or_else(|| panic!("nobody asked: {frame}"));
+                match frame.get("error") {
+                    Some(error) => valid("Error", error),
+                    None => valid(&definition(method, "Response"), &frame["result"]),
+                }
+            }
+            // An answer to a line that cannot be read.
+            (None, None) => valid("Error", &frame["error"]),
+        }
+        self.seen.push(frame.clone());
+        frame
+    }
+
+    /// All frames up to one.
+    pub fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let frame = self.frame();
+            let is_it = found(&frame);
+            assert!(frames.len() < 100_000, "{what} did not come");
+            frames.push(frame);
+            if is_it {
+                return frames;
+            }
+        }
+    }
+
+    /// All frames up to the answer to a request.
+    pub fn until_answer(&mut self, id: u64) -> Vec<Value> {
+        self.until("the answer", |frame| frame["id"] == id && frame.get("method").is_none())
+    }
+
+    /// All frames up to one of the agent's requests; gives that.
+    pub fn until_asked(&mut self, method: &str) -> Value {
+        self.until(method, |frame| frame["method"] == method).pop().unwrap()
+    }
+
+    /// Asks, and gives the answer.
+    pub fn ask(&mut self, method: &'static str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.until_answer(id).pop().unwrap()
+    }
+
+    /// A new session in the working directory; its id.
+    pub fn session(&mut self) -> String {
+        let work = self.place.work();
+        self.session_in(&work)
+    }
+
+    pub fn session_in(&mut self, cwd: &Path) -> String {
+        let opened = self.ask("session/new", json!({"cwd": cwd, "mcpServers": []}));
+        opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
+    }
+
+    pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
+        self.request(
+            "session/prompt",
+            json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}),
+        )
+    }
+
+    /// A turn to its end; gives its stop reason.
+    pub fn say(&mut self, session: &str, text: &str) -> Value {
+        let id = self.prompt(session, text);
+        let ended = self.until_answer(id).pop().unwrap();
+        assert!(ended.get("error").is_none(), "{ended}");
+        ended["result"]["stopReason"].clone()
+    }
+}
+
+/// The updates of that kind among frames.
+pub fn updates<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    let all = frames.iter().map(|frame| &frame["params"]["update"]);
+    all.filter(|update| update["sessionUpdate"] == kind).collect()
+}
+
+/// The text of all chunks of that kind.
+pub fn text(frames: &[Value], kind: &str) -> String {
+    updates(frames, kind).iter().filter_map(|update| update["content"]["text"].as_str()).collect()
+}
+
+/// A call of a tool, as a script writes it.
+pub fn call(name: &str, args: Value) -> Value {
+    json!({"blocks": [{"tool": {"name": name, "args": args}}]})
+}

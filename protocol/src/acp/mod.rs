@@ -1,0 +1,146 @@
+//! ACP, the Agent Client Protocol, version 1: what editors speak with agents. JSON-RPC 2.0, one frame per line.
+//!
+//! It is declared like a dialect, and is none: a conversation of it is no conversation of pi, the suite has no cases of it,
+//! and `--dialect` does not know it. What the client can be asked and told is a dialog: a request has an answer, a
+//! notification has none. Every object may have a member `_meta`, which belongs to whoever put it there.
+//!
+//! Source: the JSON Schema of protocol version 1, stable part, of the npm package `@agentclientprotocol/sdk` 2.4.0.
+//!
+//! | file | what |
+//! |---|---|
+//! | `capabilities` | who can do what |
+//! | `content` | content of prompts, answers and results |
+//! | `sessions` | methods that open, list and close sessions |
+//! | `prompts` | methods of a turn |
+//! | `config` | what can be chosen in a session |
+//! | `updates`, `calls` | what a client is told of a turn |
+//! | `requests`, `terminals` | what a client is asked |
+
+pub mod calls;
+pub mod capabilities;
+pub mod config;
+pub mod content;
+pub mod prompts;
+pub mod requests;
+pub mod sessions;
+pub mod terminals;
+pub mod updates;
+
+use crate::dialect::{
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+};
+use crate::intent::Intents;
+use crate::matching::{Matching, Sessions};
+use crate::meaning::Meaning;
+use crate::model::{ErrorText, Span};
+
+const REVISIONS: &[Revision] = &[Revision {
+    name: "1",
+    document: "Agent Client Protocol, schema of version 1",
+    parent: None,
+    edges: Edges {
+        unknown_command_echoes_id: true,
+        unknown_command_text: "Method not found: {command}",
+        handler_failure: HandlerFailure::JsonRpcError,
+        parse_prefix: "",
+        parse_command: "",
+        blank_line_is_error: false,
+        unfinished_line_counts: false,
+        empty_data: true,
+        response_order: ResponseOrder::IdFirst,
+        end_of_input: EndOfInput::Abort,
+    },
+    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+    shows: &[],
+    excludes: &[],
+    changes: &[],
+}];
+
+const fn error(code: i32, kind: &'static str, text: &'static str, when: &'static str) -> ErrorText {
+    ErrorText { code: Some(code), kind, text, when, span: Span::ALWAYS }
+}
+
+/// ACP, version 1.
+pub const ACP: Dialect = Dialect {
+    name: "acp",
+    revisions: REVISIONS,
+    agent: "an agent of the Agent Client Protocol",
+    doc: "The Agent Client Protocol, which editors speak with agents.",
+    parent: None,
+    without: &[],
+    framing: Framing::JsonRpc { notification: "session/update" },
+    case: Case::Camel,
+    events_open: false,
+    event_members: &[],
+    dialog_frames: None,
+    chunks: None,
+    errors: &[
+        error(-32700, "InvalidLine", "Parse error", "the line is not JSON; the id is null"),
+        error(
+            -32600,
+            "InvalidRequest",
+            "Invalid request",
+            "the line is JSON but not a request; the id is null",
+        ),
+        error(-32601, "UnknownCommand", "Method not found: {method}", "no method has that name"),
+        error(
+            -32602,
+            "MissingParameters",
+            "Invalid params: {param} is missing",
+            "the one parameter that is needed is missing",
+        ),
+        error(-32602, "MissingParameters", "Invalid params: {params} are needed", "a parameter is missing"),
+        error(
+            -32602,
+            "InvalidParameters",
+            "Invalid params of {method}: {reason}",
+            "a parameter has another type, or a value that it cannot have",
+        ),
+        error(-32603, "InternalError", "Internal error", "the method failed"),
+        error(-32800, "RequestCancelled", "Request cancelled", "the client has cancelled the request"),
+        error(
+            -32000,
+            "AuthRequired",
+            "Authentication required",
+            "no model can be used before somebody has signed in",
+        ),
+        error(
+            -32002,
+            "ResourceNotFound",
+            "Resource not found: {uri}",
+            "no session, or no file, has that name",
+        ),
+    ],
+    text: TextPieces { begins: "", event: "", path: &[], kind: None, piece: "" },
+    probe_command: "initialize",
+    rows: &[
+        content::ROWS,
+        capabilities::ROWS,
+        config::ROWS,
+        sessions::ROWS,
+        prompts::ROWS,
+        calls::ROWS,
+        updates::ROWS,
+        requests::ROWS,
+        terminals::ROWS,
+    ],
+    settings: &[],
+    matching: Matching {
+        members: &[],
+        choices: &[],
+        wording: &[],
+        tokens: &[],
+        marks: &[],
+        fine_marks: &[],
+        strands: &[],
+        dialog_marks: &[],
+        slips: &[],
+        deltas: &[],
+        snapshots: None,
+        tools: None,
+        sessions: Sessions { history: None, files: None, shell: "" },
+        allowances: &[],
+    },
+    meaning: Meaning { readers: &[], rules: &[], silent: &[], asks: &[] },
+    intents: Intents::NONE,
+};

@@ -1,0 +1,131 @@
+//! The connection, and what the program at its other end can do.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use agentese::acp::{
+    Acp, AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpClientCapabilities, AcpNotice, AcpNoticeSeverity,
+    AcpRequestCancelled, AcpSessionUpdate, AcpText, AcpUpdate, Dialog,
+};
+use agentese::serve::{Emitter, Question};
+use serde_json::{Map, Value};
+
+/// The connection, once there is one.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    emitter: OnceLock<Emitter<Acp>>,
+    can: Mutex<AcpClientCapabilities>,
+}
+
+impl Client {
+    /// From now on frames go there. Only the first call counts.
+    pub fn connect(&self, emitter: Emitter<Acp>) {
+        let _ = self.emitter.set(emitter);
+    }
+
+    /// What the client says that it can do.
+    pub fn introduce(&self, can: AcpClientCapabilities) {
+        *self.can.lock().unwrap_or_else(PoisonError::into_inner) = can;
+    }
+
+    fn can(&self) -> AcpClientCapabilities {
+        self.can.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it shows forms.
+    pub fn shows_forms(&self) -> bool {
+        self.can().elicitation.as_option().is_some_and(|can| can.form.as_option().is_some())
+    }
+
+    /// Whether it shows that a conversation is compacted.
+    pub fn shows_compaction(&self) -> bool {
+        self.can().session.as_option().is_some_and(|can| can.compaction.as_option().is_some())
+    }
+
+    fn shows_notices(&self) -> bool {
+        self.can().session.as_option().is_some_and(|can| can.notices.as_option().is_some())
+    }
+
+    /// Tells something of a session.
+    pub fn tell(&self, session: &str, update: impl Into<AcpUpdate>) {
+        if let Some(emitter) = self.emitter.get() {
+            emitter.notify(AcpSessionUpdate::new(session, update));
+        }
+    }
+
+    /// Shows something that is no part of the conversation. A client without notices gets it as a message where it is
+    /// `for_user`, else as a thought.
+    pub fn notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
+        if self.shows_notices() {
+            return self.tell(session, AcpNotice::new(severity, text));
+        }
+        let text = AcpText::new(format!("{text}\n"));
+        match for_user {
+            true => self.tell(session, AcpAgentMessageChunk::new(text)),
+            false => self.tell(session, AcpAgentThoughtChunk::new(text)),
+        }
+    }
+
+    /// Waits until more is wanted: the client reads.
+    pub async fn room(&self) {
+        if let Some(emitter) = self.emitter.get() {
+            emitter.room().await;
+        }
+    }
+
+    /// Asks at once; none where nobody can answer any more.
+    pub fn ask(&self, dialog: impl Into<Dialog>) -> Option<Asked> {
+        let emitter = self.emitter.get()?.clone();
+        let question = emitter.question(&dialog.into())?;
+        Some(Asked { question: Some(question), emitter })
+    }
+}
+
+/// A question that was asked. Dropping it takes it back.
+pub(super) struct Asked {
+    question: Option<Question>,
+    emitter: Emitter<Acp>,
+}
+
+impl Asked {
+    /// What the client answered: a result, or an error object. None where no answer can come any more.
+    pub async fn answer(mut self) -> Option<Result<Value, Value>> {
+        // While this waits the question is open: dropping it then takes the question back.
+        let open =
+            Withdraw(self.question.as_ref().map(|question| question.id().to_owned()), self.emitter.clone());
+        let answer = self.question.take()?.answer(None).await;
+        open.keep();
+        answer.map(outcome)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(question) = self.question.take() {
+            drop(Withdraw(Some(question.id().to_owned()), self.emitter.clone()));
+        }
+    }
+}
+
+/// Tells the client that a request is not waited for any more, unless it was answered.
+struct Withdraw(Option<String>, Emitter<Acp>);
+
+impl Withdraw {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Withdraw {
+    fn drop(&mut self) {
+        if let Some(id) = self.0.take() {
+            self.1.notify(AcpRequestCancelled::new(Value::from(id)));
+        }
+    }
+}
+
+fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
+    match (members.remove("error"), members.remove("result")) {
+        (Some(error), _) => Err(error),
+        (None, result) => Ok(result.unwrap_or_default()),
+    }
+}

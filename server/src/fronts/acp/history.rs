@@ -1,0 +1,112 @@
+//! What was said before, told again to a client that loads a session.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use agentese::acp::{
+    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpCallContent, AcpText, AcpToolCall, AcpToolStatus,
+    AcpUpdate, AcpUserMessageChunk,
+};
+use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, ToolCall, ToolResultMessage};
+use serde_json::Value;
+
+use super::{calls, teller};
+use crate::session::Spoken;
+use crate::tools::Todo;
+
+/// All of a conversation, in order. A call is told with its result where it has one.
+pub(super) fn told(cwd: &Path, conversation: &[Spoken]) -> Vec<AcpUpdate> {
+    let results: BTreeMap<&str, &ToolResultMessage> = conversation
+        .iter()
+        .filter_map(|spoken| match &*spoken.message {
+            AgentMessage::ToolResult(result) => Some((result.tool_call_id.as_str(), result)),
+            _ => None,
+        })
+        .collect();
+    let mut updates = Vec::new();
+    for spoken in conversation {
+        let id = spoken.entry.to_string();
+        match &*spoken.message {
+            AgentMessage::User(user) => user_said(&user.content, &id, &mut updates),
+            AgentMessage::Assistant(answer) => {
+                for block in &answer.content {
+                    updates.extend(answered(cwd, block, &id, &results));
+                }
+            }
+            AgentMessage::CompactionSummary(summary) => updates.push(thought(&summary.summary, &id)),
+            AgentMessage::BranchSummary(summary) => updates.push(thought(&summary.summary, &id)),
+            _ => {}
+        }
+    }
+    let newest = conversation.iter().rev().find_map(|spoken| match &*spoken.message {
+        AgentMessage::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => {
+            Some(result)
+        }
+        _ => None,
+    });
+    updates.extend(newest.map(|result| teller::plan(result.details.as_option()).into()));
+    updates
+}
+
+fn user_said(content: &InputContent, id: &str, updates: &mut Vec<AcpUpdate>) {
+    let blocks = match content {
+        InputContent::Text(text) => vec![AcpText::new(text.as_str()).into()],
+        InputContent::Blocks(blocks) => blocks.iter().filter_map(calls::block).collect(),
+    };
+    for block in blocks {
+        let mut chunk = AcpUserMessageChunk::new(block);
+        chunk.message_id = id.to_owned().into();
+        updates.push(chunk.into());
+    }
+}
+
+fn thought(text: &str, id: &str) -> AcpUpdate {
+    let mut chunk = AcpAgentThoughtChunk::new(AcpText::new(text));
+    chunk.message_id = id.to_owned().into();
+    chunk.into()
+}
+
+fn answered(
+    cwd: &Path,
+    block: &AssistantBlock,
+    id: &str,
+    results: &BTreeMap<&str, &ToolResultMessage>,
+) -> Option<AcpUpdate> {
+    match block {
+        AssistantBlock::Text(text) if !text.text.is_empty() => {
+            let mut chunk = AcpAgentMessageChunk::new(AcpText::new(text.text.as_str()));
+            chunk.message_id = id.to_owned().into();
+            Some(chunk.into())
+        }
+        AssistantBlock::Thinking(thinking) if !thinking.thinking.is_empty() => {
+            Some(thought(&thinking.thinking, id))
+        }
+        AssistantBlock::ToolCall(call) => Some(called(cwd, call, results.get(call.id.as_str()).copied())),
+        _ => None,
+    }
+}
+
+fn called(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> AcpUpdate {
+    let mut told = AcpToolCall::new(call.id.as_str(), calls::title(call));
+    told.name = call.name.clone().into();
+    told.kind = calls::kind(&call.name).into();
+    told.raw_input = Value::from(call.arguments.clone()).into();
+    told.locations = teller::some(calls::locations(cwd, call));
+    let is_error = result.is_none_or(|result| result.is_error);
+    let mut content: Vec<_> = calls::diff(cwd, call, None).into_iter().filter(|_| !is_error).collect();
+    // A call without a result was never carried out.
+    told.status = result.map_or(AcpToolStatus::Failed, |result| teller::status(result.is_error)).into();
+    if let Some(result) = result {
+        content.extend(
+            result.content.iter().filter_map(calls::block).map(|block| AcpCallContent::new(block).into()),
+        );
+        let texts = result.content.iter().filter_map(|block| match block {
+            InputBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        let text = texts.collect::<Vec<_>>().join("\n");
+        told.raw_output = teller::raw_output(&text, result.details.as_option()).into();
+    }
+    told.content = teller::some(content);
+    told.into()
+}

@@ -1,0 +1,169 @@
+//! A session that is open.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::acp::{
+    AcpAvailableCommand, AcpAvailableCommandsUpdate, AcpCommandInput, AcpConfigOption, AcpConfigOptionUpdate,
+    AcpPromptEnd, AcpStopReason,
+};
+use agentese::serve::Refusal;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::client::Client;
+use super::sink::Sink;
+use super::{failed, history, options, teller};
+use crate::desk::{Caller, Desk, Refused, Said, Taken};
+use crate::engine::PromptError;
+use crate::resources::CommandSource;
+
+/// A conversation, and what a client can do with it.
+pub(super) struct Opened {
+    pub id: String,
+    pub cwd: PathBuf,
+    pub desk: Arc<Desk>,
+    client: Arc<Client>,
+    sink: Arc<Sink>,
+    /// Cancelled by the client together with all turns that are going on.
+    turn: Mutex<CancellationToken>,
+    /// Ends what goes on beside the session.
+    closed: CancellationToken,
+}
+
+impl Opened {
+    pub fn new(id: String, cwd: PathBuf, desk: Arc<Desk>, client: Arc<Client>, sink: Arc<Sink>) -> Self {
+        Self { id, cwd, desk, client, sink, turn: Mutex::default(), closed: CancellationToken::new() }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, CancellationToken> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says something, and waits until the agent is done with it. `given_up` is cancelled where the client gives up this
+    /// request alone.
+    pub async fn prompt(&self, said: Said, given_up: CancellationToken) -> Result<AcpPromptEnd, Refusal> {
+        let turn = self.turn().clone();
+        if !self.desk.engine().view().streaming {
+            self.sink.begin();
+        }
+        let ended = {
+            let mut work = std::pin::pin!(self.carry_out(said, &turn));
+            tokio::select! {
+                biased;
+                ended = &mut work => ended,
+                () = given_up.cancelled() => {
+                    self.cancel().await;
+                    work.await
+                }
+            }
+        };
+        // Whatever became of the work, a turn that was cancelled says so.
+        if turn.is_cancelled() {
+            return Ok(AcpPromptEnd::new(AcpStopReason::Cancelled));
+        }
+        ended.map(AcpPromptEnd::new)
+    }
+
+    async fn carry_out(&self, said: Said, turn: &CancellationToken) -> Result<AcpStopReason, Refusal> {
+        let engine = self.desk.engine();
+        loop {
+            let caller = Caller::new(|_| {}, turn.clone().cancelled_owned());
+            let taken = self.desk.prompt(said.clone(), caller).await;
+            if turn.is_cancelled() {
+                // It began in the moment in which it was cancelled.
+                self.desk.abort().await;
+                return Ok(AcpStopReason::Cancelled);
+            }
+            match taken {
+                Ok(Taken::Run(_) | Taken::Queued) => {
+                    engine.wait_until_idle().await;
+                    return self.sink.outcome().map_err(failed);
+                }
+                Ok(Taken::Command(over)) => {
+                    tokio::select! {
+                        () = over.cancelled() => {}
+                        () = turn.cancelled() => {}
+                    }
+                    // It may have set something going.
+                    engine.wait_until_idle().await;
+                    return self.sink.outcome().map_err(failed);
+                }
+                Ok(Taken::Handled) => return Ok(AcpStopReason::EndTurn),
+                Err(Refused::Prompt(PromptError::Compacting)) => engine.wait_until_idle().await,
+                Err(Refused::Prompt(PromptError::Budget(_))) => return Ok(AcpStopReason::MaxTurnRequests),
+                Err(Refused::GivenUp) => return Ok(AcpStopReason::Cancelled),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Stops what is going on, and what waits.
+    pub async fn cancel(&self) {
+        std::mem::take(&mut *self.turn()).cancel();
+        let _ = self.desk.engine().clear_queues();
+        self.desk.abort().await;
+    }
+
+    /// What can be chosen.
+    pub fn options(&self) -> Vec<AcpConfigOption> {
+        options::all(self.desk.engine())
+    }
+
+    /// Chooses something; gives all options.
+    pub fn choose(&self, option: &str, value: &Value) -> Result<Vec<AcpConfigOption>, Refusal> {
+        options::set(self.desk.engine(), option, value)?;
+        Ok(self.options())
+    }
+
+    /// Tells all that was said.
+    pub async fn replay(&self) {
+        for update in history::told(&self.cwd, &self.desk.engine().conversation()) {
+            self.client.room().await;
+            self.client.tell(&self.id, update);
+        }
+        self.tell_usage();
+    }
+
+    /// Tells how full the context is.
+    pub fn tell_usage(&self) {
+        let engine = self.desk.engine();
+        let (used, model) = (engine.context_tokens(), engine.view().model);
+        let cost = engine.stats().2.cost;
+        if let (Some(used), Some(model)) = (used.filter(|used| *used > 0), model) {
+            self.client.tell(&self.id, teller::usage(used, model.context_window, cost));
+        }
+    }
+
+    /// Tells which commands there are once that is known, and what is chosen whenever that changes, until the session is
+    /// closed.
+    pub async fn keep_told(self: Arc<Self>) {
+        let telling = async {
+            let commands = self.desk.commands().await.into_iter().map(|command| {
+                let description = command.description.unwrap_or_default();
+                let mut listed = AcpAvailableCommand::new(command.name, description);
+                listed.input = Some(AcpCommandInput::new(match command.source {
+                    CommandSource::Skill => "what to use the skill for",
+                    CommandSource::Extension | CommandSource::Template => "arguments",
+                }))
+                .into();
+                listed
+            });
+            self.client.tell(&self.id, AcpAvailableCommandsUpdate::new(commands.collect()));
+            loop {
+                self.sink.chosen().await;
+                self.client.tell(&self.id, AcpConfigOptionUpdate::new(self.options()));
+            }
+        };
+        tokio::select! {
+            () = telling => {}
+            () = self.closed.cancelled() => {}
+        }
+    }
+
+    /// From now on nothing of it is told.
+    pub fn silence(&self) {
+        self.closed.cancel();
+        self.sink.close();
+    }
+}

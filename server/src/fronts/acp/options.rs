@@ -1,0 +1,91 @@
+//! What can be chosen in a session: the model, and how hard it thinks.
+
+use agentese::acp::{
+    AcpConfigCategory, AcpConfigOption, AcpConfigValue, AcpSelectOption, AcpSelectOptionBuilder,
+};
+use agentese::serve::Refusal;
+use agentese::types::{Model, ThinkingLevel};
+use serde_json::Value;
+
+use super::invalid;
+use crate::engine::Engine;
+
+const MODEL: &str = "model";
+const THINKING: &str = "thinking";
+
+/// All options, with what is chosen now.
+pub(super) fn all(engine: &Engine) -> Vec<AcpConfigOption> {
+    let view = engine.view();
+    let mut models = engine.models();
+    // The model that is used is among the choices, whatever can be asked.
+    if let Some(current) =
+        view.model.clone().filter(|model| models.iter().all(|known| name(known) != name(model)))
+    {
+        models.insert(0, current);
+    }
+    let mut options = Vec::new();
+    if let Some(current) = view.model.as_ref().or(models.first()).map(name) {
+        let values = models.iter().map(|model| {
+            let mut value = AcpConfigValue::new(name(model), model.name.as_str());
+            value.description = model.provider.clone().into();
+            value
+        });
+        options.push(select(MODEL, "Model", AcpConfigCategory::Model, current, values.collect()));
+    }
+    let levels = engine.thinking_levels();
+    if levels.len() > 1 {
+        let values = levels.iter().map(|level| AcpConfigValue::new(level.as_str(), capital(level.as_str())));
+        let current = view.thinking.as_str().to_owned();
+        options.push(select(
+            THINKING,
+            "Thinking",
+            AcpConfigCategory::ThoughtLevel,
+            current,
+            values.collect(),
+        ));
+    }
+    options
+}
+
+/// Chooses a value. Refused where there is no such option, or no such value.
+pub(super) fn set(engine: &Engine, option: &str, value: &Value) -> Result<(), Refusal> {
+    let refused = |reason: &str| invalid("session/set_config_option", reason);
+    let value = value.as_str().ok_or_else(|| refused("`value` has to be a string"))?;
+    match option {
+        MODEL => {
+            let chosen = value.split_once('/').and_then(|(provider, id)| engine.set_model(provider, id));
+            chosen.map(drop).ok_or_else(|| refused(&format!("no model \"{value}\" can be used")))
+        }
+        THINKING => {
+            let level = serde_json::from_value::<ThinkingLevel>(value.into());
+            let level = level.ok().filter(|level| engine.thinking_levels().contains(level));
+            engine
+                .set_thinking(level.ok_or_else(|| refused(&format!("the model has no level \"{value}\"")))?);
+            Ok(())
+        }
+        other => Err(refused(&format!("no option is called \"{other}\""))),
+    }
+}
+
+fn name(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.id)
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+fn select(
+    id: &str,
+    name: &str,
+    category: AcpConfigCategory,
+    current: String,
+    options: Vec<AcpConfigValue>,
+) -> AcpConfigOption {
+    let mut option: AcpSelectOption =
+        AcpSelectOptionBuilder { id: id.to_owned(), name: name.to_owned(), current_value: current, options }
+            .build();
+    option.category = category.into();
+    option.into()
+}

@@ -1,0 +1,205 @@
+//! The person behind the client, in one session: what is shown and asked.
+
+use std::sync::Arc;
+
+use agentese::acp::{
+    AcpAskedCall, AcpCallContent, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode,
+    AcpNoticeSeverity, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome,
+    AcpRequestPermission, AcpSessionInfoUpdate, AcpText, AcpToolCallUpdate, AcpToolStatus,
+};
+use agentese::types::NotifyType;
+use agentese::wire::Maybe;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::client::{Asked, Client};
+use super::sink::Sink;
+use crate::ui::{Answer, Dialog, Notice, Ui};
+
+const ALLOW: &str = "allow";
+const REJECT: &str = "reject";
+
+/// The one member of a form.
+const VALUE: &str = "value";
+
+/// Who is asked in one session.
+pub(super) struct Person {
+    client: Arc<Client>,
+    sink: Arc<Sink>,
+    session: String,
+}
+
+impl Person {
+    pub fn new(client: Arc<Client>, sink: Arc<Sink>, session: String) -> Self {
+        Self { client, sink, session }
+    }
+
+    /// Asks for permission: for a call of a tool where the question is about one.
+    fn choose(
+        &self,
+        id: &str,
+        title: &str,
+        message: &str,
+        options: Vec<AcpPermissionOption>,
+    ) -> Option<(Asked, Option<String>)> {
+        let call = self.sink.call(id);
+        // A question that is about no call gets one of its own, which is over when it is answered.
+        let own = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
+        let mut asked = match (call, &own) {
+            (Some(call), _) => call,
+            (None, own) => AcpAskedCall::new(own.clone().unwrap_or_default()),
+        };
+        if own.is_some() {
+            asked.title = title.to_owned().into();
+            asked.status = AcpToolStatus::Pending.into();
+            if !message.is_empty() {
+                asked.content = vec![AcpCallContent::new(AcpText::new(message)).into()].into();
+            }
+        }
+        let asked = self.client.ask(AcpRequestPermission::new(self.session.as_str(), asked, options))?;
+        Some((asked, own))
+    }
+
+    /// Asks for a text, where the client shows forms; else the question is dismissed, and the user hears of it.
+    fn enter(&self, title: String, placeholder: Option<String>, prefill: Option<String>) -> Option<Asked> {
+        let mut field = json!({"type": "string", "title": title});
+        if let Some(placeholder) = placeholder {
+            field["description"] = placeholder.into();
+        }
+        if let Some(prefill) = prefill {
+            field["default"] = prefill.into();
+        }
+        let schema = json!({"type": "object", "properties": {VALUE: field}, "required": [VALUE]});
+        let mut form = AcpElicit::new(AcpElicitationMode::Form, title);
+        form.session_id = self.session.clone().into();
+        form.requested_schema = schema.as_object().cloned().into();
+        self.client.ask(form)
+    }
+}
+
+impl Ui for Person {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        self.client.room().boxed()
+    }
+
+    fn show(&self, notice: &Notice) {
+        match notice {
+            Notice::Notice(notice) => {
+                let severity = match notice.notify_type {
+                    Some(NotifyType::Error) => AcpNoticeSeverity::Error,
+                    Some(NotifyType::Warning) => AcpNoticeSeverity::Warning,
+                    _ => AcpNoticeSeverity::Info,
+                };
+                self.client.notice(&self.session, severity, &notice.message, true);
+            }
+            Notice::Title(title) => {
+                let mut update = AcpSessionInfoUpdate::new();
+                update.title = title.title.clone().into();
+                self.client.tell(&self.session, update);
+            }
+            // The protocol has no status bar, no widgets, and does not reach into the editor of prompts.
+            Notice::Status(_) | Notice::Widget(_) | Notice::EditorText(_) => {}
+        }
+    }
+
+    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+        match dialog.clone() {
+            Dialog::Confirm(dialog) => {
+                let options = vec![
+                    AcpPermissionOption::new(ALLOW, "Allow", AcpPermissionKind::AllowOnce),
+                    AcpPermissionOption::new(REJECT, "Reject", AcpPermissionKind::RejectOnce),
+                ];
+                let (asked, own) = self.choose(&dialog.id, &dialog.title, &dialog.message, options)?;
+                Some(self.chosen(asked, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
+            }
+            Dialog::Select(dialog) => {
+                let numbered = dialog.options.iter().enumerate();
+                let options = numbered.map(|(at, option)| {
+                    AcpPermissionOption::new(at.to_string(), option.as_str(), AcpPermissionKind::AllowOnce)
+                });
+                let (asked, own) = self.choose(&dialog.id, &dialog.title, "", options.collect())?;
+                Some(self.chosen(asked, own, move |chosen| {
+                    let option = chosen.parse().ok().and_then(|at: usize| dialog.options.get(at).cloned());
+                    option.map_or_else(
+                        || Answer::Unreadable(format!("\"{chosen}\", which was no choice")),
+                        Answer::Value,
+                    )
+                }))
+            }
+            Dialog::Input(dialog) => self.entered(dialog.title, dialog.placeholder, None),
+            Dialog::Editor(dialog) => self.entered(dialog.title, None, dialog.prefill),
+        }
+    }
+}
+
+impl Person {
+    /// Waits for a choice. `own` is the call that was made for the question.
+    fn chosen(
+        &self,
+        asked: Asked,
+        own: Option<String>,
+        read: impl FnOnce(&str) -> Answer + Send + 'static,
+    ) -> BoxFuture<'static, Option<Answer>> {
+        let over = Over { client: self.client.clone(), session: self.session.clone(), call: own };
+        async move {
+            let answer = asked.answer().await?;
+            drop(over);
+            Some(match answer.map(serde_json::from_value::<AcpPermissionAnswer>) {
+                Ok(Ok(answer)) => match answer.outcome {
+                    AcpPermissionOutcome::Selected(selected) => read(&selected.option_id),
+                    AcpPermissionOutcome::Cancelled(_) => Answer::Cancelled,
+                },
+                Ok(Err(error)) => Answer::Unreadable(format!("an answer that cannot be read: {error}")),
+                // A client without a handler says so with an error: nobody has answered.
+                Err(_) => Answer::Cancelled,
+            })
+        }
+        .boxed()
+    }
+
+    fn entered(
+        &self,
+        title: String,
+        placeholder: Option<String>,
+        prefill: Option<String>,
+    ) -> Option<BoxFuture<'static, Option<Answer>>> {
+        if !self.client.shows_forms() {
+            let text = format!("\"{title}\" was asked, and this client shows no forms: it was dismissed");
+            self.client.notice(&self.session, AcpNoticeSeverity::Warning, &text, true);
+            return Some(futures::future::ready(Some(Answer::Cancelled)).boxed());
+        }
+        let asked = self.enter(title, placeholder, prefill)?;
+        let answer = async move {
+            Some(match asked.answer().await?.map(serde_json::from_value::<AcpElicitationAnswer>) {
+                Ok(Ok(answer)) if answer.action == AcpElicitationAction::Accept => {
+                    let content = answer.content.into_option().unwrap_or_default();
+                    match content.get(VALUE) {
+                        Some(Value::String(text)) => Answer::Value(text.clone()),
+                        _ => Answer::Unreadable("a form without its value".to_owned()),
+                    }
+                }
+                Ok(Err(error)) => Answer::Unreadable(format!("an answer that cannot be read: {error}")),
+                Ok(Ok(_)) | Err(_) => Answer::Cancelled,
+            })
+        };
+        Some(answer.boxed())
+    }
+}
+
+/// The end of a call that was made for a question alone.
+struct Over {
+    client: Arc<Client>,
+    session: String,
+    call: Option<String>,
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            let mut update = AcpToolCallUpdate::new(call);
+            update.status = Maybe::Value(AcpToolStatus::Completed);
+            self.client.tell(&self.session, update);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The methods.
+
+use agentese::acp::{
+    Acp, AcpAgentCapabilities, AcpAuthenticateParams, AcpCancelParams, AcpCancelRequestParams,
+    AcpCloseSessionParams, AcpConfigOptions, AcpDeleteSessionParams, AcpImplementation, AcpInitializeParams,
+    AcpInitialized, AcpListSessionsParams, AcpLoadSessionParams, AcpLoadedSession, AcpMcpCapabilities,
+    AcpNewSession, AcpNewSessionParams, AcpPromptCapabilities, AcpPromptEnd, AcpPromptParams,
+    AcpResumeSessionParams, AcpSessionCapabilities, AcpSessionInfo, AcpSessionList, AcpSetConfigOptionParams,
+    Failure, Service,
+};
+use agentese::serve::{Call, Refusal};
+use agentese::wire::NoParams;
+use serde_json::Map;
+
+use super::start::Wanted;
+use super::{Front, blocking, failed, invalid, unknown, words};
+use crate::session::{DeleteError, Record, Scope};
+
+/// The version that is spoken.
+const VERSION: u64 = 1;
+
+/// Sessions in one page of a list.
+const PAGE: usize = 100;
+
+/// The longest title of a session without a name, in characters.
+const LONGEST_TITLE: usize = 80;
+
+/// How often a session that was just closed is looked at until its file is free, and the pause between.
+const LOOKS: usize = 100;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
+impl Service for Front {
+    async fn initialize(
+        &self,
+        params: AcpInitializeParams,
+        _: Call<Acp, AcpInitialized>,
+    ) -> Result<AcpInitialized, Refusal> {
+        self.client.introduce(params.client_capabilities.into_option().unwrap_or_default());
+        let can = || Some(Map::new()).into();
+        let mut prompts = AcpPromptCapabilities::new();
+        (prompts.image, prompts.audio, prompts.embedded_context) = (Some(true), Some(false), Some(true));
+        let mut servers = AcpMcpCapabilities::new();
+        (servers.http, servers.sse) = (Some(true), Some(false));
+        let mut sessions = AcpSessionCapabilities::new();
+        (sessions.list, sessions.delete, sessions.resume, sessions.close) = (can(), can(), can(), can());
+        let mut all = AcpAgentCapabilities::new();
+        all.load_session = Some(true);
+        all.prompt_capabilities = Some(prompts);
+        all.mcp_capabilities = Some(servers);
+        all.session_capabilities = Some(sessions);
+        // There is one version, whatever the client proposes.
+        let mut initialized = AcpInitialized::new(VERSION);
+        initialized.agent_capabilities = Some(all);
+        initialized.auth_methods = Some(Vec::new());
+        let mut agent = AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"));
+        agent.title = "agentese".to_owned().into();
+        initialized.agent_info = agent.into();
+        Ok(initialized)
+    }
+
+    async fn authenticate(&self, params: AcpAuthenticateParams, _: Call<Acp>) -> Result<(), Refusal> {
+        let reason = format!(
+            "there is no way \"{}\" to sign in: keys come from the environment and from the agent's own files",
+            params.method_id
+        );
+        Err(invalid("authenticate", &reason))
+    }
+
+    async fn new_session(
+        &self,
+        params: AcpNewSessionParams,
+        call: Call<Acp, AcpNewSession>,
+    ) -> Result<AcpNewSession, Refusal> {
+        let AcpNewSessionParams { cwd, mcp_servers: servers, .. } = params;
+        let started = self.open(Wanted { method: "session/new", cwd, servers, session: None }).await?;
+        let mut opened = AcpNewSession::new(started.session.id.as_str());
+        opened.config_options = started.session.options().into();
+        // What follows names the session.
+        call.answer(opened.clone());
+        started.tell(self);
+        Ok(opened)
+    }
+
+    async fn load_session(
+        &self,
+        params: AcpLoadSessionParams,
+        call: Call<Acp, AcpLoadedSession>,
+    ) -> Result<AcpLoadedSession, Refusal> {
+        let AcpLoadSessionParams { session_id, cwd, mcp_servers: servers, .. } = params;
+        // One that is open is opened anew: its directory and its servers may be others.
+        self.close(&session_id).await;
+        let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id) };
+        let started = self.open(wanted).await?;
+        // The history stands before the answer.
+        started.session.replay().await;
+        let mut loaded = AcpLoadedSession::new();
+        loaded.config_options = started.session.options().into();
+        call.answer(loaded.clone());
+        started.tell(self);
+        Ok(loaded)
+    }
+
+    async fn resume_session(
+        &self,
+        params: AcpResumeSessionParams,
+        call: Call<Acp, AcpLoadedSession>,
+    ) -> Result<AcpLoadedSession, Refusal> {
+        let AcpResumeSessionParams { session_id, cwd, mcp_servers, .. } = params;
+        self.close(&session_id).await;
+        let servers = mcp_servers.into_option().unwrap_or_default();
+        let wanted = Wanted { method: "session/resume", cwd, servers, session: Some(session_id) };
+        let started = self.open(wanted).await?;
+        let mut resumed = AcpLoadedSession::new();
+        resumed.config_options = started.session.options().into();
+        call.answer(resumed.clone());
+        started.session.tell_usage();
+        started.tell(self);
+        Ok(resumed)
+    }
+
+    async fn list_sessions(
+        &self,
+        params: AcpListSessionsParams,
+        _: Call<Acp, AcpSessionList>,
+    ) -> Result<AcpSessionList, Refusal> {
+        let from = match params.cursor.into_option() {
+            Some(cursor) => {
+                cursor.parse().map_err(|_| invalid("session/list", "`cursor` is none that was given"))?
+            }
+            None => 0,
+        };
+        let Some(store) = self.parts().options.store.clone() else {
+            return Ok(AcpSessionList::new(Vec::new()));
+        };
+        let cwd = params.cwd.into_option();
+        let wanted = move |record: &Record| record.cwd.is_some() && (cwd.is_none() || record.cwd == cwd);
+        let mut found: Vec<Record> = blocking(move || {
+            store.list(Scope::All).into_iter().filter(wanted).skip(from).take(PAGE + 1).collect()
+        })
+        .await;
+        let more = found.len() > PAGE;
+        found.truncate(PAGE);
+        let mut list = AcpSessionList::new(found.into_iter().map(info).collect());
+        list.next_cursor = more.then(|| (from + PAGE).to_string()).into();
+        Ok(list)
+    }
+
+    async fn close_session(&self, params: AcpCloseSessionParams, _: Call<Acp>) -> Result<(), Refusal> {
+        match self.close(&params.session_id).await {
+            true => Ok(()),
+            false => Err(unknown(&params.session_id)),
+        }
+    }
+
+    async fn delete_session(&self, params: AcpDeleteSessionParams, _: Call<Acp>) -> Result<(), Refusal> {
+        let id = params.session_id;
+        let closed = self.close(&id).await;
+        let store = self.parts().options.store.clone();
+        let Some(store) = store else { return if closed { Ok(()) } else { Err(unknown(&id)) } };
+        for _ in 0..LOOKS {
+            let (store, wanted) = (store.clone(), id.clone());
+            match blocking(move || store.delete_in(Scope::All, &wanted)).await {
+                Ok(()) => return Ok(()),
+                // Nothing was said in it, so that it has no file.
+                Err(DeleteError::Unknown(_)) if closed => return Ok(()),
+                Err(DeleteError::Unknown(_)) => return Err(unknown(&id)),
+                // What still uses the file ends by itself.
+                Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed("the session is still in use"))
+    }
+
+    async fn set_config_option(
+        &self,
+        params: AcpSetConfigOptionParams,
+        _: Call<Acp, AcpConfigOptions>,
+    ) -> Result<AcpConfigOptions, Refusal> {
+        let session = self.session(&params.session_id)?;
+        Ok(AcpConfigOptions::new(session.choose(&params.config_id, &params.value)?))
+    }
+
+    async fn set_mode(&self, params: agentese::acp::AcpSetModeParams, _: Call<Acp>) -> Result<(), Refusal> {
+        self.session(&params.session_id)?;
+        Err(invalid("session/set_mode", &format!("there is no mode \"{}\"", params.mode_id)))
+    }
+
+    async fn prompt(
+        &self,
+        params: AcpPromptParams,
+        call: Call<Acp, AcpPromptEnd>,
+    ) -> Result<AcpPromptEnd, Refusal> {
+        let session = self.session(&params.session_id)?;
+        let said = words::said(params.prompt)?;
+        let request = Request::open(self, call.id());
+        let ended = session.prompt(said, request.token()).await?;
+        if request.token().is_cancelled() {
+            return Err(Failure::RequestCancelled.refusal(&[]));
+        }
+        Ok(ended)
+    }
+
+    async fn cancel(&self, params: AcpCancelParams, _: Call<Acp>) -> Result<(), Refusal> {
+        // The session may have been closed meanwhile.
+        if let Ok(session) = self.session(&params.session_id) {
+            session.cancel().await;
+        }
+        Ok(())
+    }
+
+    async fn cancel_request(&self, params: AcpCancelRequestParams, _: Call<Acp>) -> Result<(), Refusal> {
+        if let Some(request) = self.requests().get(&params.request_id.to_string()) {
+            request.cancel();
+        }
+        Ok(())
+    }
+
+    async fn logout(&self, _: NoParams, _: Call<Acp>) -> Result<(), Refusal> {
+        Err(failed("nobody is signed in: keys come from the environment and from the agent's own files"))
+    }
+
+    async fn shut_down(&self) {
+        // A client that has left hears nothing of what is stopped.
+        let opened: Vec<_> = self.all().values().cloned().collect();
+        opened.iter().for_each(|session| session.silence());
+        self.desks.shut_down().await;
+    }
+
+    async fn wait_until_idle(&self) {
+        self.desks.wait_until_idle().await;
+    }
+}
+
+/// A request that can be cancelled while this is there.
+struct Request<'a> {
+    front: &'a Front,
+    id: Option<String>,
+    token: tokio_util::sync::CancellationToken,
+}
+
+impl<'a> Request<'a> {
+    fn open(front: &'a Front, id: Option<&str>) -> Self {
+        // As the notification that cancels it writes it.
+        let id =
+            id.and_then(|id| serde_json::from_str::<serde_json::Value>(id).ok()).map(|id| id.to_string());
+        let token = tokio_util::sync::CancellationToken::new();
+        if let Some(id) = &id {
+            front.requests().insert(id.clone(), token.clone());
+        }
+        Self { front, id, token }
+    }
+
+    fn token(&self) -> tokio_util::sync::CancellationToken {
+        self.token.clone()
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            self.front.requests().remove(id);
+        }
+    }
+}
+
+fn info(record: Record) -> AcpSessionInfo {
+    let mut info = AcpSessionInfo::new(record.id, record.cwd.unwrap_or_default());
+    let first = record.first_message.map(|text| {
+        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        line.chars().take(LONGEST_TITLE).collect()
+    });
+    info.title = record.name.or(first).into();
+    info.updated_at = record.modified.into();
+    info
+}

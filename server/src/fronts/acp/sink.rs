@@ -1,0 +1,151 @@
+//! Where the engine's events become updates.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use agentese::acp::{
+    AcpAskedCall, AcpCompactionStatus, AcpCompactionUpdate, AcpNoticeSeverity, AcpSessionInfoUpdate,
+    AcpStopReason, AcpText,
+};
+use agentese::types::CompactionResult;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::client::Client;
+use super::teller::Teller;
+use crate::engine::{Event, EventSink};
+
+/// Sends the events of one session to the client.
+pub(super) struct Sink {
+    client: Arc<Client>,
+    /// Its id, once there is one.
+    session: OnceLock<String>,
+    teller: Mutex<Teller>,
+    /// Names the compaction that goes on.
+    compaction: Mutex<String>,
+    /// What can be chosen has changed.
+    chosen: tokio::sync::Notify,
+    closed: AtomicBool,
+}
+
+impl Sink {
+    pub fn new(client: Arc<Client>, teller: Teller) -> Self {
+        Self {
+            client,
+            session: OnceLock::new(),
+            teller: Mutex::new(teller),
+            compaction: Mutex::default(),
+            chosen: tokio::sync::Notify::new(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The id of the session, without which nothing is told. Only the first call counts.
+    pub fn of(&self, session: &str) {
+        let _ = self.session.set(session.to_owned());
+    }
+
+    fn session(&self) -> &str {
+        self.session.get().map(String::as_str).unwrap_or_default()
+    }
+
+    fn teller(&self) -> MutexGuard<'_, Teller> {
+        self.teller.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn begins.
+    pub fn begin(&self) {
+        self.teller().begin();
+    }
+
+    /// Why the turn is over, or what went wrong.
+    pub fn outcome(&self) -> Result<AcpStopReason, String> {
+        self.teller().outcome()
+    }
+
+    /// The call of that id, where it goes on.
+    pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
+        self.teller().call(id)
+    }
+
+    /// Waits until something else is chosen than a client has chosen.
+    pub async fn chosen(&self) {
+        self.chosen.notified().await;
+    }
+
+    /// From now on nothing is told.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    fn thought(&self, severity: AcpNoticeSeverity, text: &str) {
+        self.client.notice(self.session(), severity, text, false);
+    }
+
+    fn compaction_begins(&self) {
+        let id = format!("compaction-{}", uuid::Uuid::new_v4());
+        id.clone_into(&mut self.compaction.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.client.shows_compaction() {
+            self.client.tell(self.session(), AcpCompactionUpdate::new(id, AcpCompactionStatus::InProgress));
+        } else {
+            self.thought(AcpNoticeSeverity::Info, "Compacting the conversation");
+        }
+    }
+
+    fn compaction_ends(&self, result: Option<&CompactionResult>, aborted: bool, error: Option<&str>) {
+        let id = std::mem::take(&mut *self.compaction.lock().unwrap_or_else(PoisonError::into_inner));
+        let status = match (result, aborted) {
+            (Some(_), _) => AcpCompactionStatus::Completed,
+            (None, true) => AcpCompactionStatus::Cancelled,
+            (None, false) => AcpCompactionStatus::Failed,
+        };
+        if self.client.shows_compaction() {
+            let mut update = AcpCompactionUpdate::new(id, status);
+            update.summary = result.map(|result| vec![AcpText::new(result.summary.as_str()).into()]).into();
+            update.error = error.map(str::to_owned).into();
+            self.client.tell(self.session(), update);
+        } else if let Some(error) = error {
+            self.thought(AcpNoticeSeverity::Warning, &format!("The conversation was not compacted: {error}"));
+        }
+    }
+}
+
+impl EventSink for Sink {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        self.client.room().boxed()
+    }
+
+    fn push(&self, event: Event<'_>) {
+        if self.closed.load(Ordering::Acquire) || self.session.get().is_none() {
+            return;
+        }
+        match event {
+            Event::SessionNamed { name } => {
+                let mut update = AcpSessionInfoUpdate::new();
+                update.title = name.to_owned().into();
+                self.client.tell(self.session(), update);
+            }
+            Event::ThinkingChanged { .. } => self.chosen.notify_one(),
+            Event::RetryStarted { attempt, limit, pause, error } => {
+                let seconds = pause.as_secs_f64();
+                let text = format!("Trying again in {seconds:.1} s ({attempt} of {limit}): {error}");
+                self.thought(AcpNoticeSeverity::Warning, &text);
+            }
+            Event::CompactionStarted { .. } => self.compaction_begins(),
+            Event::CompactionEnded { result, aborted, error, .. } => {
+                self.compaction_ends(result, aborted, error);
+            }
+            Event::Storage { trouble: Some(trouble) } => {
+                self.thought(AcpNoticeSeverity::Error, &format!("The session is not saved: {trouble}"));
+            }
+            Event::ExtensionFailed { extension, event, error } => {
+                self.thought(AcpNoticeSeverity::Error, &format!("{extension} failed in {event}: {error}"));
+            }
+            event => {
+                let mut teller = self.teller();
+                // Under the lock: updates are sent in the order of the events.
+                teller.tell(&event).into_iter().for_each(|update| self.client.tell(self.session(), update));
+            }
+        }
+    }
+}

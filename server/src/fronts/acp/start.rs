@@ -1,0 +1,178 @@
+//! How a session is opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentese::acp::{AcpMcpServer, AcpMcpTransport, AcpNamedValue, AcpNoticeSeverity};
+use agentese::serve::Refusal;
+use serde_json::{Map, Value};
+
+use super::opened::Opened;
+use super::person::Person;
+use super::sink::Sink;
+use super::teller::Teller;
+use super::{CUSTOMS, Front, blocking, failed, invalid, unknown};
+use crate::desk::{Desk, Parts};
+use crate::mcp;
+use crate::providers::Chosen;
+use crate::session::{Scope, Session, Start, Store};
+
+/// What a client wants.
+pub(super) struct Wanted {
+    /// The method that it called.
+    pub method: &'static str,
+    /// The working directory.
+    pub cwd: String,
+    /// MCP servers besides those of the files.
+    pub servers: Vec<AcpMcpServer>,
+    /// The session that is kept; a new one where there is none.
+    pub session: Option<String>,
+}
+
+/// A session that was opened, and what the client should know of it.
+pub(super) struct Started {
+    pub session: Arc<Opened>,
+    pub complaints: Vec<String>,
+}
+
+impl Started {
+    /// Tells what there is to tell once the client knows the session.
+    pub fn tell(self, front: &Front) {
+        for complaint in &self.complaints {
+            front.client.notice(&self.session.id, AcpNoticeSeverity::Warning, complaint, true);
+        }
+        tokio::spawn(self.session.keep_told());
+    }
+}
+
+impl Front {
+    /// Opens a session. Refused for a directory that is not there, and for a session that is not kept.
+    pub(super) async fn open(&self, wanted: Wanted) -> Result<Started, Refusal> {
+        let cwd = directory(wanted.method, &wanted.cwd).await?;
+        let mut parts = self.parts_in(&cwd).await?;
+        let (definitions, complaints) = given(&cwd, wanted.servers);
+        let is_new = |known: &mcp::Definition| definitions.iter().all(|given| given.name != known.name);
+        parts.mcp.definitions.retain(is_new);
+        parts.mcp.definitions.splice(0..0, definitions.iter().cloned());
+        parts.undecided = parts.undecided.map(|undecided| undecided.with_servers(definitions));
+        if let Some(id) = &wanted.session {
+            let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone()).beside();
+            let session = kept(parts.options.store.clone(), id, start).await?;
+            if let Some((provider, model)) = session.restored().model
+                && let Some(model) = parts.options.catalog.get_available(&provider, &model)
+            {
+                parts.options.model = Some(Chosen { model: model.clone(), thinking: None });
+            }
+            parts.session = Some(session);
+        }
+        let cost = parts.session.as_ref().map_or(0.0, |session| session.stats().cost);
+        let teller = Teller::new(cwd.clone(), parts.options.catalog.clone(), cost);
+        let sink = Arc::new(Sink::new(self.client.clone(), teller));
+        let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
+        let id = desk.engine().view().session_id;
+        sink.of(&id);
+        desk.connect(Arc::new(Person::new(self.client.clone(), sink.clone(), id.clone())));
+        self.desks.add(desk.clone());
+        let session = Arc::new(Opened::new(id.clone(), cwd, desk, self.client.clone(), sink));
+        self.all().insert(id, session.clone());
+        Ok(Started { session, complaints })
+    }
+
+    /// What a session in that directory is made of.
+    async fn parts_in(&self, cwd: &Path) -> Result<Parts, Refusal> {
+        let (mut parts, elsewhere) = {
+            let parts = self.parts();
+            (parts.with(None), parts.elsewhere.clone())
+        };
+        if parts.options.context.cwd == cwd {
+            return Ok(parts);
+        }
+        match elsewhere {
+            Some(elsewhere) => {
+                let cwd = cwd.to_owned();
+                parts = blocking(move || elsewhere.parts(&cwd)).await.map_err(failed)?;
+                parts.options.customs = CUSTOMS;
+            }
+            None => {
+                parts.options.context.cwd = cwd.to_owned();
+                parts.options.store = parts.options.store.map(|store| store.shared(cwd));
+                // What was asked about is another directory.
+                parts.undecided = None;
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Closes a session that is open here; false where there is none.
+    pub(super) async fn close(&self, id: &str) -> bool {
+        let Some(session) = self.all().remove(id) else { return false };
+        session.cancel().await;
+        session.silence();
+        drop(session);
+        self.desks.close(id).await
+    }
+}
+
+async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal> {
+    let path: PathBuf = Path::new(given).components().collect();
+    if !path.is_absolute() {
+        return Err(invalid(method, "`cwd` has to be an absolute path"));
+    }
+    let looked = path.clone();
+    match blocking(move || looked.is_dir()).await {
+        true => Ok(path),
+        false => Err(invalid(method, &format!("`cwd`: {given} is not a directory"))),
+    }
+}
+
+/// The session of that id, wherever it was begun.
+async fn kept(store: Option<Store>, id: &str, start: Start) -> Result<Session, Refusal> {
+    let Some(store) = store else { return Err(unknown(id)) };
+    let wanted = id.to_owned();
+    let opened = blocking(move || {
+        let path = store.find_in(Scope::All, &wanted)?;
+        Some(Session::open(&path, start))
+    });
+    opened.await.ok_or_else(|| unknown(id))?.map_err(failed)
+}
+
+/// The servers that a client names, and a sentence for each that cannot be used.
+fn given(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::Definition>, Vec<String>) {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let places = || mcp::Places { cwd, home: home.as_deref(), agent_dir: None };
+    let environment = |name: &str| std::env::var_os(name);
+    let (mut definitions, mut complaints): (Vec<mcp::Definition>, _) = (Vec::new(), Vec::new());
+    for server in servers {
+        let name = server.name.clone();
+        if definitions.iter().any(|known| known.name == name) {
+            complaints.push(format!("Two MCP servers are called \"{name}\"; the second one is not used"));
+            continue;
+        }
+        match mcp::given(&[members(server)], places(), &environment) {
+            Ok(given) => definitions.extend(given),
+            Err(reason) => complaints.push(format!("{reason}; it is not used")),
+        }
+    }
+    (definitions, complaints)
+}
+
+/// A server as files describe it.
+fn members(server: AcpMcpServer) -> Map<String, Value> {
+    let pairs = |pairs: Vec<AcpNamedValue>| -> Value {
+        pairs.into_iter().map(|pair| (pair.name, Value::from(pair.value))).collect::<Map<_, _>>().into()
+    };
+    let mut members = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), value);
+        }
+    };
+    put("name", Some(server.name.into()));
+    put("type", server.r#type.into_option().map(|kind: AcpMcpTransport| kind.as_str().into()));
+    put("command", server.command.into_option().map(Value::from));
+    put("args", server.args.into_option().map(Value::from));
+    put("env", server.env.into_option().map(pairs));
+    put("url", server.url.into_option().map(Value::from));
+    put("headers", server.headers.into_option().map(pairs));
+    members
+}

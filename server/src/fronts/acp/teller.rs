@@ -1,0 +1,237 @@
+//! What the engine's events are in the protocol. Without I/O.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use agentese::acp::{
+    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAskedCall, AcpCost, AcpPlan, AcpPlanEntry,
+    AcpPlanPriority, AcpPlanStatus, AcpStopReason, AcpText, AcpToolCall, AcpToolCallUpdate, AcpToolStatus,
+    AcpUpdate, AcpUsageUpdate,
+};
+use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, ToolCall, Usage};
+use serde_json::{Number, Value};
+
+use super::calls;
+use crate::engine::Event;
+use crate::providers::{Catalog, Update};
+use crate::session::EntryId;
+use crate::tools::{Todo, TodoList, ToolContent, ToolOutput, ToolUpdate};
+
+/// How the last answer ended.
+struct Ended {
+    stop: StopReason,
+    error: Option<String>,
+}
+
+/// Makes updates of events, for one session.
+pub(super) struct Teller {
+    cwd: PathBuf,
+    catalog: Catalog,
+    /// The client knows of these calls.
+    told: BTreeSet<String>,
+    /// Calls that are not over.
+    open: BTreeMap<String, ToolCall>,
+    ended: Option<Ended>,
+    /// A budget is used up.
+    used_up: bool,
+    cost: f64,
+}
+
+impl Teller {
+    /// Of a session that has cost so much already, in US dollars.
+    pub fn new(cwd: PathBuf, catalog: Catalog, cost: f64) -> Self {
+        Self { cwd, catalog, told: BTreeSet::new(), open: BTreeMap::new(), ended: None, used_up: false, cost }
+    }
+
+    /// A turn begins: what the one before it came to does not count any more.
+    pub fn begin(&mut self) {
+        (self.ended, self.used_up) = (None, false);
+    }
+
+    /// Why the turn is over, or what went wrong.
+    pub fn outcome(&self) -> Result<AcpStopReason, String> {
+        if self.used_up {
+            return Ok(AcpStopReason::MaxTurnRequests);
+        }
+        match &self.ended {
+            Some(Ended { stop: StopReason::Error, error }) => {
+                Err(error.clone().unwrap_or_else(|| "the model failed".to_owned()))
+            }
+            Some(Ended { stop: StopReason::Length, .. }) => Ok(AcpStopReason::MaxTokens),
+            Some(Ended { stop: StopReason::Aborted, .. }) => Ok(AcpStopReason::Cancelled),
+            Some(_) | None => Ok(AcpStopReason::EndTurn),
+        }
+    }
+
+    /// The call of that id, as a question about it shows it; none where it is not going on.
+    pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
+        let call = self.open.get(id)?;
+        let mut asked = AcpAskedCall::new(call.id.as_str());
+        asked.title = calls::title(call).into();
+        asked.name = call.name.clone().into();
+        asked.kind = calls::kind(&call.name).into();
+        asked.status = AcpToolStatus::Pending.into();
+        asked.raw_input = Value::from(call.arguments.clone()).into();
+        asked.locations = some(calls::locations(&self.cwd, call));
+        asked.content = calls::diff(&self.cwd, call, None).map(|diff| vec![diff]).into();
+        Some(asked)
+    }
+
+    /// What an event is, in order; nothing where it says nothing to a client.
+    pub fn tell(&mut self, event: &Event<'_>) -> Vec<AcpUpdate> {
+        match event {
+            Event::MessageUpdated { entry, message, update } => self.grown(entry, message, update),
+            Event::MessageEnded { message: AgentMessage::Assistant(answer), .. } => self.answered(answer),
+            Event::ToolStarted(call) => self.started(call),
+            Event::ToolUpdated(call, update) => vec![self.progress(call, update)],
+            Event::ToolEnded(call, output) => self.ended(call, output),
+            Event::BudgetUsedUp { .. } => {
+                self.used_up = true;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn grown(&mut self, entry: &EntryId, message: &AssistantMessage, update: &Update) -> Vec<AcpUpdate> {
+        match update {
+            Update::TextDelta { delta, .. } => {
+                let mut chunk = AcpAgentMessageChunk::new(AcpText::new(delta.as_str()));
+                chunk.message_id = entry.to_string().into();
+                vec![chunk.into()]
+            }
+            Update::ThinkingDelta { delta, .. } => {
+                let mut chunk = AcpAgentThoughtChunk::new(AcpText::new(delta.as_str()));
+                chunk.message_id = entry.to_string().into();
+                vec![chunk.into()]
+            }
+            Update::ToolCallStart { index } | Update::ToolCallEnd { index } => {
+                match message.content.get(*index) {
+                    Some(AssistantBlock::ToolCall(call)) => vec![self.announce(call, AcpToolStatus::Pending)],
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A call, or what is known of it now.
+    fn announce(&mut self, call: &ToolCall, status: AcpToolStatus) -> AcpUpdate {
+        let (title, locations) = (calls::title(call), some(calls::locations(&self.cwd, call)));
+        let content = calls::diff(&self.cwd, call, None).map(|diff| vec![diff]).into();
+        let input = Value::from(call.arguments.clone());
+        if self.told.insert(call.id.clone()) {
+            let mut told = AcpToolCall::new(call.id.as_str(), title);
+            told.name = call.name.clone().into();
+            told.kind = calls::kind(&call.name).into();
+            told.status = status.into();
+            told.raw_input = input.into();
+            (told.locations, told.content) = (locations, content);
+            return told.into();
+        }
+        let mut update = AcpToolCallUpdate::new(call.id.as_str());
+        update.title = title.into();
+        update.status = status.into();
+        update.raw_input = input.into();
+        (update.locations, update.content) = (locations, content);
+        update.into()
+    }
+
+    fn started(&mut self, call: &ToolCall) -> Vec<AcpUpdate> {
+        self.open.insert(call.id.clone(), call.clone());
+        vec![self.announce(call, AcpToolStatus::InProgress)]
+    }
+
+    fn progress(&self, call: &ToolCall, shown: &ToolUpdate) -> AcpUpdate {
+        let mut update = AcpToolCallUpdate::new(call.id.as_str());
+        update.content = self.content(call, &shown.content, None).into();
+        update.into()
+    }
+
+    /// What a call shows: the change that it makes, then its words.
+    fn content(
+        &self,
+        call: &ToolCall,
+        blocks: &[ToolContent],
+        before: Option<String>,
+    ) -> Vec<agentese::acp::AcpToolContent> {
+        let mut content: Vec<_> = calls::diff(&self.cwd, call, before).into_iter().collect();
+        content.extend(calls::content(blocks));
+        content
+    }
+
+    fn ended(&mut self, call: &ToolCall, output: &ToolOutput) -> Vec<AcpUpdate> {
+        self.open.remove(&call.id);
+        let mut update = AcpToolCallUpdate::new(call.id.as_str());
+        update.status = status(output.is_error).into();
+        update.content = match output.is_error {
+            // What was not done is not shown as a change.
+            true => calls::content(&output.content),
+            false => self.content(call, &output.content, None),
+        }
+        .into();
+        update.raw_output = raw_output(&output.all_text(), output.details.as_ref()).into();
+        let mut updates = vec![update.into()];
+        if !output.is_error && call.name == Todo::NAME {
+            updates.push(plan(output.details.as_ref()).into());
+        }
+        updates
+    }
+
+    fn answered(&mut self, answer: &AssistantMessage) -> Vec<AcpUpdate> {
+        self.ended = Some(Ended { stop: answer.stop_reason, error: answer.error_message.clone() });
+        self.cost += answer.usage.cost.total.as_f64().unwrap_or_default();
+        let used = context(&answer.usage);
+        let window =
+            self.catalog.model_like(&answer.provider, &answer.model).map(|model| model.context_window);
+        match window.filter(|window| used > 0 && *window > 0) {
+            Some(window) => vec![usage(used, window, self.cost).into()],
+            None => Vec::new(),
+        }
+    }
+}
+
+/// Tokens in the context behind an answer.
+fn context(usage: &Usage) -> u64 {
+    usage.total_tokens.unwrap_or(usage.input + usage.output + usage.cache_read + usage.cache_write)
+}
+
+/// How much of the context is used, and what the session has cost in US dollars.
+pub(super) fn usage(used: u64, size: u64, cost: f64) -> AcpUsageUpdate {
+    let mut update = AcpUsageUpdate::new(used, size);
+    update.cost = Number::from_f64(cost).map(|amount| AcpCost::new(amount, "USD")).into();
+    update
+}
+
+/// A list that is left out where it is empty.
+pub(super) fn some<T>(list: Vec<T>) -> agentese::wire::Maybe<Vec<T>> {
+    (!list.is_empty()).then_some(list).into()
+}
+
+/// How far a call is that is over.
+pub(super) fn status(is_error: bool) -> AcpToolStatus {
+    if is_error { AcpToolStatus::Failed } else { AcpToolStatus::Completed }
+}
+
+/// What a tool gave: its text, and what only clients see.
+pub(super) fn raw_output(text: &str, details: Option<&Value>) -> Value {
+    match details.filter(|details| details.as_object().is_none_or(|details| !details.is_empty())) {
+        Some(details) => serde_json::json!({"text": text, "details": details}),
+        None => serde_json::json!({"text": text}),
+    }
+}
+
+/// A list of things to do, from the details of its tool.
+pub(super) fn plan(details: Option<&Value>) -> AcpPlan {
+    let tasks = TodoList::of(details).phases.into_iter().flat_map(|phase| phase.tasks);
+    let entries = tasks.map(|task| {
+        let status = match task.status.name() {
+            "pending" => AcpPlanStatus::Pending,
+            "in_progress" => AcpPlanStatus::InProgress,
+            // What was given up is not left to do.
+            _ => AcpPlanStatus::Completed,
+        };
+        AcpPlanEntry::new(task.content, AcpPlanPriority::Medium, status)
+    });
+    AcpPlan::new(entries.collect())
+}
