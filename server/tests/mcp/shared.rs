@@ -65,6 +65,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
         undecided: None,
         updates: Updates::default(),
         usual_tools: true,
+        elsewhere: None,
     };
     let (first, second) = (desk(parts.with(None)), desk(parts.with(None)));
     for desk in [&first, &second] {
