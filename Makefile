@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
+.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers torture test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -93,11 +93,20 @@ DRIVERS := "$(BUILT)/examples/conformance_driver" \
 	"sdk-python/.venv/bin/python sdk-python/examples/conformance_driver.py" \
 	"node sdk-ts/build/examples/conformance_driver.js"
 
-test-drivers: build test-python test-typescript ## The recorded agents, played to the client libraries; see docs/conformance.md.
+test-drivers: build test-python test-typescript ## The recorded agents, played to the client libraries, and a few seeds of `make torture`; see docs/conformance-clients.md.
 	@$(PART) sh -ec 'for driver in $(DRIVERS); do for dialect in pi omp pisces operator opal; do \
 		echo "$$dialect: $$driver"; \
 		$(BUILT)/agentese-conformance run --client --patience 3 --dialect $$dialect -- $$driver; \
+		$(BUILT)/agentese-conformance torture --client --patience 3 --seed 1 --seeds 20 --dialect $$dialect -- $$driver; \
 	done; done'
+
+SEEDS ?= 700
+
+torture: build test-python test-typescript ## The clients and an agent that does all that the documents allow: SEEDS sessions in each dialect and language.
+	@set -e; for driver in $(DRIVERS); do for dialect in pi omp pisces operator opal; do \
+		echo "$$dialect: $$driver"; \
+		$(BUILT)/agentese-conformance torture --client --seed $(or $(SEED),1) --seeds $(SEEDS) --dialect $$dialect -- $$driver 2>/dev/null; \
+	done; done
 
 test-pi-host: pi-host/$(NPM_HAS) ## The host of pi's extensions: types, the bundle that the binary embeds, its tests.
 	$(PART) npm --prefix pi-host test

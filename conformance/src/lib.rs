@@ -42,6 +42,7 @@ pub mod transcript;
 pub mod variables;
 pub mod verdict;
 pub mod words;
+pub mod writing;
 
 pub use replay::replay;
 pub use suite::Suite;

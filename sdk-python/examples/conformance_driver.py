@@ -1,5 +1,5 @@
 """The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each a
-line of JSON, as docs/conformance.md has them."""
+line of JSON, as docs/conformance-clients.md has them."""
 
 # Values of any shape pass through here.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false

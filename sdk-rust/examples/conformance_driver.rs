@@ -1,5 +1,5 @@
 //! The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on
-//! stdout, each a line of JSON, as `docs/conformance.md` has them.
+//! stdout, each a line of JSON, as `docs/conformance-clients.md` has them.
 #![expect(clippy::print_stdout, reason = "it reports on stdout")]
 
 use std::io::BufRead as _;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use agentese::dialog::{DialogSink, Members};
 use agentese::spec::{Answer, Dialect, RunRole};
 use agentese::types::{DriverCall, DriverInstruction as Instruction, DriverStart};
-use agentese::wire::{Answered as _, Named as _};
+use agentese::wire::{Answered as _, Named as _, decode};
 use agentese::{ChildOptions, Error, ErrorKind, Events, RpcClient, Run, omp, opal, operator, pi, pisces};
 use futures::future::BoxFuture;
 use serde::ser::{SerializeMap as _, Serializer as _};
@@ -59,7 +59,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     let result = |data: Value| {
         let text = (!data.is_null()).then(|| data.to_string());
         let reply = D::Reply::decode(&command, text.as_deref()).and_then(Result::ok);
-        let typed = reply.and_then(|reply| from_str(&reply.encode().ok()??).ok());
+        let typed = reply.and_then(|reply| decode(&reply.encode().ok()??).ok());
         println!("{}", json!({"report": "result", "call": call, "value": typed.unwrap_or(data)}));
     };
     if spec.is_none_or(|spec| spec.run != RunRole::Starts) {
@@ -68,7 +68,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     let Ok(run) = start(client, command.clone(), params).await.map_err(failed) else { return };
     // Where the answer comes at the end, the run is the call.
     let whole = spec.is_some_and(|spec| spec.answer == Answer::Done);
-    (!whole).then(|| result(run.answer().and_then(|data| from_str(data.as_str()).ok()).unwrap_or_default()));
+    (!whole).then(|| result(run.answer().and_then(|data| decode(data.as_str()).ok()).unwrap_or_default()));
     match run.result().await {
         Err(error) if whole => failed(error),
         Err(error) => println!("{}", failure("run_end", &call, "error", &error)),
@@ -83,7 +83,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
 async fn listen<D: Dialect>(client: RpcClient<D>, mut events: Events<D>) {
     while let Some(Ok(event)) = events.next_raw().await {
         let typed = event.decode().ok().and_then(|event| serde_json::to_value(event).ok());
-        let event = typed.or_else(|| from_str(event.body().as_str()).ok());
+        let event = typed.or_else(|| decode(event.body().as_str()).ok());
         println!("{}", json!({"report": "event", "event": event}));
     }
     let end = client.terminated().await;

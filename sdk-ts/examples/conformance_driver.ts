@@ -1,6 +1,6 @@
 /**
  * The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each
- * a line of JSON, as docs/conformance.md has them.
+ * a line of JSON, as docs/conformance-clients.md has them.
  */
 
 import { readFileSync } from "node:fs";

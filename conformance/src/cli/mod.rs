@@ -6,12 +6,14 @@ mod defects;
 mod detect;
 mod list;
 mod model;
+mod outputs;
 mod play;
 mod progress;
 mod proxy;
 mod record;
 mod replay;
 mod run;
+mod torture;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -44,6 +46,7 @@ enum Command {
     Play(play::Play),
     Model(model::Model),
     Replay(replay::Replay),
+    Torture(torture::Torture),
     Record(record::Record),
     Proxy(proxy::Proxy),
 }
@@ -64,6 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Record(record) => record.run().await,
         Command::Proxy(proxy) => proxy.run().await,
         Command::Replay(replay) => replay.run(&suite).await,
+        Command::Torture(torture) => torture.run(&suite).await,
     }
 }
 

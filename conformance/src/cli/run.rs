@@ -2,13 +2,13 @@
 
 mod client;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, html::html, junit::junit, summary, text::text};
+use agentese_conformance::report::{Facts, Report, text::text};
 use agentese_conformance::run::{
     Expected, Probe, Ran, RunOptions, default_jobs, none_played, probe, profile_for, run, select,
 };
@@ -17,6 +17,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::outputs::Outputs;
 use super::progress::Teller;
 
 /// Plays the cases of a dialect against an agent and says what it does differently.
@@ -40,7 +41,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Swaps the sides: plays the agents of the transcripts, and judges the client library behind a driver,
-    /// which COMMAND starts. docs/conformance.md says what a driver is.
+    /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
     #[arg(long)]
     client: bool,
     /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.
@@ -63,25 +64,12 @@ pub(super) struct Run {
     /// The file of expected failures, in place of the profile's; `none` for none.
     #[arg(long, value_name = "FILE")]
     expected: Option<String>,
-    /// Writes the report as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Writes the report as JUnit XML.
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Writes the report as one page with each case's frames.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
     /// Fails with exit code 2 where fewer percent of the cases are judged than that: the others are not applicable, or
     /// inconclusive.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     min_coverage: f64,
-    /// Prints one line on what the run came to, and writes it as JSON, for a README or a registry.
-    #[arg(long, value_name = "FILE")]
-    summary: Option<PathBuf>,
-    /// Writes the transcript of each case into this folder.
-    #[arg(long, value_name = "FOLDER")]
-    transcripts: Option<PathBuf>,
     /// The agent, in place of the profile's command; with --client, the driver.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -96,7 +84,7 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("it is not between 0 and 100".to_owned()) }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("it is not above zero".to_owned()) }
 }
@@ -111,7 +99,7 @@ impl Run {
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = select(&self.only, all)?;
         let expected = self.find_expected(&profile, suite)?;
-        self.check_outputs()?;
+        self.outputs.check()?;
         let stop = interrupted()?;
         let options = self.options(&stop);
         let begin = Instant::now();
@@ -127,10 +115,7 @@ impl Run {
         };
         let report = Report::new(&facts, ran, expected.as_ref());
         super::print(&text(&report.data))?;
-        if self.summary.is_some() {
-            super::print(&format!("{}\n", summary::line(&summary::summary(&report.data))))?;
-        }
-        self.write(&report)?;
+        self.outputs.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }
 
@@ -200,44 +185,6 @@ impl Run {
             }
         }
     }
-
-    /// Opens what will be written, before anything is played: a run is not to be lost for a misspelt folder.
-    /// What is there stays as it is until the run is over.
-    fn check_outputs(&self) -> anyhow::Result<()> {
-        for path in [&self.json, &self.junit, &self.html, &self.summary].into_iter().flatten() {
-            let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
-            opened.with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        if let Some(folder) = &self.transcripts {
-            let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
-            made.with_context(|| format!("cannot write to {}", folder.display()))?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, report: &Report) -> anyhow::Result<()> {
-        let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
-            None => Ok(()),
-            Some(path) => {
-                std::fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
-            }
-        };
-        write(&self.json, &|| report.json())?;
-        write(&self.junit, &|| junit(&report.data).unwrap_or_default())?;
-        write(&self.html, &|| html(report))?;
-        write(&self.summary, &|| {
-            let summary = summary::summary(&report.data);
-            serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
-        })?;
-        let Some(folder) = &self.transcripts else { return Ok(()) };
-        for (case, recording) in report.data.cases.iter().zip(&report.recordings) {
-            if let Some(recording) = recording {
-                let path = folder.join(format!("{}.jsonl", case.name));
-                recording.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The agent's command line, without what a case adds.
@@ -248,7 +195,7 @@ fn command(profile: &Profile, given: &[String]) -> Vec<String> {
 }
 
 /// A token that SIGINT or SIGTERM cancels. The second one ends the program at once.
-fn interrupted() -> anyhow::Result<CancellationToken> {
+pub(super) fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

@@ -9,6 +9,7 @@ use crate::verdict::{Finding, Mismatch, Outcome};
 /// The checks: name, how much it weighs, and what it says.
 pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
     ("driver", CheckLevel::Must, "the driver keeps to the driver protocol and does not crash"),
+    ("reading", CheckLevel::Must, "the client reads what the agent says, whatever else it does"),
     ("framing", CheckLevel::Must, "each line is one JSON object in UTF-8 and ends with a line feed"),
     ("commands", CheckLevel::Must, "what was called is sent, with its members, and nothing else"),
     ("answers", CheckLevel::Must, "each call gets its own answer, once, with everything that is in it"),

@@ -9,11 +9,30 @@ pub(super) struct Difference {
     pub(super) path: String,
     /// How, in words.
     pub(super) says: String,
-    /// One has null where the other has nothing.
-    pub(super) only_null: bool,
+    /// The allowance that lets it through; none where it counts.
+    pub(super) allowance: Option<Allowance>,
 }
 
-/// The first difference that counts, or else the first null that stands for nothing. None where both
+/// A difference that counts for nothing, and is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowance {
+    /// One has null where the other has nothing.
+    NullOrAbsent,
+    /// It is the double that is nearest to a number which no double holds.
+    NearestDouble,
+}
+
+impl Allowance {
+    /// Its name in reports.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::NullOrAbsent => "null-or-absent",
+            Self::NearestDouble => "nearest-double",
+        }
+    }
+}
+
+/// The first difference that counts, or else the first that is let through. None where both
 /// mean the same: the order of members is nothing, and `1` is `1.0`.
 pub(super) fn difference(expected: &Value, found: &Value) -> Option<Difference> {
     let mut soft = None;
@@ -21,7 +40,7 @@ pub(super) fn difference(expected: &Value, found: &Value) -> Option<Difference> 
 }
 
 fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Difference>) -> Option<Difference> {
-    let differs = |says: String| Some(Difference { path: path.to_owned(), says, only_null: false });
+    let differs = |says: String| Some(Difference { path: path.to_owned(), says, allowance: None });
     match (expected, found) {
         (Value::Object(ours), Value::Object(theirs)) => {
             let names = ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name)));
@@ -47,6 +66,15 @@ fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Differenc
             })
         }
         (Value::Number(ours), Value::Number(theirs)) if same_number(ours, theirs) => None,
+        (Value::Number(ours), Value::Number(theirs)) if ours.as_f64() == theirs.as_f64() => {
+            let says = format!("{ours} was expected, and it is {theirs}, which is the same as a double");
+            soft.get_or_insert(Difference {
+                path: path.to_owned(),
+                says,
+                allowance: Some(Allowance::NearestDouble),
+            });
+            None
+        }
         (ours, theirs) if ours == theirs => None,
         (ours, theirs) => differs(format!("{} was expected, and it is {}", brief(ours), brief(theirs))),
     }
@@ -65,8 +93,9 @@ fn one_sided(
             (value, format!("nobody expected it, and it is {}", brief(value)))
         }
     };
-    let difference = Difference { path, says, only_null: value.is_null() };
-    if difference.only_null {
+    let allowance = value.is_null().then_some(Allowance::NullOrAbsent);
+    let difference = Difference { path, says, allowance };
+    if allowance.is_some() {
         soft.get_or_insert(difference);
         return None;
     }
@@ -107,23 +136,31 @@ mod tests {
             (json!([1]), json!([1, 2]), Some(("", "1 elements were expected, and there are 2"))),
             (json!("x"), json!(null), Some(("", "\"x\" was expected, and it is null"))),
             (
-                json!(9_007_199_254_740_993_u64),
-                json!(9_007_199_254_740_992_u64),
-                Some(("", "9007199254740993 was expected, and it is 9007199254740992")),
+                json!(9_007_199_254_740_991_u64),
+                json!(9_007_199_254_740_990_u64),
+                Some(("", "9007199254740991 was expected, and it is 9007199254740990")),
             ),
         ];
         for (expected, found, wanted) in table {
             let difference = difference(&expected, &found);
-            let told = difference.as_ref().map(|it| (it.path.as_str(), it.says.as_str(), it.only_null));
-            assert_eq!(told, wanted.map(|(path, says)| (path, says, false)), "{expected} {found}");
+            let told = difference.as_ref().map(|it| (it.path.as_str(), it.says.as_str(), it.allowance));
+            assert_eq!(told, wanted.map(|(path, says)| (path, says, None)), "{expected} {found}");
         }
     }
 
     #[test]
     fn null_for_nothing_is_told_only_where_nothing_else_differs() {
         let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 1})).unwrap();
-        assert!(found.only_null && found.path == "a");
+        assert!(found.allowance == Some(Allowance::NullOrAbsent) && found.path == "a");
         let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 2})).unwrap();
-        assert!(!found.only_null && found.path == "b");
+        assert!(found.allowance.is_none() && found.path == "b");
+    }
+    #[test]
+    fn a_number_that_no_double_holds_may_come_as_the_nearest_one() {
+        let expected = json!({"a": 9_007_199_254_740_993_u64});
+        let found = difference(&expected, &json!({"a": 9_007_199_254_740_992_u64})).unwrap();
+        assert_eq!((found.path.as_str(), found.allowance), ("a", Some(Allowance::NearestDouble)));
+        let found = difference(&expected, &json!({"a": 9_007_199_254_740_994_u64})).unwrap();
+        assert_eq!(found.allowance, None, "{}", found.says);
     }
 }

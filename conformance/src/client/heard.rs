@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::compare::{Difference, brief, difference};
+use super::compare::{Allowance, Difference, brief, difference};
 use super::ledger::Said;
 use super::plan::{answer_of, is_answer, name_of};
 use super::stage::{Awaited, Input, Stage, Stop};
@@ -114,7 +114,8 @@ impl Stage<'_> {
             }
         }
         // Whether a member that says nothing is null or left out is the client's choice.
-        match difference(&expected, &frame).filter(|difference| !difference.only_null) {
+        let is_free = |found: &Difference| found.allowance == Some(Allowance::NullOrAbsent);
+        match difference(&expected, &frame).filter(|found| !is_free(found)) {
             None => self.checks.hold("commands"),
             Some(difference) => {
                 let mut mismatch = self.found(difference.says, &difference.path, said);
@@ -148,7 +149,7 @@ impl Stage<'_> {
             false => Some(Difference {
                 path: "id".to_owned(),
                 says: format!("the answer is for {}, and carries {}", brief(&planned.id), brief(&id)),
-                only_null: false,
+                allowance: None,
             }),
         };
         match difference {

@@ -3,7 +3,7 @@
 //!
 //! The driver starts the agent that it is told to start (this program, which passes bytes between the
 //! client's pipes and the suite), makes the calls that the recorded client made, and reports what its
-//! library gives: answers, events, dialogs, the end. `docs/conformance.md` has the protocol.
+//! library gives: answers, events, dialogs, the end. `docs/conformance-clients.md` has the protocol.
 //!
 //! A case that no client library can play (lines that are written by hand, parameters that a library
 //! refuses) is not applicable; that is seen from its steps and its transcript, not from its name.
@@ -13,6 +13,7 @@ mod compare;
 mod driver;
 mod heard;
 mod ledger;
+mod manner;
 mod many;
 mod plan;
 mod probes;
@@ -22,19 +23,22 @@ mod shown;
 mod spoken;
 mod stage;
 mod told;
+pub mod torture;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use agentese::types::{CheckLevel, DriverStart, Scenario};
+use agentese::spec::Spec;
+use agentese::types::{CheckLevel, DriverStart, Scenario, TranscriptHeader};
 use tokio::sync::mpsc::unbounded_channel;
 
 pub use self::checks::CHECKS;
 use self::checks::Checks;
 use self::driver::Driver;
 use self::ledger::Ledger;
+use self::manner::Manner;
 pub use self::many::{ClientRun, run_client};
-use self::plan::plan;
+use self::plan::{Move, plan};
 pub use self::probes::{Probe, probes};
 use self::relay::Door;
 pub use self::relay::{COMMAND, relay};
@@ -71,6 +75,32 @@ pub struct ClientJudged {
 /// library has no way for. Where the driver cannot be started or never gets as far as the agent, the verdict
 /// is [`Verdict::Inconclusive`].
 pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudged {
+    let unclear = |error: &dyn std::fmt::Display| Stop::Unclear(format!("the dialect: {error}"));
+    let part = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear(&error)).and_then(|spec| {
+        let moves = plan(spec, case, golden).map_err(Stop::Unsupported)?;
+        let cut = ends_at_work(spec, &before_close(golden));
+        Ok(Part { spec, moves, cut, manner: Manner::default(), rush: false })
+    });
+    judge_part(case, part, &golden.header, client).await
+}
+
+/// What the agent does in a case, and how.
+struct Part {
+    spec: &'static Spec,
+    moves: Vec<Move>,
+    /// Whether it ends, or the connection is closed, while it works.
+    cut: bool,
+    manner: Manner,
+    /// Whether the client is called while it has not reported everything yet.
+    rush: bool,
+}
+
+async fn judge_part(
+    case: &Scenario,
+    part: Result<Part, Stop>,
+    header: &TranscriptHeader,
+    client: &Client,
+) -> ClientJudged {
     let recorder = Recorder::default();
     let judged = Judged {
         case: case.clone(),
@@ -81,11 +111,14 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
         set_aside: None,
     };
     let mut judged = ClientJudged { judged, library: None };
-    let outcome = play(case, golden, client, &recorder, &mut judged).await;
+    let outcome = match part {
+        Ok(part) => play(case, part, client, &recorder, &mut judged).await,
+        Err(stop) => Err(stop),
+    };
     let records = recorder.records();
     // What the case covers is about agents.
     judged.judged.case.covers = Some(shown::shown(&case.dialect, &records));
-    judged.judged.recording = Some(Recording { header: golden.header.clone(), records });
+    judged.judged.recording = Some(Recording { header: header.clone(), records });
     judged.judged.set_aside = match outcome {
         Ok(()) | Err(Stop::Judged) => None,
         Err(Stop::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),
@@ -96,14 +129,12 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
 
 async fn play(
     case: &Scenario,
-    golden: &Transcript,
+    part: Part,
     client: &Client,
     recorder: &Recorder,
     judged: &mut ClientJudged,
 ) -> Result<(), Stop> {
     let unclear = |what: &str, error: &dyn std::fmt::Display| Stop::Unclear(format!("{what}: {error}"));
-    let spec = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear("the dialect", &error))?;
-    let moves = plan(spec, case, golden).map_err(Stop::Unsupported)?;
     let directory = tempfile::Builder::new().prefix("agentese-client-").tempdir();
     let directory = directory.map_err(|error| unclear("cannot make a directory for the run", &error))?;
     let door = Door::open(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
@@ -118,13 +149,15 @@ async fn play(
         }
     });
     let mut stage = Stage {
-        spec,
+        spec: part.spec,
         recorder,
         driver,
         inbox,
         readers,
         patience: client.patience,
-        cut: ends_at_work(spec, &before_close(golden)),
+        cut: part.cut,
+        manner: part.manner,
+        rush: part.rush,
         checks: Checks::default(),
         ledger: Ledger::default(),
         mouth: None,
@@ -135,12 +168,13 @@ async fn play(
         records: 0,
         lines: Vec::new(),
         closing: false,
+        deaf: false,
         client_closed: false,
         agent_ended: false,
         closed: false,
         driver_ended: false,
     };
-    let outcome = stage.play(start, &moves).await;
+    let outcome = stage.play(start, &part.moves).await;
     door.abort();
     judged.library = stage.ready.take().map(|ready| ready.library);
     (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();

@@ -24,6 +24,12 @@ pub(super) enum Move {
     Close,
     /// The agent ends: the exit code, or the signal's number, negative.
     End(i64),
+    /// The agent says the beginning of a line, whose rest never comes.
+    Torn(String),
+    /// The agent writes so many bytes to stderr.
+    Noise(usize),
+    /// The agent closes its stdin. All that follows is a call and its end.
+    Deafen,
 }
 
 /// A command that the recorded client sent.

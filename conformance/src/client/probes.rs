@@ -59,7 +59,7 @@ pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteErr
     Ok(probes)
 }
 
-fn effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
+pub(super) fn effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
     match route(spec, line) {
         Ok(Routed::Event { kind, .. }) => kind.spec().map(|event| event.run),
         _ => None,
@@ -74,10 +74,10 @@ fn has_run(spec: &Spec, golden: &Transcript) -> bool {
 }
 
 /// A question and the recorded answer.
-type Question = (PlannedCall, FrameText);
+pub(super) type Question = (PlannedCall, FrameText);
 
 /// Questions of a transcript, each once, that take no parameters and are answered with data.
-fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec<Question> {
+pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec<Question> {
     let calls = moves.iter().filter_map(|step| match step {
         Move::Call(call) => Some(call),
         _ => None,
@@ -116,7 +116,7 @@ fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameT
 }
 
 /// The event within a frame.
-fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
+pub(super) fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
     match spec.framing {
         Framing::JsonRpc { .. } => frame.get_mut("params"),
         Framing::Enveloped if frame.get("event").is_some() => frame.get_mut("event"),

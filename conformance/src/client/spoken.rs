@@ -4,6 +4,7 @@ use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::types::Direction;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::ledger::{Answered, Asked, Failure, Said, Stray, Told};
 use super::stage::{Stage, Stop};
@@ -163,23 +164,49 @@ impl Stage<'_> {
         self.own_answer(command, None).get("data").cloned()
     }
 
-    /// Writes a line to the client.
+    /// Writes a line to the client: now, or with what follows it.
     async fn write(&mut self, line: &FrameText) -> Result<Said, Stop> {
-        self.recorder.received(line.as_str(), None);
-        let said = self.record(Direction::S2c, line.clone());
-        let mut bytes = Vec::with_capacity(line.len() + 1);
-        bytes.extend_from_slice(line.as_bytes());
-        bytes.push(b'\n');
-        let Some(mouth) = &mut self.mouth else { return Ok(said) };
-        match mouth.say(&bytes).await {
-            Ok(()) => Ok(said),
-            // A client that has closed the connection need not read on.
-            Err(_) if self.closing => Ok(said),
-            Err(error) => {
-                let says = format!("the client took the agent down before it was told to close: {error}");
-                Err(self.failed("end", self.owes(says, &said)))
+        let line = self.manner.written(line);
+        let end = self.manner.end();
+        self.keep(line, end).await
+    }
+
+    /// Writes the beginning of a line.
+    pub(super) async fn tear(&mut self, text: &str) -> Result<(), Stop> {
+        self.keep(FrameText::from(text), "").await.map(drop)
+    }
+
+    async fn keep(&mut self, line: FrameText, end: &str) -> Result<Said, Stop> {
+        self.recorder.received(line.as_str(), (end != "\n").then_some(end));
+        self.manner.keep(line.as_str(), end);
+        let said = self.record(Direction::S2c, line);
+        if !self.manner.waits() {
+            self.flush().await?;
+        }
+        Ok(said)
+    }
+
+    /// Hands the client everything that the agent has said.
+    pub(super) async fn flush(&mut self) -> Result<(), Stop> {
+        let limit = self.limit();
+        for piece in self.manner.pieces() {
+            let Some(mouth) = &mut self.mouth else { return Ok(()) };
+            match timeout(limit, mouth.say(&piece)).await {
+                // The reader on the other side has its turn, so that it sees the piece alone.
+                Ok(Ok(())) => tokio::task::yield_now().await,
+                // A client that has closed the connection need not read on.
+                Ok(Err(_)) if self.closing || self.deaf => return Ok(()),
+                Ok(Err(error)) => {
+                    let says = format!("the client took the agent down before it was told to close: {error}");
+                    return Err(self.off("end", says));
+                }
+                Err(_) => {
+                    let says = format!("the client has read nothing for {} s", limit.as_secs());
+                    return Err(self.off("reading", says));
+                }
             }
         }
+        Ok(())
     }
 }
 

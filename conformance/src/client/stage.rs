@@ -12,12 +12,13 @@ use agentese::wire::Maybe;
 use serde_json::Value;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::checks::Checks;
 use super::driver::Driver;
 use super::heard::{Heard, listen, shown};
 use super::ledger::{Call, Ledger, Said};
+use super::manner::Manner;
 use super::plan::{Move, PlannedAnswer, PlannedCall};
 use super::relay::{Ending, Mouth};
 use crate::recording::Recorder;
@@ -78,6 +79,10 @@ pub(super) struct Stage<'a> {
     pub(super) patience: f64,
     /// Whether the agent of the transcript ends while it works.
     pub(super) cut: bool,
+    /// How the agent writes.
+    pub(super) manner: Manner,
+    /// Whether the client is called while it has not reported everything yet.
+    pub(super) rush: bool,
     pub(super) checks: Checks,
     pub(super) ledger: Ledger,
     pub(super) mouth: Option<Mouth>,
@@ -93,6 +98,8 @@ pub(super) struct Stage<'a> {
     pub(super) lines: Vec<(Direction, Said)>,
     /// The driver was told to close.
     pub(super) closing: bool,
+    /// The agent has closed its stdin.
+    pub(super) deaf: bool,
     pub(super) client_closed: bool,
     pub(super) agent_ended: bool,
     /// The driver said that everything is closed.
@@ -115,13 +122,18 @@ impl Stage<'_> {
                 Move::Answer(answer) => self.answers(answer).await?,
                 Move::Close => self.closes().await?,
                 Move::End(code) => self.ends(*code).await?,
+                Move::Torn(text) => self.tear(text).await?,
+                Move::Noise(bytes) => self.floods(*bytes).await?,
+                Move::Deafen => self.deafens().await?,
             }
         }
         Ok(())
     }
 
     async fn calls(&mut self, planned: &PlannedCall) -> Result<(), Stop> {
-        self.settle().await?;
+        if !self.rush && !self.deaf {
+            self.settle().await?;
+        }
         let at = self.ledger.calls.len();
         let name = format!("c{}", at + 1);
         let starts = self.spec.command(&planned.command).is_some_and(|spec| spec.run == RunRole::Starts);
@@ -138,6 +150,9 @@ impl Stage<'_> {
         });
         self.awaited = Some(Awaited::Call(at));
         self.tell(&DriverInstruction::Call(call)).await?;
+        if self.deaf {
+            return Ok(());
+        }
         if !self.wait(self.limit(), |stage| stage.awaited.is_none()).await? {
             let says = format!("`{}` was called, and the client sent nothing", planned.command);
             return Err(self.off_expecting("commands", says, &planned.line));
@@ -175,13 +190,15 @@ impl Stage<'_> {
     }
 
     async fn ends(&mut self, code: i64) -> Result<(), Stop> {
-        if !self.closing {
+        self.flush().await?;
+        if !self.closing && !self.deaf {
             self.settle().await?;
             if self.client_closed {
                 return Err(self.hung_up());
             }
         }
         self.pay_all(None).await?;
+        self.flush().await?;
         let signal = i32::try_from(-code).ok().filter(|signal| *signal > 0);
         let ending = Ending { code: i32::try_from(code).unwrap_or(1), signal, stderr: String::new() };
         self.recorder.exit("exit", Some(code), None);
@@ -189,15 +206,20 @@ impl Stage<'_> {
         self.agent_ended = true;
         if let Some(mouth) = self.mouth.take() {
             // Where the client took its end of the pipes away, there is nobody to tell.
-            let _ = mouth.end(&ending).await;
+            let _ = mouth.end(ending).await;
         }
         if !self.closing {
-            self.settle().await?;
+            if !self.deaf {
+                self.settle().await?;
+            }
             if !self.wait(self.limit(), |stage| stage.ledger.terminated.is_some()).await? {
                 return Err(self.off("end", "the agent ended, and `terminated` was not reported".to_owned()));
             }
-            self.judge_exit(code);
-            self.settle_notices().await?;
+            // A client may end an agent that does not hear it any more.
+            if !self.deaf {
+                self.judge_exit(code);
+                self.settle_notices().await?;
+            }
             self.close().await?;
         }
         if !self.wait(self.limit(), |stage| stage.closed && stage.driver_ended).await? {
@@ -212,7 +234,31 @@ impl Stage<'_> {
         Ok(())
     }
 
+    async fn floods(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.flush().await?;
+        self.recorder.note(&format!("the agent writes {bytes} bytes to stderr"));
+        if let Some(mouth) = &mut self.mouth {
+            // What a client does not read, it is asked for with what comes on stdout.
+            let _ = mouth.noise(bytes).await;
+        }
+        Ok(())
+    }
+
+    async fn deafens(&mut self) -> Result<(), Stop> {
+        self.settle().await?;
+        self.recorder.note("the agent closes its stdin");
+        self.deaf = true;
+        if let Some(mouth) = &mut self.mouth {
+            let _ = mouth.deafen().await;
+        }
+        if !self.wait(self.limit(), |stage| stage.client_closed).await? {
+            return Err(Stop::Unclear("the agent did not close its stdin".to_owned()));
+        }
+        Ok(())
+    }
+
     async fn close(&mut self) -> Result<(), Stop> {
+        self.flush().await?;
         self.closing = true;
         self.tell(&DriverInstruction::Close(DriverClose::new())).await?;
         self.driver.hang_up().await;
@@ -220,13 +266,14 @@ impl Stage<'_> {
     }
 
     async fn tell(&mut self, instruction: &DriverInstruction) -> Result<(), Stop> {
-        match self.driver.tell(instruction).await {
-            Ok(()) => Ok(()),
+        match timeout(self.limit(), self.driver.tell(instruction)).await {
+            Ok(Ok(())) => Ok(()),
+            Err(_) => Err(self.off("driver", "the driver does not read its instructions".to_owned())),
             // Why it reads no more is on its way.
-            Err(_) => self
-                .wait(self.limit(), |_| false)
-                .await
-                .and_then(|_| Err(Stop::Unclear("the driver does not read its instructions".to_owned()))),
+            Ok(Err(error)) => {
+                self.wait(self.limit(), |_| false).await?;
+                Err(Stop::Unclear(format!("the driver does not read its instructions: {error}")))
+            }
         }
     }
 
@@ -245,7 +292,8 @@ impl Stage<'_> {
             if until(self) {
                 return Ok(true);
             }
-            let hung_up = self.client_closed && !self.closing && !self.agent_ended;
+            self.flush().await?;
+            let hung_up = self.client_closed && !self.closing && !self.agent_ended && !self.deaf;
             let deadline = last.min(Instant::now() + if hung_up { limit.min(LAST_WORDS) } else { limit });
             match timeout_at(deadline, self.inbox.recv()).await {
                 Ok(Some(input)) => self.take(input).await?,

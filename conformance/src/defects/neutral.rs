@@ -2,7 +2,6 @@
 
 mod pieces;
 mod tokens;
-mod writing;
 
 use agentese::types::{Direction, TranscriptRecord};
 use serde_json::Value;
@@ -10,6 +9,7 @@ use serde_json::Value;
 use super::site::Kind;
 use super::stream::Stream;
 use crate::transcript::whole_line;
+use crate::writing;
 
 /// A change that is no defect.
 #[derive(Debug, Clone, Copy)]

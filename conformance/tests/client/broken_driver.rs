@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -31,6 +32,7 @@ struct State {
     held: Option<Value>,
     events: usize,
     closing: bool,
+    ended: bool,
 }
 
 type Shared = Arc<Mutex<State>>;
@@ -85,6 +87,9 @@ impl State {
         if !(is("sends-nothing") && command == "prompt") {
             self.send(&frame);
         }
+        if self.ended {
+            self.fail_pending();
+        }
     }
 
     fn answer(&mut self, dialog: &str, answer: &Value) {
@@ -108,7 +113,12 @@ impl State {
     }
 
     fn heard(&mut self, line: &str) {
-        let Ok(frame) = serde_json::from_str::<Value>(line) else { return };
+        // A half of a surrogate pair is JSON, and no text in Rust.
+        let decode = |line| match is("drops-halves") {
+            true => serde_json::from_str(line).ok(),
+            false => agentese::wire::decode::<Value>(line).ok(),
+        };
+        let Some(frame) = decode(line) else { return };
         match frame["type"].as_str() {
             Some("response") => self.response(&frame),
             Some("extension_ui_request") => self.dialog(frame),
@@ -193,18 +203,24 @@ impl State {
         }
     }
 
-    /// The agent's output is over.
-    fn ended(&mut self) {
-        let status = self.child.as_mut().and_then(|child| child.wait().ok());
+    fn fail_pending(&mut self) {
         for (_, call, _) in self.pending.drain(..) {
             if !is("hangs-at-end") {
                 let kind = if is("times-out-at-end") { "timed_out" } else { "terminated" };
                 report(&json!({"report": "error", "call": call, "kind": kind, "message": "it is over"}));
             }
         }
+    }
+
+    /// The agent's output is over.
+    fn ended(&mut self) {
+        let status = self.child.as_mut().and_then(|child| child.wait().ok());
+        self.ended = true;
+        self.fail_pending();
         if !self.closing && !is("silent-end") {
             let code = if is("wrong-exit-code") { Some(0) } else { status.and_then(|status| status.code()) };
-            report(&json!({"report": "terminated", "code": code}));
+            let signal = status.and_then(|status| status.signal()).filter(|_| !is("forgets-signals"));
+            report(&json!({"report": "terminated", "code": code, "signal": signal}));
         }
     }
 }

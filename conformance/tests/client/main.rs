@@ -3,3 +3,4 @@
 mod defects;
 mod ours;
 mod support;
+mod torture;

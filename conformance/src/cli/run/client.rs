@@ -32,7 +32,7 @@ impl Run {
             None | Some("none") => None,
             Some(path) => Some(Expected::load(path.as_ref())?),
         };
-        self.check_outputs()?;
+        self.outputs.check()?;
         let stop = interrupted()?;
         let options = self.options(&stop);
         let program = std::env::current_exe().context("cannot tell where this program is")?;
@@ -58,7 +58,7 @@ impl Run {
         };
         let report = Report::new(&facts, run.ran, expected.as_ref());
         crate::cli::print(&text(&report.data))?;
-        self.write(&report)?;
+        self.outputs.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }
 }

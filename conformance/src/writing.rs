@@ -1,9 +1,9 @@
-//! The same JSON, written in another way.
+//! The same JSON, written in another way: every reader of JSON has to take one for the other.
 
 use serde_json::Value;
 
 /// Puts the members of all objects in another order.
-pub(super) fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
+pub fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
     match value {
         Value::Object(members) => {
             let mut all: Vec<(String, Value)> = std::mem::take(members).into_iter().collect();
@@ -66,7 +66,7 @@ fn rewritten(
 }
 
 /// With spaces and tabs between the pieces.
-pub(super) fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
+pub fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
     let plain = |piece: &str| {
         let spaced = |letter: char| match letter {
             ':' | ',' | '{' | '}' | '[' | ']' => {
@@ -80,7 +80,7 @@ pub(super) fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
 }
 
 /// With escapes for some characters that need none.
-pub(super) fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
+pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     let quoted = |piece: &str| {
         let mut text = String::with_capacity(piece.len() * 2);
         let mut letters = piece.chars();
@@ -109,7 +109,7 @@ pub(super) fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
 }
 
 /// With a zero more behind each fraction.
-pub(super) fn digits(line: &str) -> String {
+pub fn digits(line: &str) -> String {
     let plain = |piece: &str| {
         let mut text = String::with_capacity(piece.len() + 8);
         let mut fraction = false;

@@ -1,0 +1,101 @@
+//! `torture`: an agent that does what the documents allow and authors of clients forget.
+
+use std::num::NonZeroU64;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use agentese::types::{CheckLevel, ProfileBuilder};
+use agentese_conformance::Suite;
+use agentese_conformance::client::Client;
+use agentese_conformance::client::torture::torture;
+use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::run::{Progress, RunOptions, default_jobs};
+use anyhow::{Context as _, ensure};
+use clap::Args;
+
+use super::outputs::Outputs;
+use super::progress::Teller;
+use super::run::{interrupted, positive};
+
+/// Tortures a client library with an agent that does everything that the documents allow.
+///
+/// A seed makes one session out of a recorded one: bytes come one by one or many lines at once, members in any order and
+/// beside others that nobody declared, answers late and out of order, dialogs in a storm, floods on stderr; the agent
+/// dies at any frame, or closes its stdin. What the library makes of it, a driver reports: that of `run --client`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes:
+  0  nothing hung, nothing was lost, and every answer was right
+  1  something was found
+  2  something could not be judged: a wrong command line, a driver that does not start, an interruption
+
+docs/conformance-clients.md says what a driver is, what is done to it and what has to hold.")]
+pub(super) struct Torture {
+    /// Tortures a client. There is nothing else to torture yet; for agents there is `attack`.
+    #[arg(long, required = true)]
+    client: bool,
+    /// The dialect, as in `pi` or `pi@0.55`.
+    #[arg(long, value_name = "NAME")]
+    dialect: String,
+    /// The first seed; by default another one each time. The same seed makes the same session.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How many seeds are played, one after the other.
+    #[arg(long, value_name = "N", default_value = "100")]
+    seeds: NonZeroU64,
+    /// How many sessions are played side by side; by default as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Makes all waits that many times as long, for machines that are slow.
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
+    patience: f64,
+    #[command(flatten)]
+    outputs: Outputs,
+    /// The driver of the client library.
+    #[arg(last = true, value_name = "DRIVER", required = true)]
+    driver: Vec<String>,
+}
+
+impl Torture {
+    pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
+        ensure!(self.client, "say --client: it is clients that are tortured");
+        let spec = agentese::dynamic::spec(&self.dialect)?;
+        self.outputs.check()?;
+        let first = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000));
+        let seeds = first..first.checked_add(self.seeds.get()).context("there are no such seeds")?;
+        let program = std::env::current_exe().context("cannot tell where this program is")?;
+        let client = Client { driver: self.driver.clone(), program, patience: self.patience };
+        let stop = interrupted()?;
+        let options = RunOptions {
+            jobs: self.jobs.map_or_else(default_jobs, usize::from),
+            stop: stop.clone(),
+            ..RunOptions::default()
+        };
+        super::print(&format!(
+            "torture in {}, --seed {first} --seeds {} plays it again\n",
+            spec.id(),
+            self.seeds
+        ))?;
+        let begin = Instant::now();
+        let mut teller = Teller::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
+        let tell = &mut |progress: Progress<'_>| teller.tell(progress);
+        let run = torture(suite, &self.dialect, seeds, &client, &options, tell).await?;
+        teller.end();
+        let agent = run.library.unwrap_or_else(|| "unknown library".to_owned());
+        let profile =
+            ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent }.build();
+        let known: Vec<String> = run.ran.iter().map(|ran| ran.judged.case.name.clone()).collect();
+        let facts = Facts {
+            profile: &profile,
+            command: self.driver.clone(),
+            level: CheckLevel::Should,
+            took: begin.elapsed(),
+            interrupted: stop.is_cancelled(),
+            known: &known,
+            min_coverage: 0.0,
+        };
+        let report = Report::new(&facts, run.ran, None);
+        super::print(&text(&report.data))?;
+        self.outputs.write(&report)?;
+        Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
+    }
+}

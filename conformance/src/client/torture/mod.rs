@@ -1,0 +1,115 @@
+//! Torture: an agent that does everything that the documents allow and that authors of clients forget.
+//!
+//! A seed makes one session of a recorded one: frames come byte by byte or many at once, members in any order and
+//! beside others that nobody declared, answers late, dialogs in a storm, and the agent dies or stops listening where it
+//! likes. What the driver reports is compared with what was sent, by the checks of client mode. The same seed makes the
+//! same session.
+
+mod pool;
+mod session;
+mod values;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use agentese::types::{CheckLevel, Scenario, ScenarioBuilder, TranscriptHeader};
+
+use self::pool::Pool;
+use self::session::session;
+use super::{Client, ClientRun, Part, judge_part};
+use crate::judge::could_not_play;
+use crate::run::{Progress, Ran, RunOptions, play_all};
+use crate::suite::{Suite, SuiteError};
+use crate::verdict::Verdict;
+
+/// Why there is nothing to torture a client with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TortureError {
+    /// A case or a transcript of the suite is wrong.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// There is no dialect of this name.
+    #[error("{0}")]
+    Dialect(String),
+    /// The suite has no recorded session of the dialect.
+    #[error("the suite has no recorded session of {0} to make others of")]
+    NoSessions(String),
+}
+
+/// Plays the session of each seed to a client.
+///
+/// Recordings are kept of what failed alone. A client that hangs fails a check: every wait ends after ten seconds, times
+/// the patience.
+///
+/// # Errors
+/// Where the suite has no session of the dialect, or one that is wrong.
+pub async fn torture(
+    suite: &Suite,
+    dialect: &str,
+    seeds: Range<u64>,
+    client: &Client,
+    options: &RunOptions,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<ClientRun, TortureError> {
+    let spec = agentese::dynamic::spec(dialect).map_err(|error| TortureError::Dialect(error.to_string()))?;
+    let pool = Pool::new(suite, spec)?;
+    let cases: Vec<Scenario> = seeds.map(|seed| case(&pool, seed)).collect();
+    let library = Arc::new(Mutex::new(None));
+    let shared = Arc::new((pool, client.clone(), options.clone(), library.clone()));
+    let play = |case: Scenario| {
+        let shared = shared.clone();
+        async move {
+            let (pool, client, options, library) = &*shared;
+            let begin = Instant::now();
+            if options.stop.is_cancelled() {
+                return Ran { judged: could_not_play(&case, "the run was interrupted before"), took: None };
+            }
+            let session = session(pool, seed_of(&case));
+            let part = Part {
+                spec: pool.spec,
+                moves: session.moves,
+                cut: session.cut,
+                manner: session.manner,
+                rush: session.rush,
+            };
+            let header = TranscriptHeader::new(1, pool.spec.agent);
+            let mut played = tokio::select! {
+                biased;
+                () = options.stop.cancelled() => {
+                    return Ran { judged: could_not_play(&case, "the run was interrupted"), took: None };
+                }
+                played = judge_part(&case, Ok(part), &header, client) => played,
+            };
+            played.judged.case.title = session.says;
+            if matches!(played.judged.verdict(options.level), Verdict::Pass | Verdict::Lenient) {
+                played.judged.recording = None;
+            }
+            let mut library = library.lock().unwrap_or_else(PoisonError::into_inner);
+            *library = library.take().or(played.library);
+            Ran { judged: played.judged, took: Some(begin.elapsed()) }
+        }
+    };
+    let ran = play_all(&cases, cases.iter().map(|_| None).collect(), options.jobs, play, tell).await;
+    let library = library.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(ClientRun { ran, library })
+}
+
+/// The case of a seed, for reports.
+fn case(pool: &Pool, seed: u64) -> Scenario {
+    let mut case = ScenarioBuilder {
+        scenario: 1,
+        name: format!("seed-{seed}"),
+        dialect: pool.spec.id(),
+        title: format!("the session of the seed {seed}"),
+        steps: Vec::new(),
+    }
+    .build();
+    case.level = Some(CheckLevel::Must);
+    case
+}
+
+fn seed_of(case: &Scenario) -> u64 {
+    case.name.strip_prefix("seed-").and_then(|seed| seed.parse().ok()).unwrap_or_default()
+}

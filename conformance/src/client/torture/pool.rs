@@ -1,0 +1,100 @@
+//! What the recorded sessions of a dialect have, as parts to make other sessions of.
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::Spec;
+use serde_json::{Map, Value};
+
+use super::super::plan::{Move, PlannedAnswer, plan};
+use super::super::probes::{Question, questions};
+use super::TortureError;
+use crate::suite::Suite;
+
+/// A recorded session that a client can play.
+#[derive(Debug)]
+pub(super) struct Spine {
+    /// The name of its case.
+    pub(super) name: String,
+    pub(super) moves: Vec<Move>,
+}
+
+/// A question or notice of an agent.
+#[derive(Debug)]
+pub(super) struct Dialog {
+    pub(super) line: FrameText,
+    /// The answer that a client gave and its line; none for a notice.
+    pub(super) answer: Option<PlannedAnswer>,
+}
+
+/// The parts.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) spec: &'static Spec,
+    pub(super) spines: Vec<Spine>,
+    /// Commands that only ask, with their answers.
+    pub(super) questions: Vec<Question>,
+    pub(super) dialogs: Vec<Dialog>,
+    /// An event, to make others of.
+    pub(super) event: Option<FrameText>,
+}
+
+impl Pool {
+    /// The parts of a dialect.
+    ///
+    /// # Errors
+    /// Where the suite is wrong, or nobody has recorded a session of the dialect.
+    pub(super) fn new(suite: &Suite, spec: &'static Spec) -> Result<Self, TortureError> {
+        let mut pool =
+            Self { spec, spines: Vec::new(), questions: Vec::new(), dialogs: Vec::new(), event: None };
+        for case in suite.cases(&spec.id())? {
+            let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
+            let Ok(moves) = plan(spec, &case, &golden) else { continue };
+            for (call, answer) in questions(spec, &golden, &moves) {
+                // Libraries send it by themselves; nobody could tell which of the two was sent.
+                let own = spec.run_end.barrier.is_some_and(|barrier| barrier.command == call.command);
+                if !own && pool.questions.iter().all(|(known, _)| known.command != call.command) {
+                    pool.questions.push((call, answer));
+                }
+            }
+            pool.take_dialogs(&moves);
+            let events =
+                golden.received().filter(|line| matches!(route(spec, line), Ok(Routed::Event { .. })));
+            pool.event = pool.event.or_else(|| events.min_by_key(|line| line.len()).cloned());
+            pool.spines.push(Spine { name: case.name, moves });
+        }
+        if pool.spines.is_empty() {
+            return Err(TortureError::NoSessions(spec.id()));
+        }
+        Ok(pool)
+    }
+
+    fn take_dialogs(&mut self, moves: &[Move]) {
+        for (at, step) in moves.iter().enumerate() {
+            let Move::Say(line) = step else { continue };
+            let Ok(Routed::Dialog { id, method, .. }) = route(self.spec, line) else { continue };
+            let Some(row) = self.spec.dialog(&method) else { continue };
+            let id: Value = agentese::wire::decode(id.as_str()).unwrap_or_default();
+            let answer = moves[at..].iter().find_map(|step| match step {
+                Move::Answer(answer) if answer.id == id => Some(answer.clone()),
+                _ => None,
+            });
+            if row.withdraws.is_none() && row.answered == answer.is_some() {
+                let line = without(self.spec, line, row.expires);
+                self.dialogs.push(Dialog { line, answer });
+            }
+        }
+    }
+}
+
+/// The question without the member that says when it is withdrawn.
+fn without(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
+    let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
+    let members: Option<&mut Map<String, Value>> = match spec.framing_is_flat() {
+        true => frame.as_object_mut(),
+        false => frame.get_mut("params").and_then(Value::as_object_mut),
+    };
+    if let (Some(members), Some(expires)) = (members, expires) {
+        members.shift_remove(expires);
+    }
+    FrameText::from(frame.to_string())
+}

@@ -1,0 +1,393 @@
+//! The session of a seed: a recorded one, changed by everything that the documents allow.
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::{Answer, RunEffect, RunRole, Spec};
+use serde_json::Value;
+
+use super::super::manner::{Manner, Pieces};
+use super::super::plan::{Move, PlannedCall};
+use super::super::probes::effect;
+use super::pool::Pool;
+use super::values;
+
+/// Of so many seeds, one has a line of 64 MiB.
+const LONG_SEEDS: u64 = 500;
+/// The longest line: what the documents promise to be taken.
+const LONGEST: usize = 64 << 20;
+/// The most events that are put between others.
+const MOST_EVENTS: usize = 200;
+
+/// What a seed comes to.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) moves: Vec<Move>,
+    /// Whether the connection is closed while the agent works.
+    pub(super) cut: bool,
+    pub(super) manner: Manner,
+    pub(super) rush: bool,
+    /// What is done in it, in words.
+    pub(super) says: String,
+}
+
+/// The session of a seed.
+pub(super) fn session(pool: &Pool, seed: u64) -> Session {
+    let rng = fastrand::Rng::with_seed(seed);
+    let mut maker = Maker { pool, spec: pool.spec, rng, says: Vec::new(), moves: Vec::new(), made: 0 };
+    maker.make(seed)
+}
+
+struct Maker<'a> {
+    pool: &'a Pool,
+    spec: &'static Spec,
+    rng: fastrand::Rng,
+    says: Vec<String>,
+    moves: Vec<Move>,
+    /// How many ids were made.
+    made: u32,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, seed: u64) -> Session {
+        let spine = &self.pool.spines[self.rng.usize(..self.pool.spines.len())];
+        let end = spine.moves.iter().position(|step| matches!(step, Move::Close | Move::End(_)));
+        let (body, tail) = spine.moves.split_at(end.unwrap_or(spine.moves.len()));
+        self.moves = body.to_vec();
+        self.leave_out_own();
+        self.says.push(format!("the session of `{}`", spine.name));
+        let rush = self.maybe("calls that do not wait for reports");
+        if self.maybe("answers late and out of order") {
+            self.delay_answers();
+        }
+        if self.maybe("prompts answered behind their run") {
+            self.delay_runs();
+        }
+        if self.maybe("questions in between") {
+            self.ask();
+        }
+        if self.maybe("a storm of dialogs") {
+            self.storm();
+        }
+        if self.maybe("members that nobody declared") {
+            self.add_members();
+        }
+        if self.maybe("events that nobody knows") {
+            self.add_events();
+        }
+        if seed.is_multiple_of(LONG_SEEDS) {
+            self.says.push("a line of 64 MiB".to_owned());
+            self.add_long();
+        }
+        if self.rng.u8(0..4) == 0 {
+            self.flood();
+        }
+        let manner = self.manner();
+        match self.rng.u8(0..8) {
+            0 | 1 => self.die(),
+            2 => self.go_deaf(),
+            _ => self.moves.extend_from_slice(tail),
+        }
+        let effects = self.moves.iter().take_while(|step| !matches!(step, Move::Close)).filter_map(|step| {
+            let Move::Say(line) = step else { return None };
+            effect(self.spec, line).filter(|effect| *effect != RunEffect::None)
+        });
+        let cut = effects.last().is_some_and(|last| matches!(last, RunEffect::Begins | RunEffect::Holds));
+        let moves = std::mem::take(&mut self.moves);
+        Session { moves, cut, manner, rush, says: self.says.join(", ") }
+    }
+
+    /// Whether something is done in this session, with even chances.
+    fn maybe(&mut self, says: &str) -> bool {
+        let is = self.rng.bool();
+        if is {
+            self.says.push(says.to_owned());
+        }
+        is
+    }
+
+    /// Where the first call stands: before it, clients may wait for a frame with which the agent begins.
+    fn first(&self) -> usize {
+        self.moves.iter().position(|step| matches!(step, Move::Call(_))).unwrap_or(self.moves.len())
+    }
+
+    fn anywhere(&mut self, from: usize) -> usize {
+        self.rng.usize(from..=self.moves.len())
+    }
+
+    /// The call that the frame at a place answers, as far as it is an answer to a call with an id.
+    fn answered(&self, at: usize) -> Option<PlannedCall> {
+        let Move::Say(line) = &self.moves[at] else { return None };
+        let Ok(Routed::Answer { id: Some(id), success: true, .. }) = route(self.spec, line) else {
+            return None;
+        };
+        self.moves[..at].iter().rev().find_map(|step| match step {
+            Move::Call(call) if call.id.as_deref() == Some(id.as_str()) => Some(call.clone()),
+            _ => None,
+        })
+    }
+
+    /// Takes the client's calls away of the command that its library sends by itself at the end of runs: nobody could
+    /// tell which of the two was sent.
+    fn leave_out_own(&mut self) {
+        let runs = |step: &Move| match step {
+            Move::Say(line) => effect(self.spec, line).is_some_and(|effect| effect != RunEffect::None),
+            _ => false,
+        };
+        let Some(barrier) = self.spec.run_end.barrier.filter(|_| self.moves.iter().any(runs)) else { return };
+        let is_own = |command: &str| command == barrier.command;
+        let spec = self.spec;
+        self.moves.retain(|step| match step {
+            Move::Call(call) => !is_own(&call.command),
+            Move::Say(line) => match route(spec, line) {
+                Ok(Routed::Answer { command, .. }) => !command.is_some_and(|command| is_own(&command)),
+                _ => true,
+            },
+            _ => true,
+        });
+    }
+
+    fn delay_answers(&mut self) {
+        let mut at = 0;
+        while at < self.moves.len() {
+            let only_asks = self.answered(at).is_some_and(|call| {
+                self.spec.command(&call.command).is_some_and(|row| row.run == RunRole::None)
+            });
+            if only_asks && self.rng.bool() {
+                let answer = self.moves.remove(at);
+                let to = self.anywhere(at);
+                self.moves.insert(to, answer);
+            }
+            at += 1;
+        }
+    }
+
+    fn delay_runs(&mut self) {
+        let mut at = 0;
+        while at < self.moves.len() {
+            let starts = self.answered(at).is_some_and(|call| {
+                let row = self.spec.command(&call.command);
+                row.is_some_and(|row| row.run == RunRole::Starts && row.answer != Answer::Done)
+            });
+            if starts && let Some(end) = self.run_end(at) {
+                let answer = self.moves.remove(at);
+                self.moves.insert(end, answer);
+            }
+            at += 1;
+        }
+    }
+
+    /// Where the run is over whose answer stands there; none where the client does something meanwhile that is about it.
+    fn run_end(&self, answer: usize) -> Option<usize> {
+        for (at, step) in self.moves.iter().enumerate().skip(answer + 1) {
+            match step {
+                Move::Say(line) => {
+                    if matches!(effect(self.spec, line), Some(RunEffect::MayEnd | RunEffect::Ends)) {
+                        return Some(at);
+                    }
+                }
+                Move::Call(call)
+                    if self.spec.command(&call.command).is_some_and(|row| row.run == RunRole::None) => {}
+                Move::Answer(_) => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn id(&mut self) -> Value {
+        self.made += 1;
+        match self.spec.framing_is_flat() {
+            true => Value::from(format!("torture \"{}\" ü", self.made)),
+            false => Value::from(1_000_000 + self.made),
+        }
+    }
+
+    fn ask(&mut self) {
+        let questions = &self.pool.questions;
+        if questions.is_empty() {
+            return;
+        }
+        for _ in 0..self.rng.usize(1..20) {
+            let (call, answer) = &questions[self.rng.usize(..questions.len())];
+            let id = self.id();
+            let mut call = call.clone();
+            call.line = renamed(&call.line, &id);
+            call.id = Some(id.to_string());
+            let first = self.first();
+            let at = self.anywhere(first);
+            self.moves.insert(at, Move::Call(call));
+            let at = self.anywhere(at + 1);
+            self.moves.insert(at, Move::Say(renamed(answer, &id)));
+        }
+    }
+
+    fn storm(&mut self) {
+        let dialogs = &self.pool.dialogs;
+        if dialogs.is_empty() {
+            return;
+        }
+        // All at once, or here and there.
+        let first = self.first();
+        let place = self.rng.bool().then(|| self.rng.usize(first..=self.moves.len()));
+        for _ in 0..self.rng.usize(1..40) {
+            let dialog = &dialogs[self.rng.usize(..dialogs.len())];
+            let id = self.id();
+            let at = place.unwrap_or_else(|| self.rng.usize(first..=self.moves.len()));
+            self.moves.insert(at, Move::Say(renamed(&dialog.line, &id)));
+            if let Some(mut answer) = dialog.answer.clone() {
+                answer.line = renamed(&answer.line, &id);
+                answer.id = id;
+                let at = self.anywhere(at + 1);
+                self.moves.insert(at, Move::Answer(answer));
+            }
+        }
+    }
+
+    fn add_members(&mut self) {
+        for step in &mut self.moves {
+            if let Move::Say(line) = step
+                && self.rng.bool()
+            {
+                *line = values::with_members(self.spec, line, &mut self.rng);
+            }
+        }
+    }
+
+    fn add_events(&mut self) {
+        let Some(known) = &self.pool.event else { return };
+        let first = self.first();
+        let mut moves = Vec::with_capacity(self.moves.len() * 2);
+        let mut left = MOST_EVENTS;
+        for (at, step) in std::mem::take(&mut self.moves).into_iter().enumerate() {
+            if at >= first && left > 0 {
+                left -= 1;
+                moves.extend(values::event(self.spec, known, &mut self.rng).map(Move::Say));
+            }
+            moves.push(step);
+        }
+        self.moves = moves;
+    }
+
+    fn add_long(&mut self) {
+        let Some(known) = &self.pool.event else { return };
+        if let Some(event) = values::long_event(self.spec, known, LONGEST) {
+            let first = self.first();
+            let at = self.anywhere(first);
+            self.moves.insert(at, Move::Say(event));
+        }
+    }
+
+    fn flood(&mut self) {
+        self.says.push("a flood on stderr".to_owned());
+        for _ in 0..self.rng.usize(1..4) {
+            let at = self.anywhere(0);
+            let bytes = self.rng.usize(1..(1 << 20));
+            self.moves.insert(at, Move::Noise(bytes));
+        }
+    }
+
+    /// The agent ends at any frame, or within one.
+    fn die(&mut self) {
+        let at = self.anywhere(0);
+        let torn = match self.moves.get(at) {
+            Some(Move::Say(line)) if self.rng.bool() => Some(half(line, &mut self.rng)),
+            _ => None,
+        };
+        self.moves.truncate(at);
+        self.moves.extend(torn.clone().map(Move::Torn));
+        let code = [0, 1, 3, 101, -9, -15][self.rng.usize(..6)];
+        self.moves.push(Move::End(code));
+        let within = if torn.is_some() { " within a line" } else { "" };
+        self.says.push(format!("the agent ends with {code}{within}"));
+    }
+
+    /// The agent closes its stdin, the client calls once more, and the agent ends.
+    fn go_deaf(&mut self) {
+        let Some((call, _)) = self.pool.questions.first() else { return self.die() };
+        let first = self.first();
+        let at = self.anywhere(first);
+        self.moves.truncate(at);
+        let id = self.id();
+        let call = PlannedCall { line: renamed(&call.line, &id), id: Some(id.to_string()), ..call.clone() };
+        self.moves.extend([Move::Deafen, Move::Call(call), Move::End(1)]);
+        self.says.push("the agent closes its stdin".to_owned());
+    }
+
+    fn manner(&mut self) -> Manner {
+        let pieces = [Pieces::Lines, Pieces::Bytes, Pieces::Anywhere, Pieces::Merged][self.rng.usize(..4)];
+        self.says.extend(match pieces {
+            Pieces::Lines => None,
+            Pieces::Bytes => Some("one byte at a time".to_owned()),
+            Pieces::Anywhere => Some("cut anywhere".to_owned()),
+            Pieces::Merged => Some("many lines at once".to_owned()),
+        });
+        Manner {
+            order: self.maybe("members in any order"),
+            spaces: self.maybe("white space"),
+            escapes: self.maybe("escapes"),
+            halves: self.maybe("halves of pairs"),
+            returns: self.maybe("carriage returns"),
+            pieces,
+            rng: fastrand::Rng::with_seed(self.rng.u64(..)),
+            ..Manner::default()
+        }
+    }
+}
+
+/// The frame with another id.
+fn renamed(line: &FrameText, id: &Value) -> FrameText {
+    let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
+    frame["id"] = id.clone();
+    FrameText::from(frame.to_string())
+}
+
+/// The beginning of a line.
+fn half(line: &FrameText, rng: &mut fastrand::Rng) -> String {
+    let text = line.as_str();
+    let mut end = rng.usize(1..text.len().max(2));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end.max(1)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::suite::Suite;
+
+    use super::*;
+
+    #[test]
+    fn a_seed_makes_one_session_and_sessions_differ() {
+        let pool = Pool::new(&Suite::embedded(), agentese::dynamic::spec("omp").unwrap()).unwrap();
+        let mut last = Vec::new();
+        for seed in 1..60 {
+            let one = session(&pool, seed);
+            let other = session(&pool, seed);
+            assert_eq!((&one.moves, &one.says), (&other.moves, &other.says), "{seed}");
+            assert_ne!(one.moves, last, "{seed}");
+            last = one.moves;
+        }
+    }
+
+    #[test]
+    fn an_answer_never_comes_before_its_question() {
+        for dialect in ["pi", "omp", "pisces", "operator", "opal"] {
+            let pool = Pool::new(&Suite::embedded(), agentese::dynamic::spec(dialect).unwrap()).unwrap();
+            for seed in 1..80 {
+                let made = session(&pool, seed).moves;
+                let ends = made.iter().filter(|step| matches!(step, Move::End(_))).count();
+                assert_eq!(ends, 1, "{dialect} {seed}");
+                for (at, step) in made.iter().enumerate() {
+                    let Move::Answer(answer) = step else { continue };
+                    let asks = |step: &Move| match step {
+                        Move::Say(line) => matches!(route(pool.spec, line), Ok(Routed::Dialog { id, .. })
+                            if agentese::wire::decode::<Value>(id.as_str()).unwrap() == answer.id),
+                        _ => false,
+                    };
+                    assert!(made[..at].iter().any(asks), "{dialect} {seed}: {}", answer.id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Names and values that a document allows and that programs stumble over.
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::Spec;
+use serde_json::{Map, Value, json};
+
+use super::super::probes::body;
+
+/// Types of events that nobody declared. Some are the names of something in a language.
+const EVENTS: &[&str] = &[
+    "x_later_event",
+    "constructor",
+    "__proto__",
+    "hasOwnProperty",
+    "toString",
+    "__init__",
+    "None",
+    "(unknown)",
+    "Ereignis über \"alles\"\n",
+    "",
+];
+
+/// Names of members that nobody declared.
+const MEMBERS: &[&str] =
+    &["x_later", "constructor", "__proto__", "toJSON", "then", "__class__", "self", "extra", "x y\"\n", ""];
+
+/// Values that stand in members that nobody declared.
+pub(super) fn value(rng: &mut fastrand::Rng) -> Value {
+    match rng.u8(0..10) {
+        0 => json!("a\u{2028}b\u{2029}c\u{85}d\re\u{feff}f\u{1f642}g\u{0}h\u{1f}i\u{7f}j\u{10ffff}"),
+        1 => json!("\u{fffd}half a pair\u{fffd}"),
+        2 => json!({"a": [null, {}, [], ""], "": false, "type": "response", "id": "1", "success": true}),
+        3 => (0..60).fold(json!(1), |inner, _| json!([inner])),
+        4 => Value::Object((0..300).map(|at| (format!("m{at}"), json!(at))).collect()),
+        5 => json!("x".repeat(rng.usize(1..70_000))),
+        6 => json!("{\"type\":\"response\"}\n{\"id\":1}\r\n"),
+        7 => Value::Null,
+        _ => number(rng),
+    }
+}
+
+/// Numbers at the edges of what languages hold. A double holds all but the first three.
+fn number(rng: &mut fastrand::Rng) -> Value {
+    let numbers = [
+        json!(9_007_199_254_740_993_u64),
+        json!(u64::MAX),
+        json!(i64::MIN + 1),
+        json!(i64::MIN),
+        json!(1e308),
+        json!(5e-324),
+        json!(-0.0),
+        json!(1e21),
+        json!(0.1),
+        json!(4_294_967_296_u64),
+        json!(-1),
+    ];
+    numbers[rng.usize(..numbers.len())].clone()
+}
+
+/// A member that nobody declared, where the object has none of this name.
+pub(super) fn add(members: &mut Map<String, Value>, rng: &mut fastrand::Rng) {
+    let name = MEMBERS[rng.usize(..MEMBERS.len())];
+    if !members.contains_key(name) {
+        let place = rng.usize(0..=members.len());
+        members.shift_insert(place, name.to_owned(), value(rng));
+    }
+}
+
+/// An event that nobody knows, in the session of one that is known.
+pub(super) fn event(spec: &Spec, known: &FrameText, rng: &mut fastrand::Rng) -> Option<FrameText> {
+    let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
+    let body = body(spec, &mut frame)?;
+    let session = spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
+    *body = json!({"type": EVENTS[rng.usize(..EVENTS.len())]});
+    let members = body.as_object_mut()?;
+    members.extend(session.map(|(name, value)| (name.to_owned(), value)));
+    for _ in 0..rng.usize(0..3) {
+        add(members, rng);
+    }
+    let frame = FrameText::from(frame.to_string());
+    matches!(route(spec, &frame), Ok(Routed::Event { .. })).then_some(frame)
+}
+
+/// An event that nobody knows with a text that makes its line so long.
+pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Option<FrameText> {
+    let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
+    let inner = body(spec, &mut frame)?;
+    let session = spec.session_member.and_then(|name| Some((name, inner.get(name)?.clone())));
+    *inner = json!({"type": "x_later_event", "text": ""});
+    inner.as_object_mut()?.extend(session.map(|(name, value)| (name.to_owned(), value)));
+    let empty = frame.to_string().len();
+    body(spec, &mut frame)?["text"] = Value::from("x".repeat(length.saturating_sub(empty)));
+    Some(FrameText::from(frame.to_string()))
+}
+
+/// The line with members that nobody declared: in the event, in the data of the answer, in the question.
+pub(super) fn with_members(spec: &Spec, line: &FrameText, rng: &mut fastrand::Rng) -> FrameText {
+    let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
+    let members = match route(spec, line) {
+        Ok(Routed::Event { .. }) => body(spec, &mut frame).and_then(Value::as_object_mut),
+        Ok(Routed::Answer { success: true, .. }) => {
+            let name = if spec.framing_is_flat() { "data" } else { "result" };
+            // An answer with nothing in it has no place for more.
+            frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
+        }
+        _ => None,
+    };
+    let Some(members) = members else { return line.clone() };
+    for _ in 0..rng.usize(1..3) {
+        add(members, rng);
+    }
+    FrameText::from(frame.to_string())
+}
