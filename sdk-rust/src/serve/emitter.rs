@@ -165,12 +165,16 @@ impl<D: Dialect> Emitter<D> {
         self
     }
 
-    /// Sends the answer of a call, and the events that waited for it.
-    fn release(&self, answer: Pieces) {
-        let Some(held) = &self.held else { return self.outbox.push(answer) };
+    /// Sends the answer of a call, and the events that waited for it. `succeeds` is the command whose success it tells.
+    fn release(&self, answer: Pieces, succeeds: Option<&'static str>) {
+        let push = |answer| match succeeds {
+            Some(command) => self.outbox.push_answer(command, answer),
+            None => self.outbox.push(answer),
+        };
+        let Some(held) = &self.held else { return push(answer) };
         // The lock is held meanwhile, so that no event stands before those that waited.
         let mut events = held.state();
-        self.outbox.push(answer);
+        push(answer);
         for line in events.lines.drain(..) {
             self.outbox.push(line);
         }
@@ -392,8 +396,7 @@ impl<D: Dialect, R> Call<D, R> {
         let (before, after) =
             success_ends(self.emitter.spec, self.id.as_deref(), self.spec.wire, data.is_some());
         let line = data.unwrap_or_default().between(&before, after);
-        self.emitter.outbox.note_answer(self.spec.wire, line.len());
-        self.emitter.release(line);
+        self.emitter.release(line, Some(self.spec.wire));
     }
 
     pub(super) fn failure(&self, refusal: &Refusal) {
@@ -404,7 +407,7 @@ impl<D: Dialect, R> Call<D, R> {
             refusal,
             lines::Fault::Handler,
         );
-        self.emitter.release(line.into());
+        self.emitter.release(line.into(), None);
     }
 }
 

@@ -112,7 +112,8 @@ impl Lanes {
                 None => of.busy = false,
             }
         }
-        if of.begun == 0 {
+        // A dialect with one session keeps its lane: it is used again.
+        if of.begun == 0 && ran.session.is_some() {
             self.sessions.remove(&ran.session);
         }
     }

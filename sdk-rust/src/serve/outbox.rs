@@ -43,6 +43,15 @@ impl State {
         self.open.extend_from_slice(text);
     }
 
+    /// Remembers how long an answer is.
+    fn note_answer(&mut self, command: &'static str, length: usize) {
+        // There are few commands: looking through them takes less than hashing a name.
+        match self.longest.iter_mut().find(|(known, _)| std::ptr::eq(*known, command)) {
+            Some((_, longest)) => *longest = length.max(*longest),
+            None => self.longest.push((command, length)),
+        }
+    }
+
     /// Puts what is open into the queue.
     fn seal(&mut self) {
         if !self.open.is_empty() {
@@ -72,7 +81,19 @@ impl Outbox {
 
     /// Puts a line in, whatever waits already. Lines stay whole and in order.
     pub fn push(&self, line: Pieces) {
+        self.put(line, None);
+    }
+
+    /// As [`Outbox::push`], for the answer to a command, whose length is remembered.
+    pub fn push_answer(&self, command: &'static str, line: Pieces) {
+        self.put(line, Some(command));
+    }
+
+    fn put(&self, line: Pieces, answers: Option<&'static str>) {
         let mut state = self.state();
+        if let Some(command) = answers {
+            state.note_answer(command, line.len());
+        }
         if state.closed || state.broken {
             return;
         }
@@ -87,16 +108,6 @@ impl Outbox {
         state.copy(b"\n");
         drop(state);
         self.filled.notify_one();
-    }
-
-    /// Remembers how long an answer is.
-    pub fn note_answer(&self, command: &'static str, length: usize) {
-        let mut state = self.state();
-        // There are few commands: looking through them takes less than hashing a name.
-        match state.longest.iter_mut().find(|(known, _)| std::ptr::eq(*known, command)) {
-            Some((_, longest)) => *longest = length.max(*longest),
-            None => state.longest.push((command, length)),
-        }
     }
 
     /// The length of the longest answer to that command so far, in bytes.

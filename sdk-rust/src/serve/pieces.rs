@@ -17,6 +17,9 @@ impl Pieces {
     /// Shorter texts are copied, as sharing them costs more than that; in bytes.
     pub const WORTH_SHARING: usize = 2048;
 
+    /// From this length on what was copied is kept in one piece until it is written; in bytes.
+    const LONG: usize = 64 << 10;
+
     /// An empty text with room for that many bytes that are not shared.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { own: String::with_capacity(bytes), shared: Vec::new() }
@@ -58,15 +61,31 @@ impl Pieces {
         self
     }
 
-    /// Hands out the pieces in order.
+    /// Hands out the pieces in order. What was copied into a long text is not copied once more.
     pub(super) fn each(self, mut take: impl FnMut(Piece<'_>)) {
         let mut from = 0;
+        if self.own.len() < Self::LONG {
+            for (at, text) in self.shared {
+                take(Piece::Own(&self.own[from..at]));
+                take(Piece::Shared(text));
+                from = at;
+            }
+            return take(Piece::Own(&self.own[from..]));
+        }
+        let own = FrameText::from(self.own);
+        let part = |from: usize, to: usize, take: &mut dyn FnMut(Piece<'_>)| {
+            let part = &own.as_str()[from..to];
+            match own.slice_of(part).filter(|_| part.len() >= Self::WORTH_SHARING) {
+                Some(part) => take(Piece::Shared(part)),
+                None => take(Piece::Own(part)),
+            }
+        };
         for (at, text) in self.shared {
-            take(Piece::Own(&self.own[from..at]));
+            part(from, at, &mut take);
             take(Piece::Shared(text));
             from = at;
         }
-        take(Piece::Own(&self.own[from..]));
+        part(from, own.len(), &mut take);
     }
 }
 
@@ -131,6 +150,22 @@ mod tests {
         });
         assert_eq!((own.as_str(), shared), ("<ashort>", 3));
         assert!(Pieces::default().is_empty());
+        let mut pieces = Pieces::from("<");
+        for _ in 0..Pieces::LONG {
+            pieces.push_str("äö");
+        }
+        pieces.share(&long);
+        pieces.push_str(">");
+        let (expected, mut given, mut copied) = (pieces.to_string(), String::new(), 0);
+        pieces.each(|piece| match piece {
+            Piece::Own(text) => {
+                copied += text.len();
+                given.push_str(text);
+            }
+            Piece::Shared(text) => given.push_str(text.as_str()),
+        });
+        assert!(given == expected && copied == 1, "{copied}");
+        let expected = String::from("abc");
         assert_eq!(Pieces::from(expected.clone()).to_string(), expected);
     }
 }

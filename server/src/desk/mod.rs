@@ -119,8 +119,13 @@ impl Desk {
 
     /// What the engine is and does, once the extensions are there.
     pub async fn state(&self) -> View {
-        self.host.ready().await;
+        self.ready().await;
         self.engine.view()
+    }
+
+    /// Waits until the extensions are there.
+    pub async fn ready(&self) {
+        self.host.ready().await;
     }
 
     /// Everything that a prompt can invoke with `/name`, once the extensions and the MCP servers are there.

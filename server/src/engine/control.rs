@@ -71,6 +71,29 @@ impl Engine {
         }
     }
 
+    /// Whether that is still what the engine is and does.
+    pub fn is_as(&self, view: &View) -> bool {
+        let state = self.shared.state();
+        let View { model, thinking, streaming, waiting, compacting, auto_compaction, .. } = view;
+        let View { steering_mode, follow_up_mode, interrupt_mode, session_id, .. } = view;
+        let View { session_file, session_name, messages, pending, .. } = view;
+        let phase = state.phase();
+        state.session.message_count() == *messages
+            && state.session.id() == session_id
+            && state.session.name() == session_name.as_deref()
+            && state.session.file() == session_file.as_deref()
+            && state.queues.pending() == *pending
+            && state.thinking == *thinking
+            && (phase == Some(Phase::Running)) == *streaming
+            && (phase == Some(Phase::Waiting)) == *waiting
+            && (phase == Some(Phase::Compacting)) == *compacting
+            && state.compaction.enabled == *auto_compaction
+            && state.queues.steering_mode() == *steering_mode
+            && state.queues.follow_up_mode() == *follow_up_mode
+            && state.queues.interrupt_mode() == *interrupt_mode
+            && state.model == *model
+    }
+
     /// All messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         self.shared.state().session.messages().to_vec()

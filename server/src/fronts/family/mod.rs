@@ -19,6 +19,7 @@ mod newer;
 mod service;
 mod sink;
 mod snapshot;
+pub(in crate::fronts) mod told;
 
 use std::sync::Arc;
 
@@ -118,6 +119,8 @@ pub struct Front<D: Family> {
     sink: Arc<Sink<D>>,
     /// The revision that is spoken.
     pub(super) spec: &'static Spec,
+    /// The state as it was told last.
+    pub(super) told: told::Told,
     /// Cancelled when somebody else than the client ends the serving.
     stop: CancellationToken,
 }
@@ -147,7 +150,8 @@ where
 
     fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self {
         let sink = Arc::new(Sink::new(parts.updates, is_newer(spec)));
-        Self { desk: Desk::new(parts, sink.clone(), stop.clone()), sink, spec, stop }
+        let desk = Desk::new(parts, sink.clone(), stop.clone());
+        Self { desk, sink, spec, told: told::Told::default(), stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {

@@ -12,7 +12,7 @@ use agentese::serve::{Call, Refusal};
 use agentese::types::ThinkingLevel;
 use agentese::wire::{Maybe, NoParams};
 
-use super::family::{self, Family, refuse, text};
+use super::family::{self, Family, refuse, text, told};
 use crate::config::{Home, ResourceFolders};
 use crate::desk::{Caller, Parts, Said};
 use crate::engine::{Branching, Calls, Continues, Customs, CutAnswer, Reminders, Rules, View};
@@ -92,8 +92,19 @@ impl<D: Family> Kept<D> for family::Front<D> {
         self.desk.follow_up(params.message, params.images).await.map_err(refuse)
     }
 
-    async fn get_state(&self, _: NoParams, _: Call<D, OmpSessionState>) -> Result<OmpSessionState, Refusal> {
-        Ok(state(self.desk.state().await))
+    async fn get_state(
+        &self,
+        _: NoParams,
+        call: Call<D, OmpSessionState>,
+    ) -> Result<OmpSessionState, Refusal> {
+        self.desk.ready().await;
+        match self.told.text(self.engine(), state) {
+            Some(text) => {
+                call.answer_text(text);
+                Ok(state(told::nothing()))
+            }
+            None => Ok(state(self.engine().view())),
+        }
     }
 
     async fn abort_and_prompt(&self, params: AbortAndPromptParams, call: Call<D>) -> Result<(), Refusal> {

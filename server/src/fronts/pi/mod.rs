@@ -14,7 +14,7 @@ use agentese::serve::{Call, Refusal};
 use agentese::types::InterruptMode;
 use agentese::wire::{Maybe, NoParams};
 
-use super::family::{self, refuse, text};
+use super::family::{self, refuse, text, told};
 use crate::desk::{Caller, Taken};
 use crate::engine::{Calls, Customs, View};
 use crate::resources::{CommandInfo, CommandSource, Location};
@@ -98,8 +98,16 @@ impl Own for Front {
         entries::tree(self.engine(), call).await
     }
 
-    async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
-        Ok(state(self.desk.state().await, family::is_newer(self.spec)))
+    async fn get_state(&self, _: NoParams, call: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
+        self.desk.ready().await;
+        let state = |view| state(view, family::is_newer(self.spec));
+        match self.told.text(self.engine(), state) {
+            Some(text) => {
+                call.answer_text(text);
+                Ok(state(told::nothing()))
+            }
+            None => Ok(state(self.engine().view())),
+        }
     }
 
     async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, Refusal> {
