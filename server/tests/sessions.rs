@@ -39,6 +39,6 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 /// The lines of the entries of a session.
-fn entries(session: &Session) -> Vec<&str> {
-    session.entries().iter().map(|entry| entry.json()).collect()
+fn entries(session: &Session) -> Vec<String> {
+    session.entries().iter().map(|entry| entry.json().to_string()).collect()
 }

@@ -45,5 +45,5 @@ pub(super) fn entries(session: &Session) -> Vec<Value> {
 }
 
 fn json(entry: &Entry) -> Value {
-    serde_json::from_str(entry.json()).unwrap_or_default()
+    serde_json::from_str(entry.json().as_str()).unwrap_or_default()
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use agentese::framing::FrameText;
 use serde_json::Value;
 
 use super::Engine;
 use crate::export::{self, ExportError, Transcript};
 use crate::providers::ExposeSecret;
+use crate::session::Entry;
 use crate::tools::resolve_path;
 
 /// Why there is no page.
@@ -28,7 +30,7 @@ pub enum PageError {
 /// What a page is made of, taken from the state in one moment.
 struct Snapshot {
     header: String,
-    entries: Vec<String>,
+    entries: Vec<FrameText>,
     leaf: Option<String>,
     prompt: String,
     tools: Vec<(String, String)>,
@@ -58,7 +60,7 @@ impl Engine {
             let tools = options.tools.iter();
             let snapshot = Snapshot {
                 header: session.header().json().to_owned(),
-                entries: session.entries().iter().map(|entry| entry.json().to_owned()).collect(),
+                entries: session.entries().iter().map(Entry::json).collect(),
                 leaf: session.leaf().map(|leaf| leaf.id().to_string()),
                 prompt: self.shared.system_prompt(),
                 tools: tools.map(|tool| (tool.name().to_owned(), tool.description().to_owned())).collect(),
@@ -74,9 +76,9 @@ impl Engine {
 }
 
 fn write(snapshot: &Snapshot, target: &Path) -> Result<(), ExportError> {
-    let value = |text: &String| serde_json::from_str(text).unwrap_or(Value::Null);
+    let value = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     let header = value(&snapshot.header);
-    let entries: Vec<Value> = snapshot.entries.iter().map(value).collect();
+    let entries: Vec<Value> = snapshot.entries.iter().map(|entry| value(entry.as_str())).collect();
     let transcript = Transcript {
         leaf: snapshot.leaf.as_deref(),
         system_prompt: Some(snapshot.prompt.as_str()).filter(|prompt| !prompt.is_empty()),

@@ -129,7 +129,7 @@ impl Engine {
         let state = self.shared.state();
         Entries {
             header: json(state.session.header().json()),
-            entries: state.session.entries().iter().map(|entry| json(entry.json())).collect(),
+            entries: state.session.entries().iter().map(|entry| json(entry.json().as_str())).collect(),
             leaf: state.session.leaf().map(|leaf| leaf.id().to_string()),
         }
     }
@@ -152,7 +152,7 @@ impl Engine {
         let news = &entries[if reset { 0 } else { known }..];
         let entries = Entries {
             header: json(state.session.header().json()),
-            entries: news.iter().map(|entry| json(entry.json())).collect(),
+            entries: news.iter().map(|entry| json(entry.json().as_str())).collect(),
             leaf: now,
         };
         Some((state.session.id().to_owned(), reset, entries))

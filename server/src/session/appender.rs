@@ -4,12 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::framing::FrameText;
-
 use super::error::Holder;
 use super::load::Tail;
 use super::storage::{Identity, Storage, StoredFile};
 use super::sync::Syncer;
+use super::text::Text;
 
 /// How much is written at once where many lines wait.
 const BATCH: usize = 1 << 23;
@@ -43,7 +42,7 @@ impl Appender {
     }
 
     /// Writes lines from that number on, in one piece; gives how many.
-    pub fn append(&mut self, lines: &[FrameText], from: usize) -> io::Result<usize> {
+    pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
         self.mend()?;
         let mut batch = Vec::new();
         if self.tail == Tail::Unterminated {
@@ -51,7 +50,8 @@ impl Appender {
         }
         let mut next = from;
         while next < lines.len() && (next == from || batch.len() < BATCH) {
-            batch.extend_from_slice(lines[next].as_str().as_bytes());
+            let text = lines[next].get().ok_or_else(|| io::Error::other("a line of it is lost"))?;
+            batch.extend_from_slice(text.as_bytes());
             batch.push(b'\n');
             next += 1;
         }
@@ -82,21 +82,23 @@ impl Appender {
 
     /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
     /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
-    pub fn left_of(&mut self, lines: &[FrameText]) -> io::Result<Option<usize>> {
+    pub fn left_of(&mut self, lines: &[Text]) -> io::Result<Option<usize>> {
         if self.file.length()? >= self.length {
             return Ok(None);
         }
         let bytes = self.file.read()?;
         let (mut left, mut rest) = (0, bytes.as_slice());
         while left < lines.len() {
-            let whole =
-                rest.strip_prefix(lines[left].as_str().as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
+            let whole = lines[left].begins(rest).and_then(|length| rest[length..].strip_prefix(b"\n"));
             let Some(behind) = whole else { break };
             (left, rest) = (left + 1, behind);
         }
-        let is_ours = left < lines.len() && lines[left].as_str().as_bytes().starts_with(rest);
+        let is_ours = left < lines.len() && lines[left].may_begin_with(rest);
         if !rest.is_empty() && !is_ours {
             return Err(io::Error::other("somebody has cut it, and something else is in it now"));
+        }
+        if lines[left..].iter().any(|line| line.get().is_none()) {
+            return Err(io::Error::other("somebody has cut it, and what is missing was nowhere else"));
         }
         let length = (bytes.len() - rest.len()) as u64;
         if !rest.is_empty() {

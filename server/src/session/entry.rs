@@ -13,8 +13,9 @@ use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction, Role};
 use super::foreign;
-use super::glance::glance;
+use super::glance::{Glance, glance};
 use super::members::{Line, Members, decode};
+use super::text::Text;
 use super::time;
 
 /// The identifier of an entry: eight hex digits in files that pi and this program write, anything in
@@ -78,15 +79,31 @@ impl Decoded {
     }
 }
 
+/// What an entry says: mostly a message, of which this is small.
+#[derive(Clone)]
+enum Says {
+    Message(Role),
+    Else(Box<Body>),
+}
+
+impl From<Body> for Says {
+    fn from(body: Body) -> Self {
+        match body {
+            Body::Message(role) => Self::Message(role),
+            other => Self::Else(other.into()),
+        }
+    }
+}
+
 /// An entry.
 #[derive(Clone)]
 pub struct Entry {
     id: EntryId,
     parent_id: Option<EntryId>,
     time: Option<i64>,
-    body: Body,
-    /// A line of a file: a part of a text that many of them share.
-    text: FrameText,
+    body: Says,
+    /// A line of a file: a part of a text that many of them share, or of the file.
+    text: Text,
     /// Whether its text has the id and the parent that it has here.
     says_place: bool,
     /// Where its message stands in its text, where that is known to have the declared shape.
@@ -95,22 +112,29 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads a line, which is a part of a text. Fails where it is not a JSON object with a type and an
+    /// Reads a line. `kept` gives its text for it to keep. Fails where it is not a JSON object with a type and an
     /// id. One of a declared type may lack them: its number among the lines is its name then, and where it
     /// does not say what it follows it follows `previous`.
     pub(super) fn read(
-        whole: &FrameText,
-        range: Range<usize>,
+        text: &str,
+        kept: impl FnOnce() -> Text,
         line: usize,
         previous: Option<&EntryId>,
     ) -> Option<Self> {
-        let text = whole.slice_of(&whole.as_str()[range])?;
-        Self::at_a_glance(&text, previous).or_else(|| Self::at_length(text, line, previous))
+        match glance(text).and_then(|seen| Some((time::milliseconds(seen.timestamp)?, seen))) {
+            Some((time, seen)) => Self::at_a_glance(&seen, time, kept(), previous),
+            None => Self::at_length(text, kept, line, previous),
+        }
     }
 
     /// Reads a line of any kind.
-    fn at_length(text: FrameText, line: usize, previous: Option<&EntryId>) -> Option<Self> {
-        let members = Members::read(text.as_str()).ok()?;
+    fn at_length(
+        text: &str,
+        kept: impl FnOnce() -> Text,
+        line: usize,
+        previous: Option<&EntryId>,
+    ) -> Option<Self> {
+        let members = Members::read(text).ok()?;
         let is_message = || members.raw("message").is_some_and(|message| message.starts_with('{'));
         let kind = members.text("type").or_else(|| is_message().then(|| "message".into()))?;
         let body = Body::read(&kind, &members);
@@ -133,14 +157,20 @@ impl Entry {
             None => return None,
         };
         let time = members.get("timestamp").and_then(|time| foreign::moment(&time));
-        let id = id.into();
-        Some(Self { id, parent_id, time, body, text, says_place, fits: None, message: OnceLock::new() })
+        Some(Self {
+            id: id.into(),
+            parent_id,
+            time,
+            body: body.into(),
+            text: kept(),
+            says_place,
+            fits: None,
+            message: OnceLock::new(),
+        })
     }
 
     /// Reads a line with a message as almost all are.
-    fn at_a_glance(text: &FrameText, previous: Option<&EntryId>) -> Option<Self> {
-        let seen = glance(text.as_str())?;
-        let time = Some(time::milliseconds(seen.timestamp)?);
+    fn at_a_glance(seen: &Glance<'_>, time: i64, text: Text, previous: Option<&EntryId>) -> Option<Self> {
         let parent_id = seen.parent_id.map(|parent| match previous {
             Some(previous) if previous.as_str() == parent => previous.clone(),
             _ => EntryId::from(parent),
@@ -153,12 +183,12 @@ impl Entry {
         Some(Self {
             id: seen.id.into(),
             parent_id,
-            time,
-            body: Body::Message(seen.role),
+            time: Some(time),
+            body: Says::Message(seen.role),
             says_place: true,
             fits,
             message: OnceLock::new(),
-            text: text.clone(),
+            text,
         })
     }
 
@@ -194,8 +224,8 @@ impl Entry {
     }
 
     fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Decoded>>) -> Self {
-        let text = FrameText::from(line);
-        let time = Some(place.time);
+        let text = FrameText::from(line).into();
+        let (time, body) = (Some(place.time), body.into());
         Self {
             id: place.id,
             parent_id: place.parent_id,
@@ -210,13 +240,13 @@ impl Entry {
 
     /// Reads a line on its own.
     pub(super) fn alone(line: String) -> Option<Self> {
-        let range = 0..line.len();
-        Self::read(&line.into(), range, 0, None)
+        let text = FrameText::from(line);
+        Self::read(text.as_str(), || text.clone().into(), 0, None)
     }
 
     #[cfg(test)]
     pub(super) fn in_full(line: &str) -> Option<Self> {
-        Self::at_length(line.into(), 0, None)
+        Self::at_length(line, || FrameText::from(line).into(), 0, None)
     }
 
     /// The same entry under another parent.
@@ -224,8 +254,9 @@ impl Entry {
         if self.parent_id.as_ref() == parent && self.says_place {
             return self.clone();
         }
-        let Ok(mut members) = Members::read(self.json()) else { return self.clone() };
-        members.set("type", &self.body.kind(), "");
+        let text = self.json();
+        let Ok(mut members) = Members::read(text.as_str()) else { return self.clone() };
+        members.set("type", &self.body().kind(), "");
         members.set("id", &self.id.as_str(), "type");
         members.set("parentId", &parent.map(EntryId::as_str), "id");
         let moved = Self::alone(members.line());
@@ -249,22 +280,33 @@ impl Entry {
 
     /// What it says.
     pub fn body(&self) -> &Body {
-        &self.body
+        match &self.body {
+            Says::Message(Role::User) => &Body::Message(Role::User),
+            Says::Message(Role::Assistant) => &Body::Message(Role::Assistant),
+            Says::Message(Role::Other) => &Body::Message(Role::Other),
+            Says::Else(body) => body,
+        }
     }
 
-    /// Its text as it stands in the file, without the line's end.
-    pub fn json(&self) -> &str {
-        self.text.as_str()
+    /// Its text as it stands in the file, without the line's end. That of an entry of a large file is read; where
+    /// somebody has changed the file meanwhile, only the place of the entry is known.
+    pub fn json(&self) -> FrameText {
+        self.text.get().unwrap_or_else(|| {
+            let mut line = Line::default();
+            line.member("type", self.body().kind()).member("id", self.id.as_str());
+            line.member("parentId", &self.parent_id.as_ref().map(EntryId::as_str));
+            line.end().into()
+        })
     }
 
     /// As [`Entry::json`], for those who keep it.
-    pub(super) fn text(&self) -> &FrameText {
+    pub(super) fn text(&self) -> &Text {
         &self.text
     }
 
     /// A member of its own, as JSON text.
     pub fn member(&self, name: &str) -> Option<String> {
-        Members::read(self.json()).ok()?.raw(name).map(str::to_owned)
+        Members::read(self.json().as_str()).ok()?.raw(name).map(str::to_owned)
     }
 
     /// The message that it puts before the model: its own, that of an extension, a summary. None
@@ -275,7 +317,7 @@ impl Entry {
 
     /// Whether it puts a message before the model; what [`Entry::message`] gives tells it too, and decodes it.
     pub(super) fn speaks(&self) -> bool {
-        match &self.body {
+        match self.body() {
             Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
             Body::BranchSummary(summary) => !summary.summary.is_empty(),
             _ => false,
@@ -285,11 +327,16 @@ impl Entry {
     /// The same as JSON text, which shares that of the entry where it can. Nothing is decoded where the text is known to
     /// have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
-        if let Some(Range { start, end }) = self.fits {
-            return self.text.slice_of(&self.json()[start as usize..end as usize]);
+        if let Some(Range { start, end }) = self.fits
+            && let Some(text) = self.text.get()
+        {
+            return text.slice_of(text.as_str().get(start as usize..end as usize)?);
         }
         let Decoded { message, stands } = self.read_message()?;
-        let text = || self.text.slice_of(scan::scan(self.json(), &MESSAGE).ok()?.get(0)?);
+        let text = || {
+            let text = self.text.get()?;
+            text.slice_of(scan::scan(text.as_str(), &MESSAGE).ok()?.get(0)?)
+        };
         match stands.then(text).flatten() {
             Some(text) => Some(text),
             None => serde_json::to_string(&**message).ok().map(FrameText::from),
@@ -302,11 +349,12 @@ impl Entry {
 
     fn decoded(&self) -> Option<Decoded> {
         let now = self.time.unwrap_or_default();
-        match &self.body {
+        match self.body() {
             Body::Message(_) => {
+                let line = self.json();
                 let text = match &self.fits {
-                    Some(at) => self.json().get(at.start as usize..at.end as usize),
-                    None => scan::scan(self.json(), &MESSAGE).ok().and_then(|found| found.get(0)),
+                    Some(at) => line.as_str().get(at.start as usize..at.end as usize),
+                    None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),
                 };
                 let text = text.unwrap_or("null");
                 let whole = replace_lone_surrogates(text);
@@ -319,7 +367,8 @@ impl Entry {
                 })
             }
             Body::CustomMessage { custom_type } => {
-                let members = Members::read(self.json()).ok()?;
+                let line = self.json();
+                let members = Members::read(line.as_str()).unwrap_or_default();
                 let mut message = serde_json::Map::new();
                 message.insert("role".to_owned(), "custom".into());
                 message.insert("customType".to_owned(), custom_type.as_str().into());
@@ -344,7 +393,7 @@ impl Entry {
 
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.json())
+        formatter.write_str(self.json().as_str())
     }
 }
 

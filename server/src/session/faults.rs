@@ -8,7 +8,7 @@ mod cut;
 mod frozen;
 mod full;
 mod property;
-mod script;
+pub(super) mod script;
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -298,6 +298,16 @@ impl Storage for MemoryDisk {
 impl StoredFile for MemoryFile {
     fn read(&self) -> io::Result<Vec<u8>> {
         Ok(self.disk.memory().alive()?.nodes[self.node].content.clone())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+        let mut memory = self.disk.memory();
+        let content = &memory.alive()?.nodes[self.node].content;
+        let rest = content.get(usize::try_from(at).unwrap()..).unwrap_or_default();
+        // A system may give less than there is.
+        let count = bytes.len().min(rest.len()).min(100);
+        bytes[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
     }
 
     fn length(&self) -> io::Result<u64> {

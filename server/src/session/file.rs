@@ -8,16 +8,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentese::framing::FrameText;
-
 use super::appender::Appender;
 use super::error::{Holder, OpenError, StorageTrouble};
 use super::load::Tail;
-use super::storage::{Identity, Storage};
+use super::storage::{Identity, Storage, StoredFile};
 use super::sync::{Settling, Syncer};
+use super::text::Text;
 
-/// The largest file that is opened: all of it is held in memory.
+/// The largest file that is opened.
 const LARGEST: u64 = 1 << 32;
+
+/// From this length on the texts of lines stay in the file; those of shorter ones are kept in memory, so that nothing is
+/// lost where somebody cuts the file.
+pub(super) const LARGE: u64 = 16 << 20;
 
 /// How often a file is opened that was replaced meanwhile.
 const ATTEMPTS: usize = 8;
@@ -75,7 +78,15 @@ pub(super) struct FileStatus {
 /// A file that was opened and is locked, and what is in it.
 pub(super) struct Opened {
     pub file: SessionFile,
-    pub bytes: Vec<u8>,
+    pub content: Content,
+}
+
+/// The content of a file.
+pub(super) enum Content {
+    /// All of it.
+    Bytes(Vec<u8>),
+    /// It stays in the file, which is too large to be kept in memory.
+    There(Arc<dyn StoredFile>),
 }
 
 impl SessionFile {
@@ -93,8 +104,13 @@ impl SessionFile {
         }
     }
 
-    /// Opens one that is there, and locks it.
-    pub fn open(path: PathBuf, storage: Arc<dyn Storage>, threaded: bool) -> Result<Opened, OpenError> {
+    /// Opens one that is there, and locks it. The content of one of length `large` or more stays in it.
+    pub fn open(
+        path: PathBuf,
+        storage: Arc<dyn Storage>,
+        threaded: bool,
+        large: u64,
+    ) -> Result<Opened, OpenError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => OpenError::Missing { path: path.clone() },
             _ => OpenError::Io { path: path.clone(), source },
@@ -115,18 +131,24 @@ impl SessionFile {
             if storage.identity(&path).map_err(failed)? != identity {
                 continue;
             }
-            if file.length().map_err(failed)? > LARGEST {
+            let length = file.length().map_err(failed)?;
+            if length > LARGEST {
                 return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB")));
             }
-            let bytes = file.read().map_err(failed)?;
-            let length = bytes.len() as u64;
+            let (content, length) = if length < large {
+                let bytes = file.read().map_err(failed)?;
+                let length = bytes.len() as u64;
+                (Content::Bytes(bytes), length)
+            } else {
+                (Content::There(file.clone()), length)
+            };
             let syncer = Syncer::new(file.clone(), None, threaded);
             let open = Appender { file, identity, length, tail: Tail::Whole, end: length, syncer };
             let mut file = Self::future(path, storage, threaded);
             file.open = Some(open);
             file.trouble.clone_from(&refused);
             file.refused = refused;
-            return Ok(Opened { file, bytes });
+            return Ok(Opened { file, content });
         }
         Err(failed(io::Error::other("it is replaced again and again")))
     }
@@ -174,7 +196,7 @@ impl SessionFile {
 
     /// Writes the lines that are not in it yet. Where that fails the reason is kept, and the next
     /// call tries again.
-    pub fn write(&mut self, lines: &[FrameText]) {
+    pub fn write(&mut self, lines: &[Text]) {
         if self.refused.is_some() {
             return;
         }
@@ -196,7 +218,7 @@ impl SessionFile {
         }
     }
 
-    fn try_write(&mut self, lines: &[FrameText]) -> io::Result<()> {
+    fn try_write(&mut self, lines: &[Text]) -> io::Result<()> {
         if self.written >= lines.len() && self.migration.is_none() {
             return Ok(());
         }
@@ -235,7 +257,7 @@ impl SessionFile {
     }
 
     /// Puts a new file in the place of the old one, which keeps its content under another name.
-    fn replace(&self, migration: &Migration, lines: &[FrameText]) -> io::Result<Appender> {
+    fn replace(&self, migration: &Migration, lines: &[Text]) -> io::Result<Appender> {
         let path = self.storage.real(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
         match self.storage.remove(&temporary) {

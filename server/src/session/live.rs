@@ -16,6 +16,7 @@ use super::entry::{Entry, EntryId, Place};
 use super::error::{EmptyName, StorageTrouble};
 use super::header::Header;
 use super::load::{Repairs, unique};
+use super::text::Text;
 use super::tree::Tree;
 use super::writer::Writer;
 use super::{Restored, Spoken, Start, Stats, context};
@@ -467,8 +468,8 @@ impl Session {
 }
 
 /// The lines of a file from that number on; the header is number 0.
-fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<FrameText> {
-    let header = (from == 0).then(|| FrameText::from(header.json().to_owned()));
+fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<Text> {
+    let header = (from == 0).then(|| FrameText::from(header.json().to_owned()).into());
     let entries = &entries[from.saturating_sub(1)..];
     header.into_iter().chain(entries.iter().map(|entry| entry.text().clone())).collect()
 }

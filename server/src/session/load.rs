@@ -9,6 +9,7 @@ use super::entry::Entry;
 use super::header::{Header, VERSION};
 use super::members::Members;
 use super::migrate::migrate;
+use super::text::Text;
 
 /// What was wrong with a file and could be lived with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -81,15 +82,26 @@ pub(super) fn load(
     let text = FrameText::from(text);
     let mut entries = Vec::with_capacity(ranges.len());
     for (line, range) in ranges.into_iter().enumerate() {
-        match Entry::read(&text, range, line + 1, entries.last().map(Entry::id)) {
-            // A second header is what two files in one leave; it is no entry.
-            Some(entry) if !matches!(entry.body(), super::Body::Other(kind) if kind == "session") => {
-                entries.push(entry)
-            }
-            _ => repairs.damaged_lines += 1,
+        let part = &text.as_str()[range];
+        let kept = || text.slice_of(part).unwrap_or_else(|| part.into()).into();
+        match read_entry(part, kept, line + 1, &entries) {
+            Some(entry) => entries.push(entry),
+            None => repairs.damaged_lines += 1,
         }
     }
     Ok(Some(Loaded { header, entries, tail, repairs, migrated_from }))
+}
+
+/// The entry that a line is, behind those; none where it is damaged. `kept` gives its text for it to keep.
+pub(super) fn read_entry(
+    line: &str,
+    kept: impl FnOnce() -> Text,
+    number: usize,
+    before: &[Entry],
+) -> Option<Entry> {
+    let entry = Entry::read(line, kept, number, before.last().map(Entry::id))?;
+    // A second header is what two files in one leave; it is no entry.
+    (!matches!(entry.body(), super::Body::Other(kind) if kind == "session")).then_some(entry)
 }
 
 /// An identifier that is not taken: eight hex digits, and a longer one where chance is against it.
@@ -108,7 +120,8 @@ pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(
     id
 }
 
-fn tail(bytes: &[u8]) -> Tail {
+/// How content ends; where a torn line begins is counted from its beginning.
+pub(super) fn tail(bytes: &[u8]) -> Tail {
     let begin = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let last = &bytes[begin..];
     if last.is_empty() {
@@ -134,7 +147,7 @@ fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
 
 /// The lines that are not blank, without what surrounds them. A power failure may leave zeros, and a line behind
 /// them is whole.
-fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let blank = |character: char| character.is_ascii_whitespace() || character == '\0';
     let mut begin = 0;
     text.split_inclusive('\n').filter_map(move |line| {

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of an object, in order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
 /// A value, as text.

@@ -12,8 +12,9 @@
 //! | `entry`, `body`, `header`, `members` | one line: what it says, and its text |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
-//! | `load`, `migrate` | from the bytes of a file to its entries |
+//! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context` | which entry follows which, and what the model sees of it |
+//! | `text` | the text of a line, which a large file keeps |
 //! | `writer`, `file`, `appender`, `sync`, `storage` | how lines reach the disk |
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
@@ -30,6 +31,7 @@ mod foreign;
 mod fork;
 mod glance;
 mod header;
+mod large;
 mod live;
 mod load;
 mod members;
@@ -43,6 +45,7 @@ mod stats;
 mod storage;
 mod store;
 mod sync;
+mod text;
 mod time;
 mod tree;
 mod writer;

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::error::OpenError;
-use super::file::{Migration, Opened, SessionFile};
+use super::file::{Content, Migration, Opened, SessionFile};
 use super::header::{Header, VERSION};
+use super::large::load_large;
 use super::load::{Repairs, load};
 use super::tree::Tree;
 use super::writer::Writer;
@@ -62,9 +63,13 @@ impl Session {
     /// somebody else works on it, and where it cannot be read.
     pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
         let path = start.absolute(path);
-        let Opened { mut file, bytes } =
-            SessionFile::open(path.clone(), start.storage.clone(), start.threads.sync)?;
-        let loaded = load(bytes, || start.ids.entry());
+        let Opened { mut file, content } =
+            SessionFile::open(path.clone(), start.storage.clone(), start.threads.sync, start.large)?;
+        let loaded = match content {
+            Content::Bytes(bytes) => load(bytes, || start.ids.entry()),
+            Content::There(file) => load_large(file, || start.ids.entry())
+                .map_err(|source| OpenError::Io { path: path.clone(), source })?,
+        };
         let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
             let mut session = Self::in_memory(start);
             session.write_to(file);

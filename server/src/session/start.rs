@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::file::LARGE;
 use super::storage::{Disk, Storage};
 use crate::world::{Clock, Ids};
 
@@ -15,6 +16,8 @@ pub struct Start {
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) threads: Threads,
+    /// The length from which on files keep the texts of their lines.
+    pub(super) large: u64,
 }
 
 /// What is done on threads of its own.
@@ -30,7 +33,7 @@ impl Start {
     /// Begins in that directory, which is absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let threads = Threads { write: false, sync: true };
-        Self { cwd: cwd.into(), parent: None, clock, ids, storage: Arc::new(Disk), threads }
+        Self { cwd: cwd.into(), parent: None, clock, ids, storage: Arc::new(Disk), threads, large: LARGE }
     }
 
     /// The session that a new one comes from, in the words of whoever says so. Means nothing for one
@@ -52,6 +55,13 @@ impl Start {
     pub(crate) fn on(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
         self.threads = Threads { write: false, sync: false };
+        self
+    }
+
+    /// Every file counts as large.
+    #[cfg(test)]
+    pub(crate) fn all_large(mut self) -> Self {
+        self.large = 0;
         self
     }
 

@@ -57,6 +57,9 @@ pub trait StoredFile: Send + Sync {
     /// All of it.
     fn read(&self) -> io::Result<Vec<u8>>;
 
+    /// What stands at a place, once; gives how many bytes were read, none at the end.
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize>;
+
     /// How long it is.
     fn length(&self) -> io::Result<u64>;
 
@@ -154,6 +157,10 @@ impl StoredFile for File {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, at)
     }
 
     fn length(&self) -> io::Result<u64> {

@@ -11,8 +11,8 @@ use super::entry::{Entry, EntryId};
 /// up meets for the second time: every way up ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
-    positions: HashMap<EntryId, usize>,
-    parents: Vec<Option<usize>>,
+    positions: HashMap<EntryId, u32>,
+    parents: Vec<Option<u32>>,
     /// How many entries have an id that an earlier one has.
     pub duplicates: usize,
 }
@@ -20,13 +20,18 @@ pub(super) struct Tree {
 impl Tree {
     /// The links of these entries.
     pub fn of(entries: &[Entry]) -> Self {
-        let mut tree = Self::default();
+        let mut tree = Self {
+            positions: HashMap::with_capacity(entries.len()),
+            parents: Vec::with_capacity(entries.len()),
+            duplicates: 0,
+        };
         for entry in entries {
             tree.push(entry);
         }
         for (position, entry) in entries.iter().enumerate() {
             if let (None, Some(id)) = (tree.parents[position], entry.parent_id()) {
-                tree.parents[position] = tree.find(id.as_str()).filter(|parent| *parent != position);
+                let parent = tree.find(id.as_str()).filter(|parent| *parent != position);
+                tree.parents[position] = parent.map(number);
             }
         }
         tree
@@ -34,20 +39,21 @@ impl Tree {
 
     /// Adds an entry at the end.
     pub fn push(&mut self, entry: &Entry) {
-        self.parents.push(entry.parent_id().and_then(|id| self.find(id.as_str())));
-        if self.positions.insert(entry.id().clone(), self.parents.len() - 1).is_some() {
+        let position = number(self.parents.len());
+        self.parents.push(entry.parent_id().and_then(|id| self.positions.get(id.as_str()).copied()));
+        if self.positions.insert(entry.id().clone(), position).is_some() {
             self.duplicates += 1;
         }
     }
 
     /// The position of an entry; the last one's where several have the id.
     pub fn find(&self, id: &str) -> Option<usize> {
-        self.positions.get(id).copied()
+        self.positions.get(id).map(|position| *position as usize)
     }
 
     /// The position of the parent.
     pub fn parent(&self, position: usize) -> Option<usize> {
-        self.parents[position]
+        self.parents[position].map(|parent| parent as usize)
     }
 
     /// The positions from the root to this entry.
@@ -57,11 +63,16 @@ impl Tree {
         let mut next = leaf;
         while let Some(position) = next.filter(|position| !std::mem::replace(&mut seen[*position], true)) {
             path.push(position);
-            next = self.parents[position];
+            next = self.parent(position);
         }
         path.reverse();
         path
     }
+}
+
+/// A position as it is kept. A file has fewer lines than bytes, and those are fewer than 4 GiB.
+fn number(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

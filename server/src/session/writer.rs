@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentese::framing::FrameText;
 use tokio::sync::Notify;
 
 use super::error::StorageTrouble;
 use super::file::{FileStatus, SessionFile};
 use super::storage::Storage;
+use super::text::Text;
 
 /// How long a session that ends waits for a disk that does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,13 +49,13 @@ enum Work {
 
 struct Order {
     number: u64,
-    lines: Vec<FrameText>,
+    lines: Vec<Text>,
 }
 
 /// A file and all lines that belong into it. The file is unlocked before the end is told.
 struct Job {
     file: SessionFile,
-    lines: Vec<FrameText>,
+    lines: Vec<Text>,
     progress: Ending,
 }
 
@@ -119,7 +119,7 @@ impl Progress {
 }
 
 impl Job {
-    fn carry_out(&mut self, number: u64, lines: Vec<FrameText>) {
+    fn carry_out(&mut self, number: u64, lines: Vec<Text>) {
         self.lines.extend(lines);
         self.file.write(&self.lines);
         let file = self.file.status();
@@ -184,17 +184,17 @@ impl Writer {
     }
 
     /// Hands over the lines that follow those which it has. What could not be written before is tried again.
-    pub fn write(&mut self, lines: Vec<FrameText>) {
+    pub fn write(&mut self, lines: Vec<Text>) {
         self.start();
         self.order(lines);
     }
 
     /// As [`Writer::write`], by the caller's thread, while there is no other.
-    pub fn write_here(&mut self, lines: Vec<FrameText>) {
+    pub fn write_here(&mut self, lines: Vec<Text>) {
         self.order(lines);
     }
 
-    fn order(&mut self, lines: Vec<FrameText>) {
+    fn order(&mut self, lines: Vec<Text>) {
         self.handed += lines.len();
         self.ordered += 1;
         match &mut self.work {

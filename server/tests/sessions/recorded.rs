@@ -101,7 +101,7 @@ fn what_is_written_is_what_pi_writes() {
             .parent(original.parent().map(str::to_owned));
         let mut session = Session::create_at(&again, begin).unwrap();
         for entry in original.entries() {
-            then.be(&serde_json::from_str(entry.json()).unwrap());
+            then.be(&serde_json::from_str(entry.json().as_str()).unwrap());
             match entry.body() {
                 Body::Message(_) | Body::CustomMessage { .. } => {
                     drop(session.append(entry.message().unwrap().clone()));

@@ -66,7 +66,7 @@ fn fm_f96_after_a_crash_at_any_step_all_that_was_promised_is_there() {
                 }
                 Err(error) => panic!("{case}: {error}"),
             };
-            let found: Vec<&str> = session.entries().iter().map(|entry| entry.json()).collect();
+            let found: Vec<_> = session.entries().iter().map(|entry| entry.json().to_string()).collect();
             assert!(found.len() >= promise(promised, loss), "{case}: {} entries", found.len());
             assert_eq!(found, &lines[..found.len()], "{case}");
             let count = found.len();

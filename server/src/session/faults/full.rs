@@ -43,7 +43,7 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
             if let Some(text) = disk.read(path).filter(|text| text.contains('\n')) {
                 let now =
                     open(&disk.survivor(None)).unwrap_or_else(|error| panic!("{case}: {error}\n{text}"));
-                let found: Vec<&str> = now.entries().iter().map(|entry| entry.json()).collect();
+                let found: Vec<_> = now.entries().iter().map(|entry| entry.json().to_string()).collect();
                 assert_eq!(found, &lines[..found.len()], "{case}\n{text}");
             }
 

@@ -156,7 +156,7 @@ proptest! {
             }
             let found = open(&disk.survivor(None)).unwrap();
             let json = |session: &Session| -> Vec<String> {
-                session.entries().iter().map(|entry| entry.json().to_owned()).collect()
+                session.entries().iter().map(|entry| entry.json().to_string()).collect()
             };
             prop_assert_eq!(json(&found), json(&session));
             prop_assert_eq!(found.header(), session.header());

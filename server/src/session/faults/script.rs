@@ -13,7 +13,7 @@ use super::MemoryDisk;
 use crate::session::{Compaction, OpenError, Session, Start};
 use crate::world::{Clock, NumberedIds};
 
-pub(super) const PATH: &str = "/sessions/s.jsonl";
+pub(in crate::session) const PATH: &str = "/sessions/s.jsonl";
 
 /// A clock that stands: entries of one time keep their order.
 struct Standing;
@@ -28,24 +28,24 @@ impl Clock for Standing {
     }
 }
 
-pub(super) fn start(disk: &MemoryDisk) -> Start {
+pub(in crate::session) fn start(disk: &MemoryDisk) -> Start {
     Start::new("/w", Arc::new(Standing), Arc::new(NumberedIds::default())).on(Arc::new(disk.clone()))
 }
 
-pub(super) fn create(disk: &MemoryDisk) -> Result<Session, OpenError> {
+pub(in crate::session) fn create(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::create_at(Path::new(PATH), start(disk))
 }
 
-pub(super) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> {
+pub(in crate::session) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::open(Path::new(PATH), start(disk))
 }
 
-pub(super) fn user(text: &str) -> Arc<AgentMessage> {
+pub(in crate::session) fn user(text: &str) -> Arc<AgentMessage> {
     let content = json!([{"type": "text", "text": text}]);
     Arc::new(serde_json::from_value(json!({"role": "user", "content": content, "timestamp": 1})).unwrap())
 }
 
-pub(super) fn answer(text: &str) -> Arc<AgentMessage> {
+pub(in crate::session) fn answer(text: &str) -> Arc<AgentMessage> {
     let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
     let message = json!({
         "role": "assistant", "content": [{"type": "text", "text": text}], "api": "a", "provider": "p",
@@ -55,7 +55,7 @@ pub(super) fn answer(text: &str) -> Arc<AgentMessage> {
     Arc::new(serde_json::from_value(message).unwrap())
 }
 
-pub(super) fn compaction(kept: &str) -> Compaction {
+pub(in crate::session) fn compaction(kept: &str) -> Compaction {
     Compaction {
         summary: "what was said".to_owned(),
         first_kept_entry_id: kept.into(),
@@ -68,7 +68,7 @@ pub(super) fn compaction(kept: &str) -> Compaction {
 type Act = fn(&mut Session);
 
 /// What happens, one after the other.
-pub(super) const ACTS: &[Act] = &[
+pub(in crate::session) const ACTS: &[Act] = &[
     |session| session.model_changed("p", "m"),
     |session| session.thinking_changed(ThinkingLevel::Low),
     |session| session.rename("a name").unwrap(),
@@ -85,13 +85,13 @@ pub(super) const ACTS: &[Act] = &[
 ];
 
 /// What a disk that never fails has in the end.
-pub(super) fn reference() -> (Vec<String>, String) {
+pub(in crate::session) fn reference() -> (Vec<String>, String) {
     let disk = MemoryDisk::default();
     let mut session = create(&disk).unwrap();
     for act in ACTS {
         act(&mut session);
     }
     assert_eq!(session.storage_trouble(), None);
-    let lines = session.entries().iter().map(|entry| entry.json().to_owned()).collect();
+    let lines = session.entries().iter().map(|entry| entry.json().to_string()).collect();
     (lines, disk.read(Path::new(PATH)).unwrap())
 }

@@ -45,7 +45,7 @@ fn session(lines: &[Value]) -> (Session, Vec<String>) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let loaded = load(format!("{HEADER}\n{text}").into_bytes(), || "new".to_owned()).unwrap().unwrap();
     assert_eq!(loaded.repairs.damaged_lines, 0, "{text}");
-    let kept = loaded.entries.iter().map(|entry: &Entry| entry.json().to_owned()).collect();
+    let kept = loaded.entries.iter().map(|entry: &Entry| entry.json().to_string()).collect();
     let start = Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default()));
     let mut session = Session::in_memory(start);
     session.take(loaded.entries);
@@ -213,7 +213,7 @@ fn entries_in_odd_shapes_do_not_vanish() {
         let (fork, _) = session.fork(last.as_str(), None).unwrap();
         assert_eq!(fork.messages().len(), seen, "{odd}");
         let again: Vec<Value> =
-            fork.entries().iter().map(|entry| serde_json::from_str(entry.json()).unwrap()).collect();
+            fork.entries().iter().map(|entry| serde_json::from_str(entry.json().as_str()).unwrap()).collect();
         let (again, _) = self::session(&again);
         assert_eq!(again.messages().len(), seen, "{odd}");
     }

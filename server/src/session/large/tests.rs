@@ -1,0 +1,139 @@
+//! A large file is read as a small one, and what somebody does to it is noticed.
+
+use std::path::Path;
+
+use super::*;
+use crate::session::faults::{MemoryDisk, script};
+use crate::session::storage::Storage;
+use crate::session::{OpenError, Session};
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
+const ENTRY: &str = r#"{"type":"x","id":"a","parentId":null}"#;
+const MESSAGE: &str = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":"w\u00f6rds","timestamp":1}}"#;
+
+fn path() -> &'static Path {
+    Path::new(script::PATH)
+}
+
+fn large(disk: &MemoryDisk) -> Result<Session, OpenError> {
+    Session::open(path(), script::start(disk).all_large())
+}
+
+/// What was read, as far as it can be compared.
+fn told(
+    read: Result<Option<Loaded>, &'static str>,
+) -> Result<Option<impl PartialEq + std::fmt::Debug>, &'static str> {
+    read.map(|read| {
+        read.map(|read| {
+            let entry = |entry: &Entry| {
+                let message = entry.message_text().map(|text| text.to_string());
+                (entry.id().clone(), entry.parent_id().cloned(), entry.json().to_string(), message)
+            };
+            let entries: Vec<_> = read.entries.iter().map(entry).collect();
+            (read.header, entries, read.tail, read.repairs, read.migrated_from)
+        })
+    })
+}
+
+#[test]
+fn fm_f98_a_large_file_is_read_as_a_small_one() {
+    let old = r#"{"type":"session","version":2,"id":"s"}"#;
+    let mut contents: Vec<Vec<u8>> = vec![
+        b"".to_vec(),
+        b" \n\n".to_vec(),
+        HEADER.into(),
+        ENTRY.into(),
+        b"\0".to_vec(),
+        format!("{old}\n{ENTRY}\n{MESSAGE}\n").into(),
+        format!("\n{HEADER}\r\n \n{ENTRY}\r\n\0\0{MESSAGE}\n{HEADER}\nnonsense\n{ENTRY}\n{{\"type\":\"message\",\"message\":{{}}}}").into(),
+        [HEADER.as_bytes(), b"\n\xff\xfe\n", MESSAGE.as_bytes(), b"\n\xe2\x82"].concat(),
+        [b"\xff\n", HEADER.as_bytes(), b"\n"].concat(),
+    ];
+    let whole = format!("{HEADER}\n{ENTRY}\n{MESSAGE}\n");
+    contents.extend((0..whole.len()).map(|cut| whole.as_bytes()[..cut].to_vec()));
+    for content in contents {
+        let disk = MemoryDisk::with(path(), &content);
+        let file = disk.open(path(), true).unwrap();
+        let large = load_large(file, || "new".to_owned()).unwrap();
+        let small = load(content.clone(), || "new".to_owned());
+        assert_eq!(told(large), told(small), "{}", String::from_utf8_lossy(&content));
+    }
+}
+
+#[test]
+fn lines_that_are_longer_than_a_part_are_read() {
+    let long = format!(r#"{{"type":"x","id":"l","parentId":null,"text":"{}"}}"#, "ä".repeat(PART));
+    let content = format!("{HEADER}\n{ENTRY}\n{long}\n{MESSAGE}\n{long}");
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("s.jsonl");
+    std::fs::write(&path, &content).unwrap();
+    let file = crate::session::storage::Disk.open(&path, false).unwrap();
+    let read = load_large(file, || "new".to_owned()).unwrap().unwrap().unwrap();
+    assert_eq!((read.entries.len(), read.tail, read.repairs), (4, Tail::Unterminated, Repairs::default()));
+    assert_eq!(read.entries[1].json(), long.as_str());
+    assert_eq!(read.entries[2].json(), MESSAGE);
+}
+
+#[test]
+fn fm_f98_a_large_file_goes_on_where_it_ended() {
+    let (lines, whole) = script::reference();
+    let disk = MemoryDisk::with(path(), whole.as_bytes());
+    let mut session = large(&disk).unwrap();
+    let kept: Vec<String> = session.entries().iter().map(|entry| entry.json().to_string()).collect();
+    assert_eq!(kept, lines);
+    session.append(script::user("on"));
+    drop(session);
+    let text = disk.read(path()).unwrap();
+    assert!(text.starts_with(&whole) && text.lines().count() == lines.len() + 2, "{text}");
+    // A fork has what led to it, also where the file is gone.
+    let session = large(&disk).unwrap();
+    disk.remove(path()).unwrap();
+    let last = session.fork_messages().pop().unwrap();
+    let (fork, said) = session.fork(last.0.as_str(), None).unwrap();
+    assert_eq!((said.as_str(), fork.entries().len()), ("on", lines.len()));
+}
+
+#[test]
+fn fm_f98_a_large_file_that_is_gone_is_written_anew() {
+    let (lines, whole) = script::reference();
+    let disk = MemoryDisk::with(path(), whole.as_bytes());
+    let mut session = large(&disk).unwrap();
+    disk.remove(path()).unwrap();
+    session.append(script::user("on"));
+    assert_eq!(session.storage_trouble(), None);
+    let text = disk.read(path()).unwrap();
+    assert!(text.starts_with(&whole) && text.lines().count() == lines.len() + 2, "{text}");
+}
+
+#[test]
+fn fm_f98_what_somebody_cuts_from_a_large_file_is_told_and_nothing_is_made_up() {
+    let (_, whole) = script::reference();
+    for length in [0, whole.len() / 2, whole.len() - 1] {
+        let disk = MemoryDisk::with(path(), whole.as_bytes());
+        let mut session = large(&disk).unwrap();
+        disk.overwrite(path(), &whole.as_bytes()[..length]);
+        session.append(script::user("on"));
+        let trouble = session.unsaved().unwrap().to_string();
+        assert!(trouble.contains("somebody has cut it"), "{trouble}");
+        assert_eq!(disk.read(path()).as_deref(), Some(&whole[..length]));
+        // Lost lines keep their place, and lost messages have no words.
+        let last = session.entries().iter().rev().nth(1).unwrap();
+        assert!(last.json().as_str().contains(last.id().as_str()));
+        assert_eq!(session.messages().len(), session.message_texts().len());
+        // Its own content is there again: nothing of what was said meanwhile is missing.
+        disk.overwrite(path(), whole.as_bytes());
+        session.append(script::user("and on"));
+        assert_eq!(session.unsaved(), None);
+    }
+}
+
+#[test]
+fn fm_f98_another_text_in_a_large_file_is_not_taken_for_its_own() {
+    let (_, whole) = script::reference();
+    let disk = MemoryDisk::with(path(), whole.as_bytes());
+    let session = large(&disk).unwrap();
+    disk.overwrite(path(), whole.replace("three", "thr3e").as_bytes());
+    let last = session.leaf().unwrap();
+    assert!(!last.json().as_str().contains("thr"), "{last:?}");
+    assert!(!last.message_text().unwrap().as_str().contains("thr"));
+}

@@ -1,0 +1,105 @@
+//! The text of a line: in memory, or in the file that it stands in.
+//!
+//! Of a large file nothing is kept in memory but where its lines stand. What is read again is compared with what was read
+//! first: where somebody has changed the file, the line is lost, and nothing else is taken for it.
+
+use std::sync::Arc;
+
+use agentese::framing::FrameText;
+
+use super::storage::StoredFile;
+
+/// A text that can be had again.
+#[derive(Clone)]
+pub(super) struct Text(Held);
+
+#[derive(Clone)]
+enum Held {
+    Here(FrameText),
+    There {
+        shelf: Arc<Shelf>,
+        at: u64,
+        length: u32,
+        /// Tells another text at that place.
+        check: u32,
+    },
+}
+
+/// A file with the texts of lines. It stays open as long as anybody has one of them, also where its name is gone.
+pub(super) struct Shelf(pub Arc<dyn StoredFile>);
+
+impl Text {
+    /// A text of the file, which stands there.
+    pub fn there(shelf: &Arc<Shelf>, at: u64, text: &str) -> Self {
+        match u32::try_from(text.len()) {
+            Ok(length) => {
+                let check = check(text.as_bytes());
+                Self(Held::There { shelf: shelf.clone(), at, length, check })
+            }
+            Err(_) => FrameText::from(text).into(),
+        }
+    }
+
+    /// The text; none where the file does not have it any more.
+    pub fn get(&self) -> Option<FrameText> {
+        let (shelf, at, length, check) = match &self.0 {
+            Held::Here(text) => return Some(text.clone()),
+            Held::There { shelf, at, length, check } => (shelf, *at, *length, *check),
+        };
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        let mut read = 0;
+        while read < bytes.len() {
+            match shelf.0.read_at(&mut bytes[read..], at + read as u64) {
+                Ok(0) => break,
+                Ok(count) => read += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a line of a session cannot be read");
+                    break;
+                }
+            }
+        }
+        let is_same = read == bytes.len() && self::check(&bytes) == check;
+        let text = is_same.then(|| String::from_utf8(bytes).ok()).flatten();
+        if text.is_none() {
+            tracing::warn!("somebody has changed a session file: a line of it is lost");
+        }
+        text.map(FrameText::from)
+    }
+
+    /// How much of `bytes` is this text, where they begin with it.
+    pub fn begins(&self, bytes: &[u8]) -> Option<usize> {
+        match &self.0 {
+            Held::Here(text) => bytes.starts_with(text.as_bytes()).then(|| text.len()),
+            Held::There { length, check, .. } => {
+                let length = usize::try_from(*length).ok()?;
+                bytes.get(..length).filter(|bytes| self::check(bytes) == *check).map(<[u8]>::len)
+            }
+        }
+    }
+
+    /// Whether `bytes` may be a part of this text, from its begin on; only of one in memory that is known.
+    pub fn may_begin_with(&self, bytes: &[u8]) -> bool {
+        match &self.0 {
+            Held::Here(text) => text.as_bytes().starts_with(bytes),
+            Held::There { .. } => bytes.is_empty(),
+        }
+    }
+}
+
+impl From<FrameText> for Text {
+    fn from(text: FrameText) -> Self {
+        Self(Held::Here(text))
+    }
+}
+
+/// A number that another text hardly has. It protects from accidents, not from forgers.
+fn check(bytes: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().chain([&last]).map(|word| u64::from_le_bytes(*word));
+    let sum = words.fold(bytes.len() as u64, |sum, word| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR));
+    (sum >> 32) as u32
+}
