@@ -2,6 +2,8 @@
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 
+#[path = "binary/any.rs"]
+mod any;
 #[path = "binary/call.rs"]
 mod call;
 #[path = "binary/command_line.rs"]

@@ -9,6 +9,7 @@
 //!   every open call when the agent ends.
 //! * `Service` in the module of a dialect is the trait that an agent implements; [`serve()`] runs it.
 //! * [`dynamic`] is a client for a dialect that is chosen at run time.
+//! * [`any`] is one client for agents of every dialect, with neutral commands and events.
 //! * [`view`] folds frames of both directions into a conversation that front ends can show.
 //! * [`framing`], [`scan`], [`correlate`] and [`run_tracker`] are the parts without I/O.
 //!
@@ -21,6 +22,7 @@
 //! # }
 //! ```
 
+pub mod any;
 pub mod client;
 mod core;
 #[rustfmt::skip]

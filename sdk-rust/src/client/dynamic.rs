@@ -66,7 +66,7 @@ fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Sp
 }
 
 /// The names of the dialects whose features are on, as errors list them.
-fn known() -> &'static str {
+pub(crate) fn known() -> &'static str {
     static NAMES: LazyLock<String> =
         LazyLock::new(|| SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>().join(", "));
     &NAMES
@@ -91,6 +91,11 @@ impl AnySink for Raw {
         }
         Ok(self.dialogs.ask(method, params))
     }
+}
+
+/// A handler of raw dialogs as a connection takes it.
+pub(crate) fn raw_dialogs(spec: &'static Spec, dialogs: Arc<dyn Dialogs>) -> Arc<dyn AnySink> {
+    Arc::new(Raw { spec, dialogs })
 }
 
 /// How a client is made; see [`Builder`](crate::Builder) for what each means.
@@ -165,7 +170,7 @@ impl Client {
 
     /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
     pub fn connect(spec: &'static Spec, options: Options, transport: Transport) -> Self {
-        let dialogs = options.dialogs.map(|dialogs| -> Arc<dyn AnySink> { Arc::new(Raw { spec, dialogs }) });
+        let dialogs = options.dialogs.map(|dialogs| raw_dialogs(spec, dialogs));
         let settings = Settings {
             overflow: options.overflow,
             queue_bytes: options.queue_bytes,
@@ -173,6 +178,7 @@ impl Client {
             timeout: options.timeout,
             tap: options.tap,
             dialogs,
+            watch: None,
             revision: options.revision,
         };
         Self::start_connection(spec, settings, transport)

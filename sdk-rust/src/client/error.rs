@@ -63,6 +63,20 @@ pub enum Error {
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
     },
+    /// The agent's dialect has no command that does that. Nothing was sent.
+    #[error("{dialect} has no command for `{intent}`")]
+    NotInDialect {
+        /// The name of what was wanted, as `export`.
+        intent: &'static str,
+        /// The dialect with its revision, as `opal@0.1`.
+        dialect: String,
+    },
+    /// Nothing that the program says belongs to a known dialect.
+    #[error("the agent's dialect was not recognised: {reason}")]
+    NotRecognised {
+        /// What was seen.
+        reason: String,
+    },
     /// A frame does not fit its declaration. The frame is kept.
     #[error("{what} does not fit its declaration: {reason}")]
     Decode {
@@ -142,6 +156,10 @@ pub enum ErrorKind {
     Terminated,
     /// The agent's revision of the dialect does not have the command.
     NotInRevision,
+    /// The agent's dialect has no command that does that.
+    NotInDialect,
+    /// The agent's dialect was not recognised.
+    NotRecognised,
     /// No answer in time.
     TimedOut,
     /// No answer in time because a subscriber does not read, or nothing sent because the agent does not.
@@ -165,6 +183,8 @@ impl Error {
             Error::TimedOut { .. } => ErrorKind::TimedOut,
             Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,
+            Error::NotInDialect { .. } => ErrorKind::NotInDialect,
+            Error::NotRecognised { .. } => ErrorKind::NotRecognised,
             Error::Encode { .. }
             | Error::UnknownDialect { .. }
             | Error::UnknownRevision { .. }

@@ -109,6 +109,7 @@ impl<D: Dialect> Default for Builder<D> {
                 timeout: None,
                 tap: None,
                 dialogs: None,
+                watch: None,
                 revision: None,
             },
             dialect: PhantomData,
@@ -216,6 +217,11 @@ impl<D: Dialect> RpcClient<D> {
     /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
     pub fn connect(transport: Transport) -> Self {
         Self::builder().connect(transport)
+    }
+
+    /// Types over a client of this dialect that is there; they share the connection.
+    pub(crate) fn over(inner: dynamic::Client) -> Self {
+        RpcClient { inner, builder: Builder::default(), limit: Limit::Default, spawned: None }
     }
 
     /// The dialect's tables: what any of its revisions has.

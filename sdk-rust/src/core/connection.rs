@@ -8,9 +8,9 @@ mod events;
 mod reader;
 mod revisions;
 mod runs;
+mod taps;
 mod writer;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,10 +23,9 @@ use crate::dialog::AnySink;
 use crate::error::Error;
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions};
 use crate::queue::Overflow;
-use crate::redact::redact;
 use crate::run_tracker::Outcome;
 use crate::spec::{Framing, Spec};
-use crate::tap::{Diagnostic, Direction, Tap};
+use crate::tap::{Direction, Tap};
 use crate::termination::{Cause, RecentFrames, Termination};
 use crate::transport::ChildProcess;
 use crate::transport::Transport;
@@ -45,6 +44,8 @@ pub(crate) struct Settings {
     pub timeout: Option<Duration>,
     pub tap: Option<Arc<dyn Tap>>,
     pub dialogs: Option<Arc<dyn AnySink>>,
+    /// Sees every whole frame as it is, within this library; called like a tap.
+    pub watch: Option<Arc<dyn Fn(Direction, &str) + Send + Sync>>,
     /// The revision that the caller named.
     pub revision: Option<&'static Spec>,
 }
@@ -346,30 +347,6 @@ impl Shared {
             Some(spec) => spec.timeout.map(|limit| self.settings.timeout.unwrap_or(limit)),
             None => self.settings.timeout,
         }
-    }
-
-    fn with_tap(&self, call: impl FnOnce(&dyn Tap)) {
-        let Some(tap) = &self.settings.tap else { return };
-        if self.tap_broken.load(Ordering::Relaxed) {
-            return;
-        }
-        if catch_unwind(AssertUnwindSafe(|| call(tap.as_ref()))).is_err() {
-            self.tap_broken.store(true, Ordering::Relaxed);
-            tracing::error!("the tap panicked and is not called again");
-        }
-    }
-
-    fn tap_frame(&self, direction: Direction, text: &str) {
-        self.with_tap(|tap| {
-            if tap.wants_frames() {
-                tap.frame(direction, &redact(text));
-            }
-        });
-    }
-
-    fn diagnose(&self, diagnostic: Diagnostic) {
-        tracing::debug!(?diagnostic, "odd input");
-        self.with_tap(|tap| tap.diagnostic(&diagnostic));
     }
 
     fn finish_run(&self, token: u64, result: Result<Outcome, Error>) {

@@ -11,7 +11,7 @@ use crate::generated::meaning::TABLES;
 /// Where a value is found.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The member at that path.
     At(String),
     /// What the reader makes of the value at that path.
@@ -35,12 +35,12 @@ pub(super) enum Source {
 }
 
 /// Names of slots or members, and where their values are found.
-pub(super) type Sources = HashMap<String, Source>;
+pub(crate) type Sources = HashMap<String, Source>;
 
 /// A condition.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Test {
+pub(crate) enum Test {
     Is(String, String),
     Not(String, String),
     Has(String),
@@ -48,9 +48,9 @@ pub(super) enum Test {
 }
 
 /// What is done to a conversation.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Act {
+pub(crate) enum Act {
     Work,
     Abort,
     Begin,
@@ -88,7 +88,7 @@ pub(super) enum Act {
 
 /// What a row does.
 #[derive(Debug, Deserialize)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     pub act: Act,
     #[serde(default)]
     pub when: Vec<Test>,
@@ -99,7 +99,7 @@ pub(super) struct Rule {
 
 /// One kind of value of a reader.
 #[derive(Debug, Deserialize)]
-pub(super) struct Case {
+pub(crate) struct Case {
     pub tag: String,
     #[serde(default)]
     pub when: Vec<Test>,
@@ -108,7 +108,7 @@ pub(super) struct Case {
 
 /// How values of a dialect are written in the neutral form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// The member that tells kinds apart; empty where there is one kind.
     pub tag: String,
     pub cases: Vec<Case>,
@@ -116,7 +116,7 @@ pub(super) struct Reader {
 
 /// The names of the frames that carry dialogs.
 #[derive(Debug, Deserialize)]
-pub(super) struct DialogFrames {
+pub(crate) struct DialogFrames {
     pub request: String,
     pub answer: String,
 }
@@ -124,19 +124,19 @@ pub(super) struct DialogFrames {
 /// How frames are wrapped.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     Flat,
     Enveloped,
     JsonRpc,
 }
 
 /// The rules of rows, by the name of the row.
-pub(super) type Rules = HashMap<String, Vec<Rule>>;
+pub(crate) type Rules = HashMap<String, Vec<Rule>>;
 
 /// What the frames of a dialect mean.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Meaning {
+pub(crate) struct Meaning {
     pub framing: Framing,
     pub notification: Option<String>,
     pub session: Option<String>,
@@ -151,7 +151,7 @@ pub(super) struct Meaning {
 }
 
 /// The table of a dialect, where its feature is on.
-pub(super) fn meaning_of(dialect: &str) -> Option<&'static Meaning> {
+pub(crate) fn meaning_of(dialect: &str) -> Option<&'static Meaning> {
     static READ: OnceLock<HashMap<&'static str, Meaning>> = OnceLock::new();
     let tables = READ.get_or_init(|| {
         let read = |(name, text): &(&'static str, &str)| Some((*name, serde_json::from_str(text).ok()?));

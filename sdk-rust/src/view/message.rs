@@ -104,7 +104,7 @@ pub enum ToolState {
 
 impl ToolState {
     /// Whether nothing follows any more.
-    pub(super) fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         !matches!(self, ToolState::Coming | ToolState::Running)
     }
 }

@@ -18,10 +18,10 @@
 mod acts;
 mod conversation;
 mod fold;
-mod meaning;
+pub(crate) mod meaning;
 mod message;
 mod panel;
-mod read;
+pub(crate) mod read;
 mod record;
 
 use std::sync::Arc;
@@ -75,6 +75,11 @@ impl View {
     pub fn of_session(mut self, session: &str) -> Self {
         Arc::make_mut(&mut self.conversation).session.id = Some(session.to_owned());
         self
+    }
+
+    /// Takes over the commands that another view has seen and that are not answered yet.
+    pub(crate) fn keep_sent(&mut self, other: &Conversation) {
+        Arc::make_mut(&mut self.conversation).internal.sent.clone_from(&other.internal.sent);
     }
 
     /// The conversation as it stands. Whoever keeps it has it as it was: what changes later is copied, and messages that

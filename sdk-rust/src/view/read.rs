@@ -11,7 +11,7 @@ const STRING: &str = "(string)";
 const OTHER: &str = "(other)";
 
 /// The value at a path: names and places in lists, with dots between.
-pub(super) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let mut found = value;
     for name in path.split('.').filter(|name| !name.is_empty()) {
         found = match found {
@@ -24,7 +24,7 @@ pub(super) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Whether all conditions hold.
-pub(super) fn holds(tests: &[Test], value: &Value) -> bool {
+pub(crate) fn holds(tests: &[Test], value: &Value) -> bool {
     tests.iter().all(|test| match test {
         Test::Is(path, wanted) => at(value, path).and_then(word).is_some_and(|word| word == wanted.as_str()),
         Test::Not(path, wanted) => at(value, path).and_then(word).is_none_or(|word| word != wanted.as_str()),
@@ -34,7 +34,7 @@ pub(super) fn holds(tests: &[Test], value: &Value) -> bool {
 }
 
 /// The values of all sources that have one.
-pub(super) fn read_all(meaning: &Meaning, sources: &Sources, value: &Value) -> Map<String, Value> {
+pub(crate) fn read_all(meaning: &Meaning, sources: &Sources, value: &Value) -> Map<String, Value> {
     let found = |(name, source): (&String, &Source)| Some((name.clone(), read(meaning, source, value)?));
     sources.iter().filter_map(found).collect()
 }

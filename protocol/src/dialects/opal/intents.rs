@@ -24,7 +24,11 @@ const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
 
 const CARRIERS: &[Carrier] = &[
     carries(Intent::Prompt, "agent/prompt").sends(WORDS).gives(OUTCOME),
-    carries(Intent::Steer, "agent/prompt").sends(WORDS).gives(OUTCOME),
+    carries(Intent::Steer, "agent/prompt")
+        .sends(WORDS)
+        .gives(OUTCOME)
+        .differs("the words are read when the agent would stop"),
+    carries(Intent::FollowUp, "agent/prompt").sends(WORDS).gives(OUTCOME),
     carries(Intent::Abort, "agent/abort"),
     carries(Intent::NewSession, "session/start")
         .sends(&[KEPT, ("working_dir", from("directory"))])

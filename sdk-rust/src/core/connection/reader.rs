@@ -133,7 +133,10 @@ impl Shared {
         }
         self.tap_frame(Direction::Received, frame.as_str());
         match self.put_together(frame, pieces) {
-            Some(frame) => self.take_whole(frame, wake_pending, recent).await,
+            Some(frame) => {
+                self.watch(Direction::Received, frame.as_str());
+                self.take_whole(frame, wake_pending, recent).await
+            }
             None => wake_pending,
         }
     }

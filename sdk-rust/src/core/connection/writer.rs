@@ -45,6 +45,7 @@ pub(super) async fn run(
             match outgoing {
                 Outgoing::Line(line) => {
                     shared.tap_frame(Direction::Sent, &line);
+                    shared.watch(Direction::Sent, &line);
                     bytes.extend_from_slice(line.as_bytes());
                     bytes.push(b'\n');
                 }

@@ -1,0 +1,252 @@
+//! Which dialect an agent speaks: it is asked one harmless command in each framing, and what it answers is compared with
+//! what each dialect declares.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+
+use super::table::table_of;
+use crate::dynamic::CLIENTS;
+use crate::error::Error;
+use crate::frame::ServerFrame;
+use crate::framing::FrameText;
+use crate::schema::{Side, schema};
+use crate::spec::{Dialect, Framing, Spec};
+use crate::transport::Transport;
+
+/// How long an agent may take to answer what is asked.
+pub(super) const FIRST: Duration = Duration::from_secs(20);
+
+/// How long the other answers may take, once the first one is there.
+const REST: Duration = Duration::from_millis(300);
+
+/// How many lines are looked at.
+const LINES: usize = 300;
+
+/// What an id of a question begins with.
+const ASKED: &str = "agentese-detect-";
+
+/// A dialect that answers were compared with.
+struct Candidate {
+    spec: &'static Spec,
+    /// How often what came fits, less what does not.
+    score: i32,
+}
+
+/// Finds out which dialect is spoken at the other end. What came besides the answers comes again from the transport that
+/// is given back.
+///
+/// # Errors
+/// [`Error::NotRecognised`] where nothing that comes belongs to a dialect.
+pub(super) async fn detect(
+    transport: Transport,
+    first: Duration,
+) -> Result<(&'static Spec, Transport), Error> {
+    let Transport { reader, mut writer, child } = transport;
+    let questions = questions();
+    let mut text = String::new();
+    for (_, _, question) in &questions {
+        text.push_str(question);
+        text.push('\n');
+    }
+    // A program that has ended already said what it had to say.
+    let written = async { writer.write_all(text.as_bytes()).await.and(writer.flush().await) };
+    let _ = tokio::time::timeout(first, written).await;
+    let mut reader = BufReader::new(reader);
+    let mut others: Vec<u8> = Vec::new();
+    let mut lines: Vec<FrameText> = Vec::new();
+    let mut line = Vec::new();
+    let mut has_ended;
+    let until = tokio::time::Instant::now() + first;
+    loop {
+        // What refuses a question says little; the answer to the other one may take its time.
+        let limit =
+            if lines.iter().any(is_success) { until.min(tokio::time::Instant::now() + REST) } else { until };
+        // What a line has so far is kept in it where the time is up.
+        let read = tokio::time::timeout_at(limit, reader.read_until(b'\n', &mut line)).await;
+        has_ended = matches!(read, Ok(Ok(0) | Err(_)));
+        if !matches!(read, Ok(Ok(1..))) || !line.ends_with(b"\n") {
+            break;
+        }
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        if is_answer(&text) {
+            lines.push(FrameText::from(text));
+        } else {
+            if !text.is_empty() && text.starts_with('{') {
+                lines.push(FrameText::from(text));
+            }
+            others.extend_from_slice(&line);
+        }
+        line.clear();
+        if lines.len() >= LINES || is_clear(&lines, &questions) {
+            break;
+        }
+    }
+    others.append(&mut line);
+    let found = weigh(&lines);
+    let reader = Box::new(Cursor::new(others).chain(reader));
+    match found {
+        Some(spec) => Ok((spec, Transport { reader, writer, child })),
+        None => {
+            let reason = match lines.first() {
+                None => match (has_ended, child) {
+                    (true, Some(child)) => {
+                        let exit = child.shutdown().await;
+                        let last = exit.stderr_tail.trim().lines().last().unwrap_or_default();
+                        format!("it ended before it said anything ({exit}): {}", crate::redact::redact(last))
+                    }
+                    (true, None) => "it ended before it said anything".to_owned(),
+                    (false, _) => format!("it said nothing within {first:?}"),
+                },
+                Some(line) => {
+                    let shown: String = line.as_str().chars().take(80).collect();
+                    format!("it says `{}`", crate::redact::redact(&shown))
+                }
+            };
+            Err(Error::NotRecognised { reason })
+        }
+    }
+}
+
+/// What is asked: id, command and line. One command for each framing.
+fn questions() -> Vec<(String, &'static str, String)> {
+    let mut asked: Vec<(bool, &'static str)> = Vec::new();
+    for spec in CLIENTS {
+        let Some(table) = table_of(spec.name) else { continue };
+        let question = (is_rpc(spec), table.probe.as_str());
+        if !asked.contains(&question) {
+            asked.push(question);
+        }
+    }
+    let line = |(place, (is_rpc, command)): (usize, (bool, &'static str))| {
+        let id = format!("{ASKED}{place}");
+        let frame = match is_rpc {
+            true => json!({"jsonrpc": "2.0", "id": id, "method": command, "params": {}}),
+            false => json!({"id": id, "type": command}),
+        };
+        (id, command, frame.to_string())
+    };
+    asked.into_iter().enumerate().map(line).collect()
+}
+
+fn is_rpc(spec: &Spec) -> bool {
+    matches!(spec.framing, Framing::JsonRpc { .. })
+}
+
+/// Whether a line answers a question, or fails to: agents refuse what they do not know without an id.
+fn is_answer(text: &str) -> bool {
+    let Ok(frame) = serde_json::from_str::<Value>(text) else { return false };
+    let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(ASKED));
+    let refused = frame["id"].is_null() && (frame["success"] == false || !frame["error"].is_null());
+    asked || refused
+}
+
+/// Whether a line answers a question with success.
+fn is_success(line: &FrameText) -> bool {
+    let frame = serde_json::from_str::<Value>(line.as_str()).unwrap_or_default();
+    frame["success"] == true || !frame["result"].is_null()
+}
+
+/// Whether a question was answered with success, and whatever else was asked was answered too.
+fn is_clear(lines: &[FrameText], questions: &[(String, &'static str, String)]) -> bool {
+    let frames: Vec<Value> =
+        lines.iter().filter_map(|line| serde_json::from_str(line.as_str()).ok()).collect();
+    let good = lines.iter().any(is_success);
+    let answers = frames.iter().filter(|frame| {
+        frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
+    });
+    good && answers.count() >= questions.len()
+}
+
+/// The dialect that fits best; none where nothing fits.
+fn weigh(lines: &[FrameText]) -> Option<&'static Spec> {
+    let mut best: Option<Candidate> = None;
+    for spec in CLIENTS {
+        let score = lines.iter().map(|line| score(spec, line)).sum();
+        // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
+        if score > 0 && best.as_ref().is_none_or(|best| score > best.score) {
+            best = Some(Candidate { spec, score });
+        }
+    }
+    best.map(|best| best.spec)
+}
+
+/// How well a line fits a dialect.
+fn score(spec: &'static Spec, line: &FrameText) -> i32 {
+    let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return 0 };
+    if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
+        return -10;
+    }
+    let questions = questions();
+    let asked = questions.iter().find(|(id, _, _)| frame["id"] == **id).map(|(_, command, _)| *command);
+    match decode(spec, line, asked) {
+        // An answer without id and command says that a line was not understood, in any dialect.
+        Ok(Said::Failure) => 0,
+        Ok(Said::Answer) => {
+            let data = if is_rpc(spec) { &frame["result"] } else { &frame["data"] };
+            let strange = undeclared(spec, asked.unwrap_or_default(), data);
+            10 - 2 * i32::try_from(strange).unwrap_or(i32::MAX / 4)
+        }
+        Ok(Said::Known) => 3,
+        Ok(Said::Unknown) => 0,
+        Err(()) => -5,
+    }
+}
+
+/// What a line is.
+enum Said {
+    Answer,
+    Failure,
+    Known,
+    Unknown,
+}
+
+fn decode(spec: &Spec, line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
+    match spec.name {
+        #[cfg(feature = "pi")]
+        name if name == crate::pi::SPEC.name => said::<crate::pi::Pi>(line, asked),
+        #[cfg(feature = "omp")]
+        name if name == crate::omp::SPEC.name => said::<crate::omp::Omp>(line, asked),
+        #[cfg(feature = "pisces")]
+        name if name == crate::pisces::SPEC.name => said::<crate::pisces::Pisces>(line, asked),
+        #[cfg(feature = "operator")]
+        name if name == crate::operator::SPEC.name => said::<crate::operator::Operator>(line, asked),
+        #[cfg(feature = "opal")]
+        name if name == crate::opal::SPEC.name => said::<crate::opal::Opal>(line, asked),
+        _ => Err(()),
+    }
+}
+
+fn said<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
+    use crate::wire::Eventful as _;
+
+    let frame = ServerFrame::<D>::decode(line, |_| asked.map(str::to_owned)).map_err(|_| ())?;
+    Ok(match frame {
+        ServerFrame::Success { .. } => Said::Answer,
+        ServerFrame::Failure { .. } => Said::Failure,
+        ServerFrame::Event(event) if event.is_known() => Said::Known,
+        ServerFrame::Dialog { .. } => Said::Known,
+        ServerFrame::Event(_) | ServerFrame::UnknownDialog(_) => Said::Unknown,
+    })
+}
+
+/// How many members of an answer's data none of the dialect's revisions declares, in the one that declares most of them.
+fn undeclared(spec: &Spec, command: &str, data: &Value) -> usize {
+    let one: [&Spec; 1] = [spec];
+    let revisions = if spec.revisions.is_empty() { &one[..] } else { spec.revisions };
+    revisions.iter().map(|revision| strange(revision, command, data)).min().unwrap_or(0)
+}
+
+fn strange(spec: &Spec, command: &str, data: &Value) -> usize {
+    let text = schema(&spec.id(), Side::Server).unwrap_or_default();
+    let Ok(schema) = serde_json::from_str::<Value>(text) else { return 0 };
+    let definitions = &schema["$defs"];
+    let of = definitions.as_object().into_iter().flatten().map(|(_, definition)| &definition["properties"]);
+    let mut of = of.filter(|members| members["command"]["const"] == command && !members["data"].is_null());
+    let reference = of.next().and_then(|members| members["data"]["$ref"].as_str());
+    let Some(name) = reference.and_then(|name| name.strip_prefix("#/$defs/")) else { return 0 };
+    let declared = &definitions[name]["properties"];
+    data.as_object().into_iter().flatten().filter(|(name, _)| declared.get(name).is_none()).count()
+}

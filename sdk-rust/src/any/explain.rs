@@ -1,0 +1,292 @@
+//! What is lost where an agent of one dialect stands behind a front end of another, computed from the declared tables.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::table::{Carrier, Table, Without, neutral, table_of};
+use crate::error::Error;
+use crate::generated::intents::Intent;
+use crate::spec::{RunRole, Spec};
+use crate::view::meaning::{Act, Rule, Rules, Source};
+
+/// What kind of row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum RowKind {
+    /// What the front end sends.
+    Command,
+    /// What it is told.
+    Event,
+    /// What it is asked or shown.
+    Dialog,
+}
+
+/// What becomes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Fate {
+    /// The agent has the same.
+    Carried,
+    /// Who stands between the two makes it from what it has seen, or some of it is missing.
+    Approximated,
+    /// The agent has nothing of the kind.
+    Lost,
+}
+
+/// What becomes of a row of the front end's dialect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RowFate {
+    /// What kind of row it is.
+    pub kind: RowKind,
+    /// Its wire name.
+    pub row: String,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Why, or how; empty where it is carried whole.
+    pub reason: String,
+    /// The intents that it stands for; empty for events and dialogs.
+    pub intents: Vec<&'static str>,
+}
+
+/// What becomes of each row of the front end's dialect where an agent of another dialect stands behind it. Both may be
+/// those of one revision or of a client, which has all of them.
+///
+/// # Errors
+/// [`Error::UnknownDialect`] where the feature of one of the dialects is off.
+///
+/// ```
+/// use agentese::any::{Fate, RowKind, explain};
+/// use agentese::dynamic::spec;
+///
+/// let rows = explain(spec("pi")?, spec("opal")?)?;
+/// let export = rows.iter().find(|row| row.kind == RowKind::Command && row.row == "export_html").unwrap();
+/// assert_eq!(export.fate, Fate::Lost);
+/// # Ok::<(), agentese::Error>(())
+/// ```
+pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
+    let pair = Pair { front: side(front)?, agent: side(agent)? };
+    let commands = front.commands.iter().map(|row| pair.command(row.wire));
+    let events = front.events.iter().map(|row| pair.event(row.name));
+    let dialogs = front.dialogs.iter().map(|row| pair.dialog(row.wire));
+    Ok(commands.chain(events).chain(dialogs).collect())
+}
+
+fn side(spec: &Spec) -> Result<Side<'_>, Error> {
+    let known = || Error::UnknownDialect { asked: spec.name.to_owned(), known: crate::dynamic::known() };
+    Ok(Side { spec, table: table_of(spec.name).ok_or_else(known)? })
+}
+
+struct Side<'a> {
+    spec: &'a Spec,
+    table: &'static Table,
+}
+
+/// What an act tells, with what tells its kinds apart.
+type Effect = (Act, String);
+
+impl Side<'_> {
+    /// Everything that the dialect's frames tell.
+    fn tells(&self) -> BTreeSet<Effect> {
+        let meaning = &self.table.meaning;
+        let events = meaning.events.iter().filter(|(name, _)| self.spec.event(name).is_some());
+        let dialogs = meaning.dialogs.iter().filter(|(name, _)| self.spec.dialog(name).is_some());
+        let own = |rules: &'static Rules| rules.iter().filter(|(name, _)| self.spec.command(name).is_some());
+        let commands = own(&meaning.sent).chain(own(&meaning.answers)).chain(own(&meaning.refused));
+        events.chain(dialogs).chain(commands).flat_map(|(_, rules)| rules).flat_map(effects).collect()
+    }
+}
+
+/// What a rule tells: its act, with the constant that tells kinds apart.
+fn effects(rule: &Rule) -> Vec<Effect> {
+    let kind = |slot: &str| match rule.slots.get(slot) {
+        Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    match rule.act {
+        Act::Piece | Act::Block => vec![(rule.act, kind("type"))],
+        Act::Ask => vec![(rule.act, kind("kind"))],
+        Act::Entry => vec![(rule.act, kind("in"))],
+        Act::Retry => vec![(rule.act, kind("reason"))],
+        // Each member that is set is something told.
+        Act::Set | Act::Keep => rule.slots.keys().map(|slot| (Act::Set, slot.clone())).collect(),
+        act => vec![(act, String::new())],
+    }
+}
+
+/// The acts that tell the same, if less directly.
+fn instead(act: Act) -> &'static [Act] {
+    match act {
+        Act::Begin | Act::Message => &[Act::Piece, Act::Snapshot, Act::End],
+        Act::Snapshot => &[Act::Piece, Act::Block],
+        Act::Piece => &[Act::Snapshot, Act::Block, Act::End],
+        Act::Block => &[Act::Snapshot, Act::Piece, Act::End],
+        Act::End => &[Act::Work],
+        Act::Arrive => &[Act::Begin, Act::End],
+        Act::Tool => &[Act::End],
+        Act::Queue => &[Act::Waited],
+        Act::Usage => &[Act::End],
+        Act::Compacted | Act::Compacting => &[Act::Compacting, Act::Compacted],
+        _ => &[],
+    }
+}
+
+struct Pair<'a> {
+    front: Side<'a>,
+    agent: Side<'a>,
+}
+
+impl Pair<'_> {
+    fn is_same(&self) -> bool {
+        self.front.spec.name == self.agent.spec.name
+    }
+
+    fn command(&self, wire: &str) -> RowFate {
+        let table = self.front.table;
+        let stands_for: Vec<(Intent, &Carrier)> = Intent::ALL
+            .iter()
+            .flat_map(|intent| table.carriers(*intent).iter().map(|carrier| (*intent, carrier)))
+            .filter(|(_, carrier)| carrier.command == wire)
+            .collect();
+        let intents = stands_for.iter().map(|(intent, _)| intent.name()).collect();
+        let row = |(fate, reason): (Fate, String)| RowFate {
+            kind: RowKind::Command,
+            row: wire.to_owned(),
+            fate,
+            reason,
+            intents,
+        };
+        if self.is_same() && self.agent.spec.command(wire).is_some() {
+            return row((Fate::Carried, String::new()));
+        }
+        if stands_for.is_empty() {
+            let own = table.own.get(wire);
+            let is_own = self.agent.table.own.contains_key(wire) && self.agent.spec.command(wire).is_some();
+            return row(match own {
+                _ if is_own => (Fate::Carried, String::new()),
+                Some(own) if own.by_front => (Fate::Approximated, own.reason.clone()),
+                Some(own) => (Fate::Lost, own.reason.clone()),
+                None => (Fate::Lost, "nothing is declared for it".to_owned()),
+            });
+        }
+        let fates: Vec<_> =
+            stands_for.iter().map(|(intent, carrier)| self.intent(wire, *intent, carrier)).collect();
+        // A command that stands for several intents does what the best of them can.
+        row(fates.into_iter().min_by_key(|(fate, _)| *fate).unwrap_or((Fate::Lost, String::new())))
+    }
+
+    fn intent(&self, wire: &str, intent: Intent, front: &Carrier) -> (Fate, String) {
+        let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else {
+            return self.without(intent);
+        };
+        let sends: BTreeSet<&String> = carrier.sends.values().flat_map(|send| send.params()).collect();
+        let of_front = front.sends.values().flat_map(|send| send.params());
+        let unsent: Vec<String> =
+            of_front.filter(|param| !sends.contains(param)).map(|param| format!("`{param}`")).collect();
+        let untold: Vec<String> = front
+            .gives
+            .keys()
+            .filter(|slot| !carrier.gives.contains_key(*slot))
+            .map(|slot| format!("`{slot}`"))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let mut reasons = Vec::new();
+        if !carrier.differs.is_empty() {
+            reasons.push(carrier.differs.clone());
+        }
+        if !unsent.is_empty() {
+            reasons.push(format!("`{}` does not take {}", carrier.command, unsent.join(", ")));
+        }
+        if !untold.is_empty() {
+            reasons.push(format!("the answer to `{}` does not tell {}", carrier.command, untold.join(", ")));
+        }
+        // An answer that comes when the work is done has to be made from the events of it.
+        let role = |side: &Side<'_>, wire: &str| side.spec.command(wire).map(|row| row.run);
+        let ends = |side: &Side<'_>| side.spec.run_end.answer_ends;
+        if role(&self.front, wire) == Some(RunRole::Starts) && ends(&self.front) != ends(&self.agent) {
+            reasons.push("the answer comes when the run is over in one of the dialects alone".to_owned());
+        }
+        match reasons.is_empty() {
+            true => (Fate::Carried, String::new()),
+            false => (Fate::Approximated, reasons.join("; ")),
+        }
+    }
+
+    /// What becomes of an intent that the agent has no command for.
+    fn without(&self, intent: Intent) -> (Fate, String) {
+        match neutral(intent).map(|row| &row.without) {
+            Some(Without::Lost { lost }) => (Fate::Lost, lost.clone()),
+            Some(Without::Seen { seen }) => (Fate::Approximated, seen.clone()),
+            Some(Without::Through { through, how }) => {
+                let has = |name: &String| {
+                    let intent = Intent::ALL.iter().find(|intent| intent.name() == name);
+                    intent.is_some_and(|intent| self.agent.table.carrier(self.agent.spec, *intent).is_some())
+                };
+                match through.iter().find(|name| !has(name)) {
+                    None => (Fate::Approximated, how.clone()),
+                    Some(name) => (Fate::Lost, format!("the agent has no command for `{name}`")),
+                }
+            }
+            None => (Fate::Lost, "nothing is declared for it".to_owned()),
+        }
+    }
+
+    fn event(&self, name: &str) -> RowFate {
+        let rules = self.front.table.meaning.events.get(name);
+        let same = self.agent.spec.event(name).is_some() && self.is_kin();
+        let is_made = self.front.table.made.iter().any(|made| made == name);
+        self.told(RowKind::Event, name, rules, same, is_made)
+    }
+
+    fn dialog(&self, wire: &str) -> RowFate {
+        let rules = self.front.table.meaning.dialogs.get(wire);
+        let same = self.agent.spec.dialog(wire).is_some() && self.is_kin();
+        self.told(RowKind::Dialog, wire, rules, same, false)
+    }
+
+    /// Whether both are of one family: rows of one name mean the same there.
+    fn is_kin(&self) -> bool {
+        self.front.spec.framing == self.agent.spec.framing
+    }
+
+    fn told(&self, kind: RowKind, name: &str, rules: Option<&Vec<Rule>>, same: bool, made: bool) -> RowFate {
+        let row = |fate, reason: &str| RowFate {
+            kind,
+            row: name.to_owned(),
+            fate,
+            reason: reason.to_owned(),
+            intents: Vec::new(),
+        };
+        if same {
+            return row(Fate::Carried, "");
+        }
+        if made {
+            return row(Fate::Approximated, "made from what other frames tell");
+        }
+        let wanted: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
+        if wanted.is_empty() {
+            return row(Fate::Lost, "the agent tells nothing of the kind");
+        }
+        let tells = self.agent.tells();
+        let is_told = |effect: &&Effect| tells.contains(*effect);
+        let told = wanted.iter().filter(is_told).count();
+        let is_near = |(act, _): &Effect| {
+            let acts = instead(*act);
+            tells.iter().any(|(other, _)| other == act && !matches!(act, Act::Ask | Act::Entry | Act::Set))
+                || tells.iter().any(|(other, _)| acts.contains(other))
+        };
+        match () {
+            () if told == wanted.len() => row(Fate::Carried, ""),
+            () if told > 0 => row(Fate::Approximated, "the agent tells a part of it"),
+            () if wanted.iter().any(is_near) => {
+                row(Fate::Approximated, "made from what other frames of the agent tell")
+            }
+            () if kind == RowKind::Dialog => row(Fate::Lost, "the agent never asks or shows that"),
+            () => row(Fate::Lost, "the agent tells nothing of the kind"),
+        }
+    }
+}

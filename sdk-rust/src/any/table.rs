@@ -1,0 +1,163 @@
+//! The tables that say which command of a dialect carries an intent, as they were generated from the declaration.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::generated::intents::{Intent, NEUTRAL, TABLES};
+use crate::generated::meaning::TABLES as MEANINGS;
+use crate::spec::Spec;
+use crate::view::meaning::{Meaning, Reader, Sources};
+
+/// How a parameter of a command is made of neutral ones.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Send {
+    /// The neutral parameter of that name.
+    From(String),
+    /// Always that.
+    Is { is: Value },
+    /// The neutral parameters that are there, with that text between them.
+    Joined { join: Vec<String>, with: String },
+}
+
+impl Send {
+    /// The neutral parameters that it reads.
+    pub fn params(&self) -> &[String] {
+        match self {
+            Send::From(param) => std::slice::from_ref(param),
+            Send::Is { .. } => &[],
+            Send::Joined { join, .. } => join,
+        }
+    }
+}
+
+/// Which command carries an intent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Carrier {
+    /// Its wire name.
+    pub command: String,
+    pub sends: BTreeMap<String, Send>,
+    pub gives: Sources,
+    /// What is other than the intent says.
+    #[serde(default)]
+    pub differs: String,
+}
+
+/// Why a command carries no intent.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Own {
+    pub reason: String,
+    /// Whether who speaks the dialect with a front end answers it.
+    pub by_front: bool,
+}
+
+/// What a dialect's commands are for.
+#[derive(Debug, Deserialize)]
+struct Written {
+    readers: HashMap<String, Reader>,
+    probe: String,
+    carriers: HashMap<String, Vec<Carrier>>,
+    own: HashMap<String, Own>,
+    made: Vec<String>,
+    answers: HashMap<String, String>,
+}
+
+/// What a client of any agent knows of a dialect.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// What its frames mean, and how its values are read.
+    pub meaning: Meaning,
+    /// A command without parameters that is answered at any time.
+    pub probe: String,
+    /// By the name of the intent.
+    carriers: HashMap<String, Vec<Carrier>>,
+    /// Commands that carry no intent.
+    pub own: HashMap<String, Own>,
+    /// Events that who speaks the dialect makes from what others tell.
+    pub made: Vec<String>,
+    /// The member of the answer to a dialog that carries what was chosen or entered.
+    pub answers: HashMap<String, String>,
+}
+
+impl Table {
+    /// The command that carries an intent in a revision: the first one that it has.
+    pub fn carrier(&self, spec: &Spec, intent: Intent) -> Option<&Carrier> {
+        self.carriers(intent).iter().find(|carrier| spec.command(&carrier.command).is_some())
+    }
+
+    /// All commands that carry an intent.
+    pub fn carriers(&self, intent: Intent) -> &[Carrier] {
+        self.carriers.get(intent.name()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The table of a dialect, where its feature is on.
+pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
+    static READ: OnceLock<HashMap<&'static str, Table>> = OnceLock::new();
+    let tables = READ.get_or_init(|| {
+        let read = |(name, text): &(&'static str, &str)| {
+            let written: Written = serde_json::from_str(text).ok()?;
+            let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| dialect == name)?;
+            let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
+            meaning.readers.extend(written.readers);
+            let Written { probe, carriers, own, made, answers, .. } = written;
+            Some((*name, Table { meaning, probe, carriers, own, made, answers }))
+        };
+        TABLES.iter().filter_map(read).collect()
+    });
+    tables.get(dialect)
+}
+
+/// What becomes of an intent with an agent whose dialect has no command for it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Without {
+    Lost { lost: String },
+    Seen { seen: String },
+    Through { through: Vec<String>, how: String },
+}
+
+/// The neutral form of an intent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Neutral {
+    pub without: Without,
+}
+
+/// The neutral form of an intent.
+pub(super) fn neutral(intent: Intent) -> Option<&'static Neutral> {
+    static READ: OnceLock<HashMap<String, Neutral>> = OnceLock::new();
+    let rows = READ.get_or_init(|| {
+        let rows: Map<String, Value> = serde_json::from_str(NEUTRAL).unwrap_or_default();
+        rows.into_iter().filter_map(|(name, row)| Some((name, serde_json::from_value(row).ok()?))).collect()
+    });
+    rows.get(intent.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dynamic::CLIENTS;
+
+    #[test]
+    fn all_tables_are_read() {
+        for client in CLIENTS {
+            let table = table_of(client.name).unwrap();
+            assert!(client.command(&table.probe).is_some());
+            assert!(table.carrier(client, Intent::Prompt).is_some());
+        }
+        assert!(Intent::ALL.iter().all(|intent| neutral(*intent).is_some()));
+    }
+
+    #[test]
+    #[cfg(feature = "pi")]
+    fn a_revision_has_its_own_commands() {
+        let table = table_of("pi").unwrap();
+        let revisions = crate::pi::CLIENT.revisions;
+        assert!(table.carrier(revisions[0], Intent::Tree).is_none());
+        assert_eq!(table.carrier(revisions[1], Intent::Tree).unwrap().command, "get_tree");
+    }
+}

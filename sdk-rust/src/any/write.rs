@@ -1,0 +1,48 @@
+//! Parameters of commands out of neutral ones, and neutral results out of answers.
+
+use serde_json::{Map, Value, json};
+
+use super::table::{Carrier, Send, Table};
+use crate::view::read::read_all;
+
+/// The parameters of a command.
+pub(super) fn members(carrier: &Carrier, neutral: &Map<String, Value>) -> Map<String, Value> {
+    let mut members = Map::new();
+    for (name, send) in &carrier.sends {
+        let value = match send {
+            Send::From(param) => neutral.get(param).filter(|value| !value.is_null()).cloned(),
+            Send::Is { is } => Some(is.clone()),
+            Send::Joined { join, with } => {
+                let parts: Vec<&str> = join.iter().filter_map(|param| neutral.get(param)?.as_str()).collect();
+                (!parts.is_empty()).then(|| parts.join(with).into())
+            }
+        };
+        members.extend(value.map(|value| (name.clone(), value)));
+    }
+    members
+}
+
+/// The neutral results in an answer; a name with a dot is a member of an object.
+pub(super) fn results(
+    table: &Table,
+    carrier: &Carrier,
+    params: Map<String, Value>,
+    data: Option<Value>,
+) -> Map<String, Value> {
+    let answer = json!({"params": params, "data": data});
+    let mut results = Map::new();
+    for (name, value) in read_all(&table.meaning, &carrier.gives, &answer) {
+        match name.split_once('.') {
+            None => {
+                results.insert(name, value);
+            }
+            Some((outer, inner)) => {
+                let of = results.entry(outer).or_insert_with(|| json!({}));
+                if let Value::Object(members) = of {
+                    members.insert(inner.to_owned(), value);
+                }
+            }
+        }
+    }
+    results
+}
