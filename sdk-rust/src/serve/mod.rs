@@ -54,7 +54,7 @@ use outbox::Outbox;
 pub use pieces::Pieces;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
-use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
+use crate::spec::{Answer, CommandSpec, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
 /// Why a command was not carried out.
@@ -184,6 +184,25 @@ pub struct Options {
     pub revision: Option<&'static Spec>,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
+    /// Looks at each command before it is carried out; none: all are.
+    pub gate: Option<Gate>,
+}
+
+/// Looks at commands before they are carried out: those that it refuses are answered with its reason, in their lane.
+#[derive(Clone)]
+pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync>);
+
+impl Gate {
+    /// A gate that lets through what `lets` does not refuse. It must not block.
+    pub fn new(lets: impl Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync + 'static) -> Self {
+        Gate(Arc::new(lets))
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
 }
 
 impl Default for Options {
@@ -195,6 +214,7 @@ impl Default for Options {
             drain: std::time::Duration::from_secs(5),
             revision: None,
             stop: CancellationToken::new(),
+            gate: None,
         }
     }
 }
@@ -226,6 +246,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         emitter,
         lanes: Lanes::default(),
         command_bytes: options.command_bytes,
+        gate: options.gate.clone(),
         frames: FrameReader::with_options(transport.reader, framer),
     };
     let ended = server.run(&options, &outbox).await;
@@ -252,6 +273,7 @@ struct Server<D: Dialect, S> {
     emitter: Emitter<D>,
     lanes: Lanes,
     command_bytes: usize,
+    gate: Option<Gate>,
     frames: FrameReader<BoxReader>,
 }
 
@@ -374,7 +396,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }
-                let work = self.service.clone().dispatch(command, call.clone());
+                let lets = self.gate.as_ref().map_or(Ok(()), |gate| (gate.0)(spec));
+                let work = match lets {
+                    Ok(()) => self.service.clone().dispatch(command, call.clone()),
+                    Err(refusal) => futures::future::ready(Err(refusal)).boxed(),
+                };
                 let ran = Ran { lane, session: session.clone(), bytes };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {
                     let result = result.unwrap_or_else(|_| {

@@ -101,8 +101,8 @@ impl Desk {
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
             self.approvals.connect(ui.clone());
-            self.host.begin(ui);
-            self.engine.follow();
+            self.host.begin(ui.clone());
+            self.engine.follow(ui);
             self.mcp.begin();
         }
     }
@@ -131,6 +131,9 @@ impl Desk {
     /// Everything that a prompt can invoke with `/name`, once the extensions and the MCP servers are there.
     pub async fn commands(&self) -> Vec<CommandInfo> {
         tokio::join!(self.host.ready(), self.mcp.ready());
+        if let Some(commands) = self.engine.commands_there().await {
+            return commands;
+        }
         let mut commands = self.engine.commands();
         commands.extend(self.mcp.commands());
         commands

@@ -22,6 +22,9 @@ pub enum PageError {
     /// The session is kept nowhere.
     #[error("Cannot export in-memory session to HTML")]
     InMemory,
+    /// Another agent writes pages, and it refuses.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The page cannot be written.
     #[error(transparent)]
     Write(#[from] ExportError),
@@ -43,6 +46,9 @@ impl Engine {
     /// as it was said. Fails before the first message, for a session in memory, and where the file
     /// cannot be written; a file that is no such page is never replaced.
     pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, PageError> {
+        if let Some(led) = &self.shared.led {
+            return led.lead.export(target).await.map_err(PageError::Elsewhere);
+        }
         let options = &self.shared.options;
         let (secrets, unknown) = options.catalog.secrets().await;
         for reason in unknown {

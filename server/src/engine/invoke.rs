@@ -7,11 +7,16 @@ use crate::resources::CommandInfo;
 impl Engine {
     /// Everything that a prompt can invoke with `/name`.
     pub fn commands(&self) -> Vec<CommandInfo> {
-        if let Some(led) = &self.shared.led {
-            return led.lead.commands();
-        }
         let extensions = &self.shared.options.extension_commands;
         self.shared.resources().commands(extensions.as_ref())
+    }
+
+    /// Everything that a prompt can invoke there, where another agent does the work.
+    pub async fn commands_there(&self) -> Option<Vec<CommandInfo>> {
+        match &self.shared.led {
+            Some(led) => Some(led.lead.commands().await),
+            None => None,
+        }
     }
 
     /// Puts the text of a skill or a template in place of its name. Where that cannot be read, the text stays as it is

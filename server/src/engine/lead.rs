@@ -1,7 +1,8 @@
 //! Another agent that does the work of this one. The engine knows this trait and nothing of who implements it: it hands
 //! words over, and what the other one does it tells and keeps as if it were its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{
@@ -15,6 +16,7 @@ use super::StreamingBehavior;
 use crate::providers::StreamEvent;
 use crate::resources::CommandInfo;
 use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
+use crate::ui::Ui;
 
 /// Something that the other agent did.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +121,15 @@ pub trait Lead: Send + Sync {
     /// What it does next. Dropping the future loses nothing; after [`Deed::Gone`] it never ends. Asked by one engine.
     fn next(&self) -> BoxFuture<'_, Deed>;
 
+    /// The client is there: what the agent shows and asks goes to it. Called once, before anything is handed over. Must
+    /// not block.
+    fn connect(&self, ui: Arc<dyn Ui>) {
+        let _ = ui;
+    }
+
+    /// That it is gone was told: nothing of it is asked any more. Must not block.
+    fn parted(&self) {}
+
     /// Takes words of the user; returns when it has taken them.
     fn say<'a>(
         &'a self,
@@ -148,9 +159,9 @@ pub trait Lead: Send + Sync {
         let _ = name;
     }
 
-    /// What a prompt can invoke there with `/name`, as far as that is known. Must not block.
-    fn commands(&self) -> Vec<CommandInfo> {
-        Vec::new()
+    /// What a prompt can invoke there with `/name`, as far as that is known.
+    fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
+        futures::future::ready(Vec::new()).boxed()
     }
 
     /// Compacts its conversation.
@@ -173,6 +184,12 @@ pub trait Lead: Send + Sync {
     /// Stops the commands of the user. Must not block.
     fn abort_bash(&self) {}
 
+    /// Writes the conversation as a page; gives its file.
+    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, Unwilling>> {
+        let _ = path;
+        cannot("write pages")
+    }
+
     /// Begins a fresh session; false where somebody there stopped it.
     fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
         cannot("begin a fresh session")
@@ -191,9 +208,9 @@ pub trait Lead: Send + Sync {
         cannot("fork the conversation")
     }
 
-    /// All messages of its conversation.
-    fn history(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, Unwilling>> {
-        cannot("tell its messages")
+    /// All messages of its conversation; none where nobody can tell them.
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+        futures::future::ready(Ok(None)).boxed()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Its deeds are told by one task, in their order. Whoever hands words over holds the floor until the client was told
 //! that they were taken: nothing that they cause is told before.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::state::{Kind, Phase};
 use super::work::Work;
 use super::{Compacted, Deed, Engine, Event, Input, Lead, Manner, PromptError, Shared, StreamingBehavior};
 use crate::session::Session;
+use crate::ui::Ui;
 
 /// How long the other agent may take to end a run that was aborted.
 const GRACE: Duration = Duration::from_secs(4);
@@ -33,6 +35,8 @@ pub(super) struct Led {
     /// The work of words that were taken, until the task looks.
     begun: Mutex<Option<(Work, Vec<AgentMessage>)>>,
     changed: Notify,
+    /// A run is told of. What was begun and is no run does not keep others out: the other agent decides.
+    on: AtomicBool,
     task: Mutex<Option<AbortHandle>>,
     /// Why there is nobody any more.
     gone: Mutex<Option<String>>,
@@ -57,9 +61,15 @@ impl Led {
             floor: Arc::default(),
             begun: Mutex::default(),
             changed: Notify::new(),
+            on: AtomicBool::new(false),
             task: Mutex::default(),
             gone: Mutex::default(),
         }
+    }
+
+    /// Whether a run is told of.
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Acquire)
     }
 
     fn begun(&self) -> MutexGuard<'_, Option<(Work, Vec<AgentMessage>)>> {
@@ -94,11 +104,12 @@ impl Led {
 }
 
 impl Engine {
-    /// Where another agent does the work: from now on what it does is told. Needs a runtime; only the first call counts.
-    pub fn follow(&self) {
+    /// Where another agent does the work: from now on what it does is told, and what it asks goes to `ui`. Needs a runtime; only the first call counts.
+    pub fn follow(&self, ui: Arc<dyn Ui>) {
         let Some(led) = &self.shared.led else { return };
         let mut task = led.task.lock().unwrap_or_else(PoisonError::into_inner);
         if task.is_none() {
+            led.lead.connect(ui);
             *task = Some(tokio::spawn(tell(Arc::downgrade(&self.shared), led.lead.clone())).abort_handle());
         }
     }
@@ -194,6 +205,7 @@ async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
                     given_up = None;
                 }
                 if gone {
+                    lead.parted();
                     return;
                 }
             }
@@ -218,7 +230,7 @@ impl Teller {
         let begun = led.begun().take();
         if let Some((work, said)) = begun {
             self.work = Some(work);
-            self.said = said;
+            self.said.extend(said);
         }
     }
 
@@ -228,6 +240,11 @@ impl Teller {
         if let Some(work) = &self.work {
             if state.working(work.number()).is_some() {
                 state.enter(work.number(), phase);
+                return;
+            }
+            // Its run was over, and something follows after all.
+            if state.work.is_none() && !work.aborted().is_cancelled() {
+                state.again(work.number(), phase, work.aborted(), work.ended());
                 return;
             }
         }
@@ -309,7 +326,10 @@ impl Teller {
                 self.rest(shared, aborted);
             }
             Deed::Named(name) => {
-                let renamed = shared.state().session.rename(&name).is_ok();
+                let renamed = {
+                    let mut state = shared.state();
+                    state.session.name() != Some(&name) && state.session.rename(&name).is_ok()
+                };
                 if renamed {
                     shared.sink.push(Event::SessionNamed { name: &name });
                 }
@@ -349,6 +369,9 @@ impl Teller {
     }
 
     fn begin_run(&mut self, shared: &Arc<Shared>) {
+        if let Some(led) = &shared.led {
+            led.on.store(true, Ordering::Release);
+        }
         self.told = true;
         self.run = Some(LedRun::begin(shared));
     }
@@ -372,12 +395,14 @@ impl Teller {
 
     /// A message that the other agent tells of.
     fn said(&mut self, shared: &Arc<Shared>, message: AgentMessage) {
+        let is_users = matches!(message, AgentMessage::User(_));
         let Some(run) = &mut self.run else {
-            // Nothing goes on: it is a note.
-            note(shared, message);
+            // Words that begin a run are told with it.
+            if !is_users || self.said.is_empty() {
+                note(shared, message);
+            }
             return;
         };
-        let is_users = matches!(message, AgentMessage::User(_));
         if is_users && !self.said.is_empty() {
             // The words as they were said have what the other agent may not repeat, such as images.
             let said = self.said.remove(0);
@@ -404,6 +429,9 @@ impl Teller {
         let Some(run) = self.run.take() else { return };
         let aborted = self.work.as_ref().is_some_and(|work| work.aborted().is_cancelled());
         let messages = run.close(shared, aborted);
+        if let Some(led) = &shared.led {
+            led.on.store(false, Ordering::Release);
+        }
         let mut state = shared.state();
         match &self.work {
             Some(work) if will_retry => state.enter(work.number(), Phase::Waiting),

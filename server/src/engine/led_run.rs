@@ -122,6 +122,8 @@ impl LedRun {
             }
         }
         if let Some(growing) = self.growing.take() {
+            // It began when its beginning was told.
+            answer.timestamp = growing.assembler.message().timestamp;
             return self.complete(shared, growing.entry, answer);
         }
         // One that was over before it began is shown as what it is from the start.

@@ -12,7 +12,7 @@ const WHO: &str = "agent";
 
 impl Engine {
     pub(super) async fn new_session_there(&self, led: &Led, parent: Option<String>) -> bool {
-        let done = self.replaced(led, parent, led.lead.new_session()).await;
+        let done = self.replaced(led, parent, None, led.lead.new_session()).await;
         done.unwrap_or_else(|error| {
             let event = Event::ExtensionFailed { extension: WHO, event: "session", error: &error };
             self.shared.sink.push(event);
@@ -21,7 +21,7 @@ impl Engine {
     }
 
     pub(super) async fn switch_session_there(&self, led: &Led, path: &Path) -> Result<bool, Unwilling> {
-        self.replaced(led, None, led.lead.switch_session(path)).await
+        self.replaced(led, None, None, led.lead.switch_session(path)).await
     }
 
     /// Has the other agent fork before that message of the user; gives its text.
@@ -29,7 +29,7 @@ impl Engine {
         let points = self.fork_messages();
         let found = points.iter().enumerate().find(|(_, (id, _))| id.as_str() == entry);
         let Some((number, (_, text))) = found else { return Err(ForkError::Unknown) };
-        let done = self.replaced(led, None, led.lead.fork(number, text)).await;
+        let done = self.replaced(led, None, Some(entry), led.lead.fork(number, text)).await;
         Ok((text.clone(), done.map_err(ForkError::Elsewhere)?))
     }
 
@@ -46,26 +46,30 @@ impl Engine {
             let is_behind = |id: &str| behind.iter().any(|one| one.id().as_str() == id);
             points.into_iter().enumerate().find(|(_, (id, _))| is_behind(id.as_str()))
         };
-        let Some((number, (_, text))) = next else { return Ok(true) };
-        self.replaced(led, None, led.lead.fork(number, &text)).await.map_err(ForkError::Elsewhere)
+        let Some((number, (id, text))) = next else { return Ok(true) };
+        let forked = self.replaced(led, None, Some(id.as_str()), led.lead.fork(number, &text)).await;
+        forked.map_err(ForkError::Elsewhere)
     }
 
     /// Has the other agent do something that replaces the conversation, and takes over the messages that it has then.
-    /// False where somebody there stopped it.
+    /// False where somebody there stopped it. Where nobody can tell those messages, they are the ones before `entry`.
     async fn replaced(
         &self,
         led: &Led,
         parent: Option<String>,
+        entry: Option<&str>,
         asked: impl Future<Output = Result<bool, Unwilling>>,
     ) -> Result<bool, Unwilling> {
         if !asked.await? {
             return Ok(false);
         }
         let messages = led.lead.history().await?;
-        let mut session = self.shared.options.fresh_session(parent);
         let mut state = self.idle().await;
+        let kept = entry.filter(|_| messages.is_none());
+        let kept = kept.and_then(|entry| state.session.fork(entry, None).ok());
+        let mut session = kept.map_or_else(|| self.shared.options.fresh_session(parent), |(kept, _)| kept);
         session.thinking_changed(state.thinking);
-        messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
+        messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
         drop(state.move_to(session));
         Ok(true)
     }

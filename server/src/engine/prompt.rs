@@ -254,6 +254,7 @@ impl Shared {
         let Some(working) = &state.work else { return Ok(None) };
         match (working.kind, working.phase, streaming) {
             (Kind::Compaction, ..) => Err(PromptError::Compacting),
+            (_, Phase::Running, _) if self.led.as_ref().is_some_and(|led| !led.is_on()) => Ok(None),
             (_, Phase::Running, None) => Err(PromptError::Busy),
             (_, _, streaming) => Ok(Some(streaming.unwrap_or(StreamingBehavior::Steer))),
         }

@@ -137,6 +137,12 @@ impl State {
         })
     }
 
+    /// Work whose run was over goes on.
+    pub fn again(&mut self, number: u64, phase: Phase, abort: CancellationToken, ended: CancellationToken) {
+        let (kind, give_up) = (Kind::Prompt, CancellationToken::new());
+        self.work = Some(Working { number, kind, phase, abort, give_up, ended, task: None });
+    }
+
     /// Commands that ended during a run join the session.
     pub fn keep_deferred(&mut self) {
         for message in std::mem::take(&mut self.deferred) {

@@ -112,8 +112,8 @@ impl Lead for Other {
         .boxed()
     }
 
-    fn history(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, Unwilling>> {
-        async move { Ok(self.history.lock().unwrap().clone()) }.boxed()
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+        async move { Ok(Some(self.history.lock().unwrap().clone())) }.boxed()
     }
 }
 

@@ -14,7 +14,7 @@ use super::opened::{Opened, Parts as OpenedParts};
 use super::sink::Sink;
 use super::tools::{self, TaskList};
 use super::{Front, blocking};
-use crate::config::{Trust, expand_home, load_settings, resolve};
+use crate::config::{Change, Trust, expand_home, load_settings, resolve};
 use crate::desk::Desk;
 use crate::engine::Bounds;
 use crate::mcp;
@@ -66,6 +66,7 @@ impl Ids for FirstId {
 }
 
 /// What is read from the disk.
+#[derive(Default)]
 struct Found {
     context: Vec<ContextFile>,
     resources: Resources,
@@ -89,6 +90,7 @@ fn read(
 }
 
 /// The MCP servers of a session.
+#[derive(Default)]
 struct Servers {
     /// Those that are started.
     started: Vec<mcp::Definition>,
@@ -143,6 +145,15 @@ impl Front {
     pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStarted, Refusal> {
         let named = self.named_model(&params)?;
         let mut parts = self.parts().with(None);
+        let led = parts.options.lead.is_some();
+        if led {
+            if !self.all().is_empty() {
+                return Err(failed("the agent behind this one has one conversation at a time"));
+            }
+            if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+                return Err(failed("the agent behind this one takes no MCP servers"));
+            }
+        }
         let id = match &params.session_id {
             Some(id) if !may_be_id(id) => {
                 let reason =
@@ -167,7 +178,9 @@ impl Front {
             parts.undecided = None;
         }
         let agent_dir = parts.extensions.agent_dir.clone();
-        let servers = {
+        let servers = if led {
+            Ok(Servers::default())
+        } else {
             let (cwd, home, given) =
                 (cwd.clone(), home.clone(), params.mcp_servers.clone().unwrap_or_default());
             let ours = (cwd == usual).then(|| parts.mcp.definitions.clone());
@@ -180,7 +193,10 @@ impl Front {
         // Named for every session; what is not kept puts nothing there.
         let directory = store.as_ref().map(|store| store.directory().join(&id));
         let store = store.filter(|_| wanted);
-        let found = {
+        let found = if led {
+            // What stands in the directory is the business of the agent that works there.
+            Ok(Found { session: self.parts().session.take(), ..Found::default() })
+        } else {
             let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
             let sources =
                 Sources { cwd: cwd.clone(), home, folders: super::HOME.resources, ..Sources::default() };
@@ -192,7 +208,13 @@ impl Front {
         let restored = session.as_ref().map(Session::restored).unwrap_or_default();
         let kept_model = restored.model.and_then(|(provider, id)| self.catalog.model_like(&provider, &id));
         let model = match named.or(kept_model) {
-            Some(model) => Some(model),
+            Some(model) => {
+                if led {
+                    let (provider, id) = (model.provider.clone(), model.id.clone());
+                    parts.options.persist.save(Change::DefaultModel { provider, id });
+                }
+                Some(model)
+            }
             None => {
                 let chosen = parts.options.model.as_ref().map(|chosen| chosen.model.clone());
                 self.usual_model(chosen).await
