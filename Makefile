@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers torture test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
+.PHONY: demo build test bridge-all test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers torture test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -53,6 +53,9 @@ test-other-hands: build ## A sample of `make other-hands`.
 
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
 	./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
+
+bridge-all: build ## What `make test` plays with a few pairs of dialects, with all of them; see docs/bridge.md.
+	AGENTESE_BRIDGE=all $(CARGO) test --workspace --test bridge
 
 SECONDS ?= 120
 SEED ?=

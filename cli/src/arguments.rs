@@ -106,6 +106,8 @@ pub(super) enum Command {
     Web(Web),
     /// Show a recorded session in the browser, frame by frame
     Inspect(Inspect),
+    /// Speak one dialect to a client, with an agent of another dialect behind it
+    Bridge(Bridge),
 }
 
 /// Words of `call`, which are read when the dialect is known.
@@ -215,6 +217,42 @@ pub(super) struct Inspect {
     /// Do not open a browser
     #[arg(long)]
     pub no_open: bool,
+}
+
+/// What can be added to the help of `bridge`.
+const BRIDGE: &str = "\
+Examples:
+  agentese bridge --to pi -- opal-server
+      Pi's dialect on stdin and stdout, an agent that speaks Opal behind it.
+  agentese bridge --to opal --from omp --report losses.json -- omp --mode rpc
+      The other way, and what was lost on it in a file.
+  agentese bridge --explain pi opal
+      What becomes of each command, event and dialog of pi with an agent that speaks Opal.
+
+What the agent writes on stderr goes to stderr. The exit code is 1 where the agent goes away before the client.";
+
+/// Options of `bridge`.
+#[derive(Debug, Args)]
+#[command(after_help = BRIDGE)]
+pub(super) struct Bridge {
+    /// The dialect to speak on stdin and stdout
+    #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
+    pub to: Option<String>,
+    /// The dialect that the agent speaks; found out by asking it where this is not given
+    #[arg(long, value_name = "NAME[@REVISION]")]
+    pub from: Option<String>,
+    /// Write what was carried, approximated and lost, with counts, to this file when the client leaves
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Print what becomes of each row of a front end's dialect with an agent of another one, and start nothing
+    #[arg(long, num_args = 2, value_names = ["FRONT", "AGENT"], conflicts_with_all = ["to", "from", "report", "command"])]
+    pub explain: Option<Vec<String>>,
+    /// Print that as JSON
+    #[arg(long, requires = "explain")]
+    pub json: bool,
+    /// The agent's command line
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "explain")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// Options of `completions`.

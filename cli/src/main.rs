@@ -6,12 +6,14 @@
 //! | `plan`, `surroundings` | what is to be done, read and checked |
 //! | `rpc`, `trust`, `stdout`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
+//! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
 //! | `web` | a page for an agent, and for a recorded session |
 //! | `stderr`, `output`, `table`, `neutral` | words for people |
 
 mod api_key;
 mod arguments;
+mod bridge;
 mod call;
 mod completions;
 mod environment;
@@ -146,6 +148,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
         Some(Command::Completions(options)) => return completions::print(&options),
         Some(Command::Web(options)) => return web::run(options, stderr),
         Some(Command::Inspect(options)) => return web::inspect(&options, stderr),
+        Some(Command::Bridge(options)) => return bridge::run(options, stderr),
         None => arguments.run,
     };
     rpc::log_to(stderr, run.verbose);

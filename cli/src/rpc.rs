@@ -85,7 +85,9 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
     drop(std::thread::Builder::new().spawn(move || agentese_server::replace::tell_of_copies(&cwd, None)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
-    let code = runtime.block_on(serve(server, max_line, stderr));
+    let mut options = Options::default();
+    options.max_line = max_line;
+    let code = runtime.block_on(serve(server, options, stderr));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();
     persist.finish();
@@ -366,18 +368,16 @@ fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
     }
 }
 
-async fn serve(server: Server, max_line: usize, stderr: &Stderr) -> Result<ExitCode, Failure> {
+/// Serves stdin and stdout until the client leaves, a signal comes, or the options' token is cancelled.
+pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let failed = |context: &str| {
         let context = context.to_owned();
         |source| Failure::Io { context, source }
     };
-    let stop = CancellationToken::new();
+    let stop = options.stop.clone();
     let mut watch = Watch::new();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
-    let mut options = Options::default();
-    options.max_line = max_line;
-    options.stop = stop.clone();
     let overdue = async {
         stop.cancelled().await;
         tokio::time::sleep(SHUTDOWN).await;

@@ -15,5 +15,3 @@ mod stage;
 mod support;
 #[path = "acp/turns.rs"]
 mod turns;
-#[path = "acp/workspace.rs"]
-mod workspace;

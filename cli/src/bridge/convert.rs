@@ -1,0 +1,222 @@
+//! Messages of the neutral conversation as the server's engine has them.
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, AssistantMessageBuilder, BashExecutionMessageBuilder,
+    CompactionSummaryMessage, CustomMessageBuilder, ImageContent, InputBlock, InputContent, InputKind, Model,
+    ModelBuilder, ModelCostBuilder, StopReason, TextContent, ThinkingContent, ToolCall,
+    ToolResultMessageBuilder, Usage, UserMessage,
+};
+use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
+use agentese_server::providers::number;
+use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
+use agentese_server::world::{Clock as _, SystemClock};
+use serde_json::{Map, Value, json};
+
+/// The name of the wire format of models behind another agent, which nobody here speaks.
+pub(super) const API: &str = "agent";
+
+/// The name of the provider of models whose agent names none.
+const PROVIDER: &str = "agent";
+
+/// A message of the conversation; none for what stands in another one.
+pub(super) fn message(message: &Message) -> Option<AgentMessage> {
+    let time = time(message);
+    Some(match message.role {
+        Role::User | Role::System => UserMessage::new(input(&message.blocks), time).into(),
+        Role::Assistant => answer(message).into(),
+        Role::Tool => ToolResultMessageBuilder {
+            tool_call_id: message.call_id.clone().unwrap_or_default(),
+            tool_name: message.name.clone().unwrap_or_default(),
+            content: input_blocks(&message.blocks),
+            is_error: message.state == MessageState::Failed,
+            timestamp: time,
+        }
+        .build()
+        .into(),
+        Role::Summary => {
+            CompactionSummaryMessage::new(message.text(), message.tokens_before.unwrap_or_default(), time)
+                .into()
+        }
+        Role::Shell => {
+            let mut shell = BashExecutionMessageBuilder {
+                command: message.command.clone().unwrap_or_default(),
+                output: message.text(),
+                cancelled: message.cancelled == Some(true),
+                truncated: message.truncated == Some(true),
+                timestamp: time,
+            }
+            .build();
+            shell.exit_code = message.exit_code.into();
+            shell.into()
+        }
+        _ => CustomMessageBuilder {
+            custom_type: message.kind.clone().unwrap_or_else(|| "note".to_owned()),
+            content: input(&message.blocks),
+            display: message.hidden != Some(true),
+            timestamp: time,
+        }
+        .build()
+        .into(),
+    })
+}
+
+/// Words of the user that are said now.
+pub(super) fn user(text: String) -> AgentMessage {
+    UserMessage::new(vec![InputBlock::from(TextContent::new(text))], SystemClock.now_ms()).into()
+}
+
+fn time(message: &Message) -> i64 {
+    // Times of agents are far below what a double cannot hold.
+    message.time.map_or_else(|| SystemClock.now_ms(), |time| time as i64)
+}
+
+/// An answer of the model, whole.
+pub(super) fn answer(message: &Message) -> AssistantMessage {
+    let content: Vec<AssistantBlock> = message.blocks.iter().filter_map(block).collect();
+    let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
+    let word = message.stop_reason.as_deref().unwrap_or_default();
+    let mut answer = AssistantMessageBuilder {
+        content,
+        // The engine puts the model in use where the agent names none.
+        api: String::new(),
+        provider: message.provider.clone().unwrap_or_default(),
+        model: message.model.clone().unwrap_or_default(),
+        usage: usage(message.usage.as_ref()),
+        stop_reason: match message.state {
+            MessageState::Failed => StopReason::Error,
+            MessageState::Aborted => StopReason::Aborted,
+            _ if calls => StopReason::ToolUse,
+            _ if word == StopReason::Length.as_str() => StopReason::Length,
+            _ => StopReason::Stop,
+        },
+        timestamp: time(message),
+    }
+    .build();
+    answer.error_message = message.error.as_ref().map(words);
+    answer
+}
+
+/// An answer of nobody, for work that failed before there was one.
+pub(super) fn failure(error: String) -> AssistantMessage {
+    let mut failed = answer(&Message::default());
+    (failed.stop_reason, failed.error_message) = (StopReason::Error, Some(error));
+    failed
+}
+
+/// An error as text.
+pub(super) fn words(error: &Value) -> String {
+    error.as_str().map_or_else(|| error.to_string(), str::to_owned)
+}
+
+fn block(block: &Block) -> Option<AssistantBlock> {
+    Some(match block {
+        Block::Text { text } => TextContent::new(text).into(),
+        Block::Thinking { text, redacted } => {
+            let mut thinking = ThinkingContent::new(text);
+            thinking.redacted = *redacted;
+            thinking.into()
+        }
+        Block::Tool(tool) => call(tool).into(),
+        _ => return None,
+    })
+}
+
+/// A call of the model.
+pub(super) fn call(tool: &ToolBlock) -> ToolCall {
+    ToolCall::new(&tool.call_id, &tool.name, arguments(tool))
+}
+
+/// The arguments of a call: whole, or as far as they can be read.
+pub(super) fn arguments(tool: &ToolBlock) -> Map<String, Value> {
+    let told = tool.arguments.as_ref().and_then(Value::as_object).cloned();
+    let text = || tool.arguments_text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    told.or_else(text).unwrap_or_default()
+}
+
+/// What came of a call.
+pub(super) fn output(result: &[Block], details: Option<Value>, is_error: bool) -> ToolOutput {
+    let mut output = ToolOutput::text(String::new());
+    output.content = contents(result);
+    output.is_error = is_error;
+    output.details = details.or_else(|| is_error.then(|| json!({})));
+    output
+}
+
+/// What a tool shows while it runs.
+pub(super) fn update(output: &[Block], details: Option<Value>) -> ToolUpdate {
+    ToolUpdate { content: contents(output), details: Some(details.unwrap_or_else(|| json!({}))) }
+}
+
+fn contents(blocks: &[Block]) -> Vec<ToolContent> {
+    let content = |block: &Block| match block {
+        Block::Text { text } => Some(ToolContent::Text(text.clone())),
+        Block::Image { mime_type, data } => {
+            Some(ToolContent::Image { data: data.clone(), mime_type: mime_type.clone() })
+        }
+        Block::Data { value } => Some(ToolContent::Text(value.to_string())),
+        _ => None,
+    };
+    blocks.iter().filter_map(content).collect()
+}
+
+fn input(blocks: &[Block]) -> InputContent {
+    input_blocks(blocks).into()
+}
+
+fn input_blocks(blocks: &[Block]) -> Vec<InputBlock> {
+    let content = |block: &Block| match block {
+        Block::Text { text } => Some(TextContent::new(text).into()),
+        Block::Image { mime_type, data } => Some(ImageContent::new(data, mime_type).into()),
+        Block::Data { value } => Some(TextContent::new(value.to_string()).into()),
+        _ => None,
+    };
+    blocks.iter().filter_map(content).collect()
+}
+
+fn usage(told: Option<&view::Usage>) -> Usage {
+    let told = told.cloned().unwrap_or_default();
+    let count = |tokens: Option<u64>| tokens.unwrap_or_default();
+    let parts = [told.input, told.output, told.cache_read, told.cache_write].map(count);
+    let [input, output, cache_read, cache_write] = parts;
+    let mut usage = Usage::default();
+    (usage.input, usage.output, usage.cache_read, usage.cache_write) =
+        (input, output, cache_read, cache_write);
+    usage.total_tokens = told.total.or_else(|| Some(parts.iter().sum()));
+    usage.cost.total = number(told.cost.unwrap_or_default());
+    usage
+}
+
+/// The model of an agent that names none.
+pub(super) fn unnamed(dialect: &str) -> Model {
+    of(dialect, None, PROVIDER, false, 0)
+}
+
+/// A model of the agent's.
+pub(super) fn model(told: &view::Model) -> Model {
+    let provider = told.provider.as_deref().unwrap_or(PROVIDER);
+    of(
+        &told.id,
+        told.name.as_deref(),
+        provider,
+        told.reasoning == Some(true),
+        told.window.unwrap_or_default(),
+    )
+}
+
+fn of(id: &str, name: Option<&str>, provider: &str, reasoning: bool, window: u64) -> Model {
+    let free = || 0.into();
+    let cost = ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };
+    ModelBuilder {
+        id: id.to_owned(),
+        name: name.unwrap_or(id).to_owned(),
+        api: API.to_owned(),
+        provider: provider.to_owned(),
+        base_url: String::new(),
+        reasoning,
+        input: vec![InputKind::Text, InputKind::Image],
+        context_window: window,
+        max_tokens: window,
+        cost: cost.build(),
+    }
+    .build()
+}

@@ -1,0 +1,345 @@
+//! What an agent does, as the server's engine has it: from neutral events to deeds, without I/O.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use agentese::any::Event;
+use agentese::types::{CompactionReason, StopReason, ToolCall};
+use agentese::view::{Block, Conversation, Message, Notice, Role, RunState, ToolBlock, ToolState};
+use agentese_server::engine::Deed;
+use agentese_server::providers::StreamEvent;
+use serde_json::Value;
+
+use super::convert;
+
+/// What an answer says that somebody stopped, where the agent gives no reason.
+const ABORTED: &str = "Request was aborted.";
+
+/// Something that follows of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// A deed of the agent.
+    Deed(Deed),
+    /// It has compacted the conversation, or has not. How much it kept has to be asked for.
+    Compacted {
+        /// The summary, and the tokens before.
+        summary: Option<(String, u64)>,
+        /// What went wrong.
+        error: Option<String>,
+        /// Whether somebody stopped it.
+        aborted: bool,
+    },
+    /// Something for the person.
+    Notice(Notice),
+    /// Entries of the status line, lines beside the editor, the title or the editor's text have changed.
+    Panels,
+}
+
+/// The block of the growing answer that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    Call,
+}
+
+/// Turns events into deeds.
+#[derive(Debug, Default)]
+pub(super) struct Deeds {
+    /// Messages that were told in another way: a history that was asked for.
+    told: HashSet<String>,
+    /// The answer that grows, by its key.
+    growing: Option<String>,
+    /// Its block that is open: its place, what it is, and how much of it was told.
+    open: Option<(usize, Open, usize)>,
+    /// The arguments of the call that is open, as far as they can be read.
+    arguments: Option<Value>,
+    /// How many blocks of it were opened.
+    opened: usize,
+    working: bool,
+    aborting: bool,
+    /// How the last answer of the run ended: whether it failed or was stopped, and why.
+    last: Option<(bool, Option<String>)>,
+    /// The last retry.
+    attempt: u64,
+    retrying: bool,
+    compacting: bool,
+    summary: Option<(String, u64)>,
+    trouble: Option<String>,
+}
+
+impl Deeds {
+    /// Whether a run is going on.
+    pub fn working(&self) -> bool {
+        self.working
+    }
+
+    /// Those messages were told in another way.
+    pub fn pass_over(&mut self, now: &Conversation) {
+        let whole = now.messages.iter().filter(|message| !message.is_growing());
+        self.told.extend(whole.map(|message| message.key.clone()));
+    }
+
+    /// Work that nobody tells of failed before there was an answer.
+    pub fn failed(&mut self, error: String) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if !self.working {
+            push(&mut steps, Deed::RunBegan);
+        }
+        self.working = false;
+        push(&mut steps, Deed::Answered(Box::new(convert::failure(error))));
+        push(&mut steps, Deed::RunOver { will_retry: false });
+        steps
+    }
+
+    /// What follows of an event; the conversation may be further already.
+    pub fn take(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
+        let mut steps = Vec::new();
+        match event {
+            Event::State { state, error } => self.state(state, error, &mut steps),
+            Event::MessageBegan { message, role: Role::Assistant } if !self.told.contains(&message) => {
+                self.growing = Some(message);
+                (self.open, self.opened) = (None, 0);
+                push(&mut steps, Deed::Grew(StreamEvent::Start));
+            }
+            Event::TextGrew { message, block, text } if self.is_growing(&message) => {
+                self.open(block, Open::Text, || StreamEvent::TextStart, &mut steps);
+                self.grew(StreamEvent::TextDelta(text), &mut steps);
+            }
+            Event::ThinkingGrew { message, block, text } if self.is_growing(&message) => {
+                self.open(block, Open::Thinking, || StreamEvent::ThinkingStart, &mut steps);
+                self.grew(StreamEvent::ThinkingDelta(text), &mut steps);
+            }
+            Event::ArgumentsGrew { message, block, call_id, name, text, arguments }
+                if self.is_growing(&message) =>
+            {
+                let begins = || StreamEvent::ToolCallStart { id: call_id, name };
+                self.open(block, Open::Call, begins, &mut steps);
+                self.arguments = arguments.or(self.arguments.take());
+                if let Some(text) = text {
+                    self.grew(StreamEvent::ToolCallDelta(text), &mut steps);
+                }
+            }
+            Event::MessageEnded { message } if self.told.insert(message.key.clone()) => {
+                self.ended(&message, now, &mut steps);
+            }
+            Event::ToolStarted { call_id, name, arguments } => {
+                let arguments = arguments.and_then(|value| value.as_object().cloned()).unwrap_or_default();
+                push(&mut steps, Deed::ToolBegan(ToolCall::new(call_id, name, arguments)));
+            }
+            Event::ToolUpdated { call_id, output, details } => {
+                push(&mut steps, Deed::ToolShowed(call_id, convert::update(&output, details)));
+            }
+            Event::ToolEnded { call_id, state, result, details, .. } => {
+                // What never ran has no result that anybody told.
+                if state != ToolState::Skipped {
+                    let output = convert::output(&result, details, state == ToolState::Failed);
+                    push(&mut steps, Deed::ToolEnded(call_id, output));
+                }
+            }
+            Event::RetryBegan { retry } => {
+                self.retrying = true;
+                self.attempt = retry.attempt.unwrap_or(self.attempt + 1);
+                push(
+                    &mut steps,
+                    Deed::RetryBegan {
+                        attempt: self.attempt,
+                        limit: retry.max_attempts.unwrap_or(self.attempt),
+                        pause: Duration::from_millis(retry.delay_ms.unwrap_or_default()),
+                        error: retry.error.unwrap_or_default(),
+                    },
+                );
+            }
+            Event::RetryEnded if std::mem::take(&mut self.retrying) => {
+                let (failed, error) = self.last.clone().unwrap_or((true, None));
+                let success = !failed && !self.aborting;
+                let error = error.filter(|_| !success);
+                push(&mut steps, Deed::RetryOver { success, attempt: self.attempt, error });
+            }
+            Event::CompactionBegan { reason } => {
+                self.compacting = true;
+                (self.summary, self.trouble) = (None, None);
+                let reason = Value::String(reason.unwrap_or_default());
+                let reason = serde_json::from_value(reason).unwrap_or(CompactionReason::Threshold);
+                push(&mut steps, Deed::CompactionBegan(reason));
+            }
+            Event::CompactionEnded if std::mem::take(&mut self.compacting) => {
+                let (summary, error) = (self.summary.take(), self.trouble.take());
+                let error = error.filter(|_| summary.is_none());
+                steps.push(Step::Compacted { summary, error, aborted: self.aborting });
+            }
+            Event::Notice { notice } => {
+                // Why a compaction failed is told with its end.
+                if self.compacting && notice.level == "error" {
+                    self.trouble = Some(notice.text);
+                } else {
+                    steps.push(Step::Notice(notice));
+                }
+            }
+            Event::Changed { members } => {
+                if members.iter().any(|name| ["status", "widgets", "title", "draft"].contains(name)) {
+                    steps.push(Step::Panels);
+                }
+                if members.contains(&"thinkingLevel") {
+                    let level = now.thinking_level.clone().map(Value::from).unwrap_or_default();
+                    let level = serde_json::from_value(level).ok();
+                    steps.extend(level.map(|level| Step::Deed(Deed::Thinks(level))));
+                }
+                if members.contains(&"session")
+                    && let Some(name) = now.session.name.clone()
+                {
+                    push(&mut steps, Deed::Named(name));
+                }
+            }
+            _ => {}
+        }
+        steps
+    }
+
+    fn state(&mut self, state: RunState, error: Option<String>, steps: &mut Vec<Step>) {
+        match state {
+            RunState::Working => {
+                self.aborting = false;
+                if !std::mem::replace(&mut self.working, true) {
+                    self.last = None;
+                    push(steps, Deed::RunBegan);
+                }
+            }
+            RunState::Aborting => self.aborting = true,
+            RunState::Idle | RunState::Retrying => {
+                if std::mem::take(&mut self.working) {
+                    let told = self.last.as_ref().is_some_and(|(failed, _)| *failed);
+                    // A run that failed without an answer tells why in one.
+                    if let Some(error) = error.filter(|_| !told) {
+                        push(steps, Deed::Answered(Box::new(convert::failure(error))));
+                    }
+                    self.growing = None;
+                    push(steps, Deed::RunOver { will_retry: state == RunState::Retrying });
+                }
+                self.aborting = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn is_growing(&self, key: &str) -> bool {
+        self.growing.as_deref() == Some(key)
+    }
+
+    fn grew(&mut self, event: StreamEvent, steps: &mut Vec<Step>) {
+        if let (Some((_, _, told)), Some(length)) = (&mut self.open, length(&event)) {
+            *told += length;
+        }
+        push(steps, Deed::Grew(event));
+    }
+
+    /// Opens the block at that place, where another one is open.
+    fn open(
+        &mut self,
+        place: usize,
+        kind: Open,
+        begins: impl FnOnce() -> StreamEvent,
+        steps: &mut Vec<Step>,
+    ) {
+        if self.open.is_some_and(|(at, known, _)| at == place && known == kind) {
+            return;
+        }
+        self.close(None, steps);
+        push(steps, Deed::Grew(begins()));
+        self.open = Some((place, kind, 0));
+        self.opened = self.opened.max(place + 1);
+    }
+
+    /// Closes the block that is open; `whole` is what it came to.
+    fn close(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
+        let Some((_, kind, told)) = self.open.take() else { return };
+        let known = self.arguments.take().map(|arguments| arguments.to_string());
+        if (kind, told) == (Open::Call, 0) {
+            // Agents that send the arguments as far as they can be read have no pieces of them.
+            let whole = match whole {
+                Some(Block::Tool(tool)) => Some(written(tool)),
+                _ => known,
+            };
+            steps.extend(whole.map(|text| Step::Deed(Deed::Grew(StreamEvent::ToolCallDelta(text)))));
+        }
+        push(
+            steps,
+            Deed::Grew(match kind {
+                Open::Text => StreamEvent::TextEnd,
+                Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
+                Open::Call => StreamEvent::ToolCallEnd,
+            }),
+        );
+    }
+
+    fn ended(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
+        match message.role {
+            Role::Assistant => {
+                if self.is_growing(&message.key) {
+                    self.rest_of(message, steps);
+                }
+                self.growing = None;
+                let mut answer = convert::answer(message);
+                let failed = answer.stop_reason == StopReason::Error;
+                // Some dialects tell the reason beside the answer.
+                if failed && answer.error_message.is_none() {
+                    answer.error_message.clone_from(&now.run.error);
+                }
+                let stopped = failed || answer.stop_reason == StopReason::Aborted;
+                if answer.stop_reason == StopReason::Aborted {
+                    answer.error_message.get_or_insert_with(|| ABORTED.to_owned());
+                }
+                self.last = Some((stopped, answer.error_message.clone()));
+                push(steps, Deed::Answered(Box::new(answer)));
+            }
+            Role::Tool | Role::Shell => {}
+            Role::Summary => {
+                self.summary = Some((message.text(), message.tokens_before.unwrap_or_default()));
+            }
+            _ => steps.extend(convert::message(message).map(|said| Step::Deed(Deed::Said(Box::new(said))))),
+        }
+    }
+
+    /// What was not told of an answer that is complete now.
+    fn rest_of(&mut self, message: &Message, steps: &mut Vec<Step>) {
+        let opened = self.opened;
+        let open = self.open.map(|(place, ..)| place);
+        self.close(open.and_then(|place| message.blocks.get(place)), steps);
+        for (place, block) in message.blocks.iter().enumerate().skip(opened) {
+            match block {
+                Block::Text { text } => {
+                    self.open(place, Open::Text, || StreamEvent::TextStart, steps);
+                    self.grew(StreamEvent::TextDelta(text.clone()), steps);
+                }
+                Block::Thinking { text, .. } => {
+                    self.open(place, Open::Thinking, || StreamEvent::ThinkingStart, steps);
+                    self.grew(StreamEvent::ThinkingDelta(text.clone()), steps);
+                }
+                Block::Tool(tool) => {
+                    let (id, name) = (tool.call_id.clone(), tool.name.clone());
+                    self.open(place, Open::Call, || StreamEvent::ToolCallStart { id, name }, steps);
+                }
+                _ => {}
+            }
+            self.close(Some(block), steps);
+        }
+    }
+}
+
+fn push(steps: &mut Vec<Step>, deed: Deed) {
+    steps.push(Step::Deed(deed));
+}
+
+fn length(event: &StreamEvent) -> Option<usize> {
+    match event {
+        StreamEvent::TextDelta(text)
+        | StreamEvent::ThinkingDelta(text)
+        | StreamEvent::ToolCallDelta(text) => Some(text.len()),
+        _ => None,
+    }
+}
+
+/// The arguments of a call as JSON text.
+fn written(tool: &ToolBlock) -> String {
+    Value::Object(convert::arguments(tool)).to_string()
+}

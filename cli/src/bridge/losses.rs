@@ -1,0 +1,177 @@
+//! What is lost between two dialects: as it is declared, and counted in one run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::any::{Fate, RowFate, RowKind, explain};
+use agentese::serve::{Gate, Refusal};
+use agentese::spec::Spec;
+use agentese::tap::{Direction, Tap};
+use serde::{Deserialize, Serialize};
+
+/// What becomes of the rows of two dialects, and how often they came.
+pub(super) struct Losses {
+    front: &'static Spec,
+    agent: &'static Spec,
+    /// The rows of the front's dialect, with the agent behind it.
+    rows: Vec<RowFate>,
+    /// The rows of the agent's dialect, with the front before it: what of it reaches the client.
+    told: Vec<RowFate>,
+    /// How often commands were sent, by their names on the wire.
+    sent: Mutex<BTreeMap<&'static str, u64>>,
+    /// How often the agent told or asked something, by kind and name.
+    heard: Arc<Heard>,
+}
+
+/// Counts what an agent tells and asks.
+#[derive(Default)]
+pub(super) struct Heard(Mutex<BTreeMap<String, u64>>);
+
+/// What a report says of a row.
+#[derive(Serialize)]
+struct Counted<'a> {
+    #[serde(flatten)]
+    row: &'a RowFate,
+    /// How often it came.
+    count: u64,
+}
+
+/// A report.
+#[derive(Serialize)]
+struct Report<'a> {
+    /// The front's dialect.
+    front: String,
+    /// The agent's dialect.
+    agent: String,
+    /// The rows of the front's dialect; commands with how often the client sent them.
+    rows: Vec<Counted<'a>>,
+    /// The events and dialogs of the agent's dialect, with how often it sent them, and what of that reaches the client.
+    told: Vec<Counted<'a>>,
+}
+
+impl Losses {
+    pub fn new(
+        front: &'static Spec,
+        agent: &'static Spec,
+        heard: Arc<Heard>,
+    ) -> Result<Self, agentese::Error> {
+        let rows = explain(front, agent)?;
+        let mut told = explain(agent, front)?;
+        told.retain(|row| row.kind != RowKind::Command);
+        Ok(Self { front, agent, rows, told, sent: Mutex::default(), heard })
+    }
+
+    /// Counts commands, and refuses those that are lost.
+    pub fn gate(self: &Arc<Self>) -> Gate {
+        let losses = self.clone();
+        Gate::new(move |command| {
+            *losses.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command.wire).or_default() += 1;
+            let row = losses.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
+            match row {
+                Some(row) if row.fate == Fate::Lost => {
+                    let agent = losses.agent.name;
+                    Err(Refusal::new(format!(
+                        "`{}` is lost with an agent of {agent}: {}",
+                        row.row, row.reason
+                    )))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Writes the report of a run.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let of = |row: &RowFate| match row.kind {
+            RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
+            _ => 0,
+        };
+        let report = Report {
+            front: self.front.id(),
+            agent: self.agent.id(),
+            rows: self.rows.iter().map(|row| Counted { row, count: of(row) }).collect(),
+            told: self
+                .told
+                .iter()
+                .map(|row| Counted { row, count: heard.get(&row.row).copied().unwrap_or_default() })
+                .collect(),
+        };
+        let mut text = serde_json::to_string_pretty(&report)?;
+        text.push('\n');
+        std::fs::write(path, text)
+    }
+}
+
+/// The names that may stand in a frame for what it is.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow)]
+    r#type: Option<&'a str>,
+    method: Option<&'a str>,
+    #[serde(borrow)]
+    event: Option<Body<'a>>,
+    #[serde(borrow)]
+    params: Option<Body<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    r#type: Option<&'a str>,
+}
+
+impl Tap for Heard {
+    fn frame(&self, direction: Direction, text: &str) {
+        if direction != Direction::Received {
+            return;
+        }
+        let Ok(frame) = serde_json::from_str::<Frame<'_>>(text) else { return };
+        let body = |body: Option<Body<'_>>| body.and_then(|body| body.r#type.map(str::to_owned));
+        // An event in an envelope, a dialog by its method, or an event.
+        let name = body(frame.event)
+            .or_else(|| body(frame.params))
+            .or_else(|| frame.method.map(str::to_owned))
+            .or_else(|| frame.r#type.map(str::to_owned));
+        if let Some(name) = name {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+        }
+    }
+}
+
+/// What becomes of each row, for people.
+pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
+    let count = |fate| rows.iter().filter(|row| row.fate == fate).count();
+    let mut text = format!(
+        "{} with an agent that speaks {}: {} of {} rows are carried, {} approximated, {} lost.\n",
+        front.id(),
+        agent.id(),
+        count(Fate::Carried),
+        rows.len(),
+        count(Fate::Approximated),
+        count(Fate::Lost),
+    );
+    let width = rows.iter().map(|row| row.row.len()).max().unwrap_or_default();
+    for (kind, title) in
+        [(RowKind::Command, "Commands"), (RowKind::Event, "Events"), (RowKind::Dialog, "Dialogs")]
+    {
+        if rows.iter().all(|row| row.kind != kind) {
+            continue;
+        }
+        let _ = writeln!(text, "\n{title}");
+        for row in rows.iter().filter(|row| row.kind == kind) {
+            let fate = match row.fate {
+                Fate::Carried => "carried",
+                Fate::Approximated => "approximated",
+                Fate::Lost => "lost",
+                _ => "unknown",
+            };
+            let line = format!("  {:width$}  {fate:12}  {}", row.row, row.reason);
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+    }
+    text
+}

@@ -1,0 +1,692 @@
+//! The agent behind the bridge, as the server's engine leads with it: words and commands go to it, its deeds come back.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::Error;
+use agentese::any::{Agent, Events, Intent, Run, Words};
+use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
+use agentese::view::{Conversation, Message, Notice, Role};
+use agentese_server::config::{Change, Persist};
+use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
+use agentese_server::resources::{CommandInfo, CommandSource};
+use agentese_server::tools::RpcBashOutput;
+use agentese_server::ui::Ui;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::convert;
+use super::deeds::{Deeds, Step};
+use super::person::Person;
+
+type Job = BoxFuture<'static, ()>;
+type Held = Arc<Mutex<VecDeque<Words>>>;
+
+/// What the pump is told besides events.
+enum Word {
+    /// A prompt's work is over, all its events came before; the reason where the agent refused it after all.
+    Over(Option<String>),
+    /// The messages that are there were told in another way.
+    PassOver(oneshot::Sender<()>),
+}
+
+/// The agent behind the bridge.
+pub(super) struct Remote {
+    agent: Agent,
+    person: Person,
+    deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
+    /// Settings on their way to the agent, one after the other.
+    jobs: UnboundedSender<Job>,
+    words: UnboundedSender<Word>,
+    /// Prompts whose work is not over.
+    open: Arc<AtomicUsize>,
+    /// Words that the agent has no queue for.
+    held: Held,
+    /// Another conversation takes the place of this one: what is told meanwhile is not news.
+    moving: Arc<AtomicBool>,
+    /// Cancelled when the engine has told that the agent is gone.
+    parted: CancellationToken,
+    /// Why it is gone.
+    gone: Arc<Mutex<Option<String>>>,
+}
+
+impl Remote {
+    /// Listens to the agent from now on. Must be called on a tokio runtime.
+    pub fn new(agent: Agent, person: Person) -> Self {
+        let (told, deeds) = unbounded_channel();
+        let (jobs, mut waiting) = unbounded_channel::<Job>();
+        let (words, said) = unbounded_channel();
+        let gone = Arc::<Mutex<Option<String>>>::default();
+        let open = Arc::<AtomicUsize>::default();
+        let (moving, held) = (Arc::<AtomicBool>::default(), Held::default());
+        let mut deeds_of = Deeds::default();
+        deeds_of.pass_over(&agent.conversation());
+        let pump = Pump {
+            events: agent.events(),
+            agent: agent.clone(),
+            person: person.clone(),
+            deeds: deeds_of,
+            told,
+            unanswered: false,
+            joining: Joining::None,
+            open: open.clone(),
+            held: held.clone(),
+            words: words.clone(),
+            moving: moving.clone(),
+            gone: gone.clone(),
+        };
+        tokio::spawn(pump.run(said));
+        tokio::spawn(async move {
+            while let Some(job) = waiting.recv().await {
+                job.await;
+            }
+        });
+        let deeds = tokio::sync::Mutex::new(deeds);
+        let parted = CancellationToken::new();
+        Self { agent, person, deeds, jobs, words, open, held, moving, parted, gone }
+    }
+
+    /// Cancelled when the agent is gone and everything of that was told.
+    pub fn parted(&self) -> CancellationToken {
+        self.parted.clone()
+    }
+
+    /// Why the agent is gone; none while it is there.
+    pub fn gone(&self) -> Option<String> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has the agent do something behind what was said before. Where it fails, the person is told.
+    fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        let (person, work) = (self.person.clone(), work(self.agent.clone()));
+        let job = async move {
+            if let Err(error) = work.await {
+                person.tell(&format!("{what}: {}", reason(&error)), "warning");
+            }
+        };
+        let _ = self.jobs.send(job.boxed());
+    }
+
+    /// Waits until settings that were said before are with the agent.
+    async fn behind_settings(&self) {
+        let (done, over) = oneshot::channel();
+        let job = async move {
+            let _ = done.send(());
+        };
+        if self.jobs.send(job.boxed()).is_ok() {
+            let _ = over.await;
+        }
+    }
+
+    /// Sends a prompt, and follows its work.
+    async fn prompt(&self, words: Words) -> Result<(), Unwilling> {
+        self.open.fetch_add(1, Ordering::AcqRel);
+        let begun = begin(&self.agent, words, &self.words).await;
+        begun.map_err(|error| {
+            self.open.fetch_sub(1, Ordering::AcqRel);
+            reason(&error)
+        })
+    }
+
+    /// Words that wait until the agent's run is over.
+    fn hold(&self, words: Words) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).push_back(words);
+    }
+
+    /// Whether a run is going on that no words can join.
+    fn is_busy_without_queues(&self) -> bool {
+        let queues = [Intent::Steer, Intent::FollowUp];
+        self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))
+    }
+
+    /// Has the agent move to another conversation; what it tells meanwhile is not news.
+    async fn moves(&self, asked: impl Future<Output = Result<bool, Error>>) -> Result<bool, Unwilling> {
+        self.behind_settings().await;
+        self.moving.store(true, Ordering::Release);
+        let done = asked.await.map_err(|error| reason(&error));
+        if !matches!(done, Ok(true)) {
+            self.settled().await;
+        }
+        done
+    }
+
+    /// What was told until now was told in another way.
+    async fn settled(&self) {
+        let (done, over) = oneshot::channel();
+        if self.words.send(Word::PassOver(done)).is_ok() {
+            let _ = over.await;
+        }
+    }
+
+    /// The entry from which the conversation is to go on so that it ends before that message of the user; none for its
+    /// beginning.
+    async fn place(&self, number: usize, text: &str) -> Result<Option<String>, Error> {
+        if self.agent.can(Intent::ForkPoints) {
+            let points = self.agent.fork_points().await?;
+            let same = |point: &&agentese::view::ForkPoint| point.text == text;
+            let named = points.get(number).filter(same).or_else(|| points.iter().rev().find(same));
+            return Ok(Some(named.map(|point| point.id.clone()).unwrap_or_default()));
+        }
+        // Agents without such a list go back to any entry: the one before the message.
+        if self.agent.can(Intent::Messages) {
+            self.agent.messages().await?;
+        }
+        let now = self.agent.conversation();
+        let standing: Vec<_> = now.messages.iter().filter(|message| !message.is_gone()).collect();
+        let of_user = standing.iter().enumerate().filter(|(_, message)| message.role == Role::User);
+        let at = of_user.map(|(at, _)| at).nth(number).unwrap_or(standing.len());
+        Ok(standing[..at].iter().rev().find_map(|message| message.id.clone()))
+    }
+}
+
+/// Sends a prompt. When its work is over, `over` is told; not where it fails.
+async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Word>) -> Result<(), Error> {
+    let at_the_end = agent.spec().run_end.answer_ends;
+    let begun = match agent.prompt(words).await {
+        Ok(run) if at_the_end => begins(run).await?,
+        begun => Some(begun?),
+    };
+    let over = over.clone();
+    let Some(run) = begun else {
+        let _ = over.send(Word::Over(None));
+        return Ok(());
+    };
+    tokio::spawn(async move {
+        let refused = match run.result().await {
+            Err(Error::Refused(refused)) => Some(refused.message.clone()),
+            _ => None,
+        };
+        let _ = over.send(Word::Over(refused));
+    });
+    Ok(())
+}
+
+/// Waits until work begins whose command is answered at its end; fails where it is refused before. None where it was over
+/// at once.
+async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
+    use agentese::any::Event;
+    while let Some(event) = run.next().await {
+        if matches!(event, Event::State { .. } | Event::MessageBegan { .. }) {
+            return Ok(Some(run));
+        }
+    }
+    run.result().await.map(|_| None)
+}
+
+/// Why something was not done, for people.
+pub(super) fn reason(error: &Error) -> String {
+    match error {
+        Error::Refused(refused) => refused.message.clone(),
+        error => error.to_string(),
+    }
+}
+
+/// Words that were kept back and go on with the run that is over.
+#[derive(Default)]
+enum Joining {
+    #[default]
+    None,
+    /// Nobody has told that they stand in the conversation.
+    Untold(String),
+    Told,
+}
+
+/// Turns what the agent tells into deeds.
+struct Pump {
+    agent: Agent,
+    events: Events,
+    person: Person,
+    deeds: Deeds,
+    told: UnboundedSender<Deed>,
+    /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
+    unanswered: bool,
+    /// Words that go on with that run.
+    joining: Joining,
+    open: Arc<AtomicUsize>,
+    held: Held,
+    words: UnboundedSender<Word>,
+    moving: Arc<AtomicBool>,
+    gone: Arc<Mutex<Option<String>>>,
+}
+
+impl Pump {
+    async fn run(mut self, mut words: UnboundedReceiver<Word>) {
+        loop {
+            tokio::select! {
+                biased;
+                event = self.events.next() => match event {
+                    Some(Ok(event)) => self.event(event).await,
+                    Some(Err(error)) => return self.end(&error),
+                    None => return,
+                },
+                word = words.recv() => {
+                    // What was told before the word is there.
+                    while let Some(Some(event)) = self.events.next().now_or_never() {
+                        match event {
+                            Ok(event) => self.event(event).await,
+                            Err(error) => return self.end(&error),
+                        }
+                    }
+                    match word {
+                        Some(Word::Over(refused)) => self.over(refused),
+                        Some(Word::PassOver(done)) => {
+                            self.deeds.pass_over(&self.agent.conversation());
+                            self.moving.store(false, Ordering::Release);
+                            let _ = done.send(());
+                        }
+                        None => return,
+                    }
+                }
+            }
+        }
+    }
+
+    async fn event(&mut self, event: agentese::any::Event) {
+        let now = self.agent.conversation();
+        let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
+        for step in self.deeds.take(event, &now) {
+            self.step(step, &now).await;
+        }
+        // Work that nobody here asked for has no other end.
+        if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
+            self.rest();
+        }
+    }
+
+    async fn step(&mut self, step: Step, now: &Conversation) {
+        let moving = self.moving.load(Ordering::Acquire);
+        match step {
+            Step::Deed(_) if moving => {}
+            // The answer to the prompt says whether something follows.
+            Step::Deed(deed @ Deed::RunOver { .. }) => {
+                let waits = self.agent.spec().run_end.answer_ends || self.has_held();
+                self.unanswered = waits && self.open.load(Ordering::Acquire) > 0;
+                if !self.unanswered {
+                    self.tell(deed);
+                }
+            }
+            Step::Deed(Deed::RunBegan) if self.unanswered => {
+                self.unanswered = false;
+                match std::mem::take(&mut self.joining) {
+                    Joining::Untold(words) => self.tell(Deed::Said(Box::new(convert::user(words)))),
+                    Joining::Told => {}
+                    Joining::None => {
+                        self.tell(Deed::RunOver { will_retry: true });
+                        self.tell(Deed::RunBegan);
+                    }
+                }
+            }
+            // The agent tells of the words itself.
+            Step::Deed(Deed::Said(said)) if matches!(self.joining, Joining::Untold(_)) => {
+                self.joining = Joining::Told;
+                self.tell(Deed::Said(said));
+            }
+            Step::Deed(deed) => self.tell(deed),
+            Step::Compacted { summary, error, aborted } => {
+                let result = match summary {
+                    Some((summary, before)) => {
+                        let kept = kept(&self.agent).await;
+                        self.deeds.pass_over(&self.agent.conversation());
+                        Some(Compacted { result: CompactionResult::new(summary, "", before), kept })
+                    }
+                    None => None,
+                };
+                self.tell(Deed::CompactionOver { result, aborted, will_retry: false, error });
+            }
+            Step::Notice(notice) => self.notice(notice),
+            Step::Panels => self.person.panels(now),
+        }
+    }
+
+    fn notice(&self, notice: Notice) {
+        match notice.source {
+            // Who sent a command that was refused has the refusal.
+            Some(source) if self.agent.spec().command(&source).is_some() => {}
+            Some(who) if notice.level == "error" => {
+                self.tell(Deed::Failed { who, doing: String::new(), error: notice.text });
+            }
+            _ => self.person.notice(&notice),
+        }
+    }
+
+    fn over(&mut self, refused: Option<String>) {
+        if let Some(error) = refused.filter(|_| self.deeds.working()) {
+            self.deeds.failed(error).into_iter().for_each(|step| {
+                if let Step::Deed(deed) = step {
+                    self.tell(deed);
+                }
+            });
+        }
+        let open = self.open.fetch_sub(1, Ordering::AcqRel) - 1;
+        if open == 0 && !self.deeds.working() {
+            self.rest();
+        }
+    }
+
+    fn has_held(&self) -> bool {
+        !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// The agent has nothing to do: what waits for that is said, or nothing follows.
+    fn rest(&mut self) {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(words) = held else {
+            self.joining = Joining::None;
+            if std::mem::take(&mut self.unanswered) {
+                self.tell(Deed::RunOver { will_retry: false });
+            }
+            return self.tell(Deed::Rested { aborted: false });
+        };
+        if self.unanswered {
+            self.joining = Joining::Untold(words.text.clone());
+        }
+        self.open.fetch_add(1, Ordering::AcqRel);
+        let (agent, over, person) = (self.agent.clone(), self.words.clone(), self.person.clone());
+        tokio::spawn(async move {
+            if let Err(error) = begin(&agent, words, &over).await {
+                person.tell(&reason(&error), "error");
+                let _ = over.send(Word::Over(None));
+            }
+        });
+    }
+
+    fn end(&self, error: &Error) {
+        let reason = reason(error);
+        *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
+        self.tell(Deed::Gone(reason));
+    }
+
+    fn tell(&self, deed: Deed) {
+        let _ = self.told.send(deed);
+    }
+}
+
+/// How many messages a compaction left behind its summary.
+async fn kept(agent: &Agent) -> usize {
+    if !agent.can(Intent::Messages) {
+        return 0;
+    }
+    let messages = agent.messages().await.unwrap_or_default();
+    let behind = messages.iter().rev().take_while(|message| message.role != Role::Summary).count();
+    if behind == messages.len() { 0 } else { behind }
+}
+
+/// The messages of a conversation as the engine has them.
+pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Vec<AgentMessage> {
+    messages.iter().filter_map(|message| convert::message(message)).collect()
+}
+
+impl Lead for Remote {
+    fn next(&self) -> BoxFuture<'_, Deed> {
+        async move {
+            match self.deeds.lock().await.recv().await {
+                Some(deed) => deed,
+                None => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn connect(&self, ui: Arc<dyn Ui>) {
+        self.person.connect(ui);
+    }
+
+    fn parted(&self) {
+        self.parted.cancel();
+    }
+
+    fn say<'a>(
+        &'a self,
+        text: &'a str,
+        images: &'a [ImageContent],
+        manner: Manner,
+    ) -> BoxFuture<'a, Result<(), Unwilling>> {
+        async move {
+            self.behind_settings().await;
+            let mut words = Words::from(text);
+            for image in images {
+                words = words.image(&image.mime_type, &image.data);
+            }
+            let queue = match manner {
+                Manner::Prompt(Some(_)) if self.is_busy_without_queues() => {
+                    self.hold(words);
+                    return Ok(());
+                }
+                Manner::Prompt(busy) => {
+                    words.when_busy = busy.map(|busy| word(busy).to_owned());
+                    return self.prompt(words).await;
+                }
+                Manner::Queue(queue) => queue,
+            };
+            let said = match queue {
+                StreamingBehavior::Steer if self.agent.can(Intent::Steer) => self.agent.steer(words).await,
+                StreamingBehavior::FollowUp if self.agent.can(Intent::FollowUp) => {
+                    self.agent.follow_up(words).await
+                }
+                // They are sent as a prompt when the run is over.
+                _ => {
+                    self.hold(words);
+                    return Ok(());
+                }
+            };
+            said.map(drop).map_err(|error| reason(&error))
+        }
+        .boxed()
+    }
+
+    fn abort(&self) -> BoxFuture<'_, ()> {
+        async move {
+            if let Err(error) = self.agent.abort().await {
+                tracing::warn!(%error, "the agent did not take an abort");
+            }
+        }
+        .boxed()
+    }
+
+    fn abort_retry(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let stopped = match self.agent.can(Intent::AbortRetry) {
+                true => self.agent.abort_retry().await,
+                false => self.agent.abort().await,
+            };
+            if let Err(error) = stopped {
+                tracing::warn!(%error, "the agent did not give up its retry");
+            }
+        }
+        .boxed()
+    }
+
+    fn clear_queues(&self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        if !self.agent.can(Intent::ClearQueue) {
+            return;
+        }
+        self.later("clearing the queues", |agent| async move { agent.clear_queue().await.map(drop) });
+    }
+
+    fn interrupt(&self, mode: InterruptMode) {
+        self.later("the interrupt mode", move |agent| async move {
+            agent.set_interrupt_mode(mode.as_str()).await
+        });
+    }
+
+    fn rename(&self, name: &str) {
+        if !self.agent.can(Intent::SetSessionName) {
+            // The name is kept for the front alone.
+            return;
+        }
+        let name = name.to_owned();
+        self.later("the session's name", |agent| async move { agent.set_session_name(&name).await });
+    }
+
+    fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
+        async move {
+            if !self.agent.can(Intent::Commands) {
+                return Vec::new();
+            }
+            let commands = self.agent.commands().await.unwrap_or_default();
+            let info = |command: agentese::view::SlashCommand| CommandInfo {
+                source: match command.source.as_deref() {
+                    Some("prompt") => CommandSource::Template,
+                    Some("skill") => CommandSource::Skill,
+                    _ => CommandSource::Extension,
+                },
+                name: command.name,
+                description: command.description,
+                location: None,
+                path: None,
+            };
+            commands.into_iter().map(info).collect()
+        }
+        .boxed()
+    }
+
+    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
+        async move {
+            self.behind_settings().await;
+            let made = self.agent.compact(focus).await;
+            let message = made.map_err(|error| reason(&error))?;
+            let now = self.agent.conversation();
+            let told = now.messages.iter().rev().find(|message| message.role == Role::Summary);
+            let summary = message.as_ref().or(told.map(|told| &**told));
+            let text = summary.map(Message::text).unwrap_or_default();
+            let before = summary.and_then(|summary| summary.tokens_before).unwrap_or_default();
+            let kept = kept(&self.agent).await;
+            self.settled().await;
+            Ok(Compacted { result: CompactionResult::new(text, "", before), kept })
+        }
+        .boxed()
+    }
+
+    fn bash<'a>(
+        &'a self,
+        command: &'a str,
+        _hidden: bool,
+        _shown: &'a mut (dyn FnMut(&str) + Send),
+    ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
+        async move {
+            let done = self.agent.bash(command).await.map_err(|error| reason(&error))?;
+            Ok(RpcBashOutput {
+                output: done.output,
+                exit_code: done.exit_code.and_then(|code| i32::try_from(code).ok()),
+                cancelled: done.cancelled,
+                truncated: done.truncated,
+                full_output_path: None,
+            })
+        }
+        .boxed()
+    }
+
+    fn abort_bash(&self) {
+        let agent = self.agent.clone();
+        // It overtakes the command that it stops.
+        tokio::spawn(async move { agent.abort_bash().await });
+    }
+
+    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, Unwilling>> {
+        async move {
+            let written = self.agent.export(path).await.map_err(|error| reason(&error))?;
+            written.map(PathBuf::from).ok_or_else(|| "the agent does not say where the page is".to_owned())
+        }
+        .boxed()
+    }
+
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
+        self.moves(self.agent.new_session()).boxed()
+    }
+
+    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
+        async move {
+            let path = path.to_string_lossy();
+            self.moves(self.agent.open_session(&path)).await
+        }
+        .boxed()
+    }
+
+    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
+        let fork = async move {
+            match self.place(number, text).await? {
+                Some(entry) => Ok(!self.agent.fork(&entry).await?.cancelled),
+                None => self.agent.new_session().await,
+            }
+        };
+        self.moves(fork).boxed()
+    }
+
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+        async move {
+            let told = match self.agent.can(Intent::Messages) {
+                true => Some(self.agent.messages().await),
+                false => None,
+            };
+            self.settled().await;
+            let messages = told.transpose().map_err(|error| reason(&error))?;
+            Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
+        }
+        .boxed()
+    }
+}
+
+/// How the neutral client names what becomes of a prompt while the agent is at work.
+fn word(busy: StreamingBehavior) -> &'static str {
+    match busy {
+        StreamingBehavior::Steer => Intent::Steer.name(),
+        StreamingBehavior::FollowUp => Intent::FollowUp.name(),
+    }
+}
+
+/// What a client sets is set at the agent.
+pub(super) struct Settings(pub Arc<Remote>);
+
+impl Persist for Settings {
+    fn save(&self, change: Change) {
+        let intent = match change {
+            Change::DefaultModel { .. } => Intent::SetModel,
+            Change::DefaultThinkingLevel(_) => Intent::SetThinking,
+            Change::SteeringMode(_) => Intent::SetSteeringMode,
+            Change::FollowUpMode(_) => Intent::SetFollowUpMode,
+            Change::RetryEnabled(_) => Intent::SetAutoRetry,
+            Change::CompactionEnabled(_) => Intent::SetAutoCompaction,
+            _ => return,
+        };
+        // Commands that the agent has nothing for were refused before; what changes beside others is not worth a word.
+        if !self.0.agent.can(intent) {
+            return;
+        }
+        match change {
+            Change::DefaultModel { provider, id } => {
+                self.0.later("the model", |agent| async move { agent.set_model(&provider, &id).await });
+            }
+            Change::DefaultThinkingLevel(level) => {
+                self.0.later("the thinking level", move |agent| async move {
+                    agent.set_thinking(level.as_str()).await
+                });
+            }
+            Change::SteeringMode(mode) => {
+                self.0.later("the steering mode", move |agent| async move {
+                    agent.set_steering_mode(mode.as_str()).await
+                });
+            }
+            Change::FollowUpMode(mode) => {
+                self.0.later("the follow-up mode", move |agent| async move {
+                    agent.set_follow_up_mode(mode.as_str()).await
+                });
+            }
+            Change::RetryEnabled(on) => {
+                self.0.later("retries", move |agent| async move { agent.set_auto_retry(on).await });
+            }
+            Change::CompactionEnabled(on) => {
+                self.0.later("compaction", move |agent| async move { agent.set_auto_compaction(on).await });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
+use agentese::spec::Spec;
+use agentese::transport::ChildOptions;
+use agentese::view::{Role, ToolState};
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Which pairs are played: `all`, or none for a sample.
+const WHICH: &str = "AGENTESE_BRIDGE";
+
+fn agentese() -> PathBuf {
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
+    program
+}
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+/// The tool that runs a command, and the dialects whose agents call it otherwise.
+fn shell(dialect: &str) -> &'static str {
+    if dialect == "opal" { "shell" } else { "bash" }
+}
+
+fn script(dialect: &str) -> Value {
+    let call = json!({"tool": {"id": "c1", "name": shell(dialect), "args": {"command": "echo out-of-it"}}});
+    json!({"responses": [
+        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [call]},
+        {"when": {"user": "tool"}, "keep": true, "text": "It ran."},
+        {"when": {"user": "hello"}, "keep": true,
+            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
+        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
+        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
+        {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
+        {"when": {"user": "second"}, "keep": true, "text": "To the second."},
+    ], "default": {"text": "Not asked for."}})
+}
+
+/// A bridge from one dialect to another.
+struct Pair {
+    front: &'static str,
+    agent: &'static str,
+    place: tempfile::TempDir,
+}
+
+impl Pair {
+    fn new(front: &'static str, agent: &'static str) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        for folder in ["work", "home"] {
+            std::fs::create_dir(place.path().join(folder)).unwrap();
+        }
+        std::fs::write(place.path().join("script.json"), script(agent).to_string()).unwrap();
+        Self { front, agent, place }
+    }
+
+    fn name(&self) -> String {
+        format!("{} behind {}", self.agent, self.front)
+    }
+
+    fn report(&self) -> PathBuf {
+        self.place.path().join("report.json")
+    }
+
+    /// The words of the bridge's command line.
+    fn words(&self, report: bool) -> Vec<String> {
+        let program = agentese().to_str().unwrap().to_owned();
+        let mut words = vec!["bridge".to_owned(), "--to".to_owned(), self.front.to_owned()];
+        words.extend(["--from".to_owned(), self.agent.to_owned()]);
+        if report {
+            words.extend(["--report".to_owned(), self.report().to_str().unwrap().to_owned()]);
+        }
+        words.push("--".to_owned());
+        words.push(program);
+        let script = self.place.path().join("script.json");
+        for word in ["--mode", "rpc", "--no-session", "--dialect", self.agent, "--script"] {
+            words.push(word.to_owned());
+        }
+        words.push(script.to_str().unwrap().to_owned());
+        words
+    }
+
+    /// A client of the front's dialect.
+    async fn connect(&self, asked: impl agentese::any::Asked) -> Agent {
+        let child = ChildOptions::new(agentese())
+            .args(self.words(true))
+            .cwd(self.place.path().join("work"))
+            .env("HOME", self.place.path().join("home"))
+            .env("TMPDIR", self.place.path())
+            .env_remove("PI_CODING_AGENT_DIR")
+            .env_remove("AGENTESE_HOME");
+        let options = Options::new().dialect(self.front).asked(asked);
+        soon("the bridge", Agent::spawn(child, options)).await.unwrap()
+    }
+}
+
+fn nobody(_: Question) -> futures::future::BoxFuture<'static, Option<Answer>> {
+    async { None }.boxed()
+}
+
+/// What the front's row of that intent comes to.
+fn lost(pair: &Pair, intent: Intent) -> bool {
+    let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
+    let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
+    let mut rows = rows.iter().filter(|row| row.intents.contains(&intent.name()));
+    rows.all(|row| row.fate == agentese::any::Fate::Lost)
+}
+
+/// The text of an answer, and the names of the events of its run.
+async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
+    let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = soon("an event", run.next()).await {
+        events.push(event);
+    }
+    (soon("the end", run.result()).await.unwrap().text(), events)
+}
+
+async fn play(pair: &Pair) {
+    let name = pair.name();
+    let agent = pair.connect(nobody).await;
+    let (text, events) = said(&agent, "hello").await;
+    assert_eq!(text, "Hello there", "{name}");
+    let mut of_model = Vec::new();
+    let grown = events.iter().filter_map(|event| match event {
+        Event::MessageBegan { message, role: Role::Assistant } => {
+            of_model.push(message);
+            None
+        }
+        Event::TextGrew { message, text, .. } if of_model.contains(&message) => Some(text.as_str()),
+        _ => None,
+    });
+    let grown: String = grown.collect();
+    assert_eq!(grown, "Hello there", "{name}: {events:#?}");
+    let thought = events.iter().any(|event| matches!(event, Event::ThinkingGrew { .. }));
+    assert!(thought, "{name}: {events:#?}");
+
+    let (text, events) = said(&agent, "tool").await;
+    assert_eq!(text, "It ran.", "{name}");
+    let ended = events.iter().find_map(|event| match event {
+        Event::ToolEnded { state, result, .. } => Some((state, format!("{result:?}"))),
+        _ => None,
+    });
+    let (state, result) = ended.unwrap_or_else(|| panic!("{name}: no tool ended: {events:#?}"));
+    assert_eq!(*state, ToolState::Done, "{name}: {result}");
+    assert!(result.contains("out-of-it"), "{name}: {result}");
+
+    let failed = soon("the prompt", agent.prompt("fail")).await;
+    let failed = match failed {
+        Ok(run) => match soon("the failure", run.result()).await {
+            Ok(done) => format!("{:?} {:?}", done.message, agent.conversation().run.error),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    assert!(failed.contains("no such thing"), "{name}: {failed}");
+
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    loop {
+        let event = soon("some text", run.next()).await;
+        assert!(event.is_some(), "{name}: the run is over before it is stopped");
+        if matches!(event, Some(Event::TextGrew { .. })) {
+            break;
+        }
+    }
+    soon("the abort", agent.abort()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let _ = soon("the end of what was stopped", run.result()).await;
+    assert_eq!(said(&agent, "hello").await.0, "Hello there", "{name}: after an abort");
+
+    if agent.can(Intent::Steer) && !lost(pair, Intent::Steer) {
+        let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
+        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        soon("the words", agent.steer("second")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let text = soon("the end", run.result()).await.unwrap().text();
+        assert_eq!(text, "To the second.", "{name}");
+    }
+    if agent.can(Intent::Messages) {
+        let messages = soon("the messages", agent.messages()).await.unwrap();
+        assert!(messages.len() >= 8, "{name}: {messages:#?}");
+        assert_eq!(messages[0].text(), "hello", "{name}");
+    }
+    let ended = soon("the end", agent.close()).await;
+    assert!(ended.exit().is_none_or(|exit| exit.success()), "{name}: {ended:?}");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(pair.report()).unwrap()).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let sent: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
+    assert!(sent >= 5, "{name}: {report:#}");
+}
+
+/// All pairs, one of them, or a sample with each dialect on both sides.
+fn pairs() -> Vec<(&'static str, &'static str)> {
+    let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
+    let all = names.iter().flat_map(|front| names.iter().map(move |agent| (*front, *agent)));
+    let all: Vec<_> = all.filter(|(front, agent)| front != agent).collect();
+    match std::env::var(WHICH) {
+        Ok(which) if which == "all" => all,
+        Ok(which) if !which.is_empty() => {
+            all.into_iter().filter(|(front, agent)| which == format!("{front}-{agent}")).collect()
+        }
+        _ => vec![("pi", "opal"), ("opal", "pi"), ("operator", "omp"), ("pisces", "operator")],
+    }
+}
+
+#[tokio::test]
+async fn an_agent_of_one_dialect_does_its_work_behind_a_front_of_another() {
+    let mut failed = Vec::new();
+    for (front, agent) in pairs() {
+        // A pair that fails does not hide what the others do.
+        let played = tokio::spawn(async move { play(&Pair::new(front, agent)).await }).await;
+        failed.extend(played.err().map(|error| format!("{front} with {agent}: {error}")));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn what_becomes_of_each_row_is_printed() {
+    let output = |words: &[&str]| {
+        let done = Command::new(agentese()).args(words).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let text = output(&["bridge", "--explain", "pi", "opal"]);
+    let line = text.lines().find(|line| line.trim_start().starts_with("export_html")).unwrap();
+    assert!(line.contains("lost") && line.contains("the agent writes no pages"), "{line}");
+    let json: Value =
+        serde_json::from_str(&output(&["bridge", "--explain", "pi", "opal", "--json"])).unwrap();
+    assert_eq!(json["agent"], "opal@0.1");
+    assert!(json["rows"].as_array().unwrap().iter().any(|row| row["fate"] == "carried"));
+}
+
+#[tokio::test]
+async fn a_command_that_is_lost_is_refused_with_the_reason() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    let error = soon("the answer", agent.bash("true")).await.unwrap_err().to_string();
+    assert!(error.contains("the agent runs no shell commands of the user"), "{error}");
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    // The agent is the bridge's child.
+    let bridge = agent.as_dynamic().process_id().unwrap();
+    let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
+    for child in children.split_whitespace() {
+        let done = Command::new("kill").args(["-KILL", child]).status().unwrap();
+        assert!(done.success());
+    }
+    let mut failed = None;
+    while let Some(event) = soon("an event", run.next()).await {
+        if let Event::MessageEnded { message } = event
+            && message.error.is_some()
+        {
+            failed = Some(message);
+        }
+    }
+    let failed = failed.expect("the answer fails");
+    assert!(format!("{:?}", failed.error).contains("killed by SIGKILL"), "{failed:?}");
+    let ended = soon("the end", agent.terminated()).await;
+    assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
+}
