@@ -4,6 +4,8 @@
 //! place. Bytes pass through untouched in both directions; what is written down is redacted, and not
 //! kept at all where something that looks like a key is left.
 
+pub mod case;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;

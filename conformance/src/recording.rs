@@ -178,6 +178,20 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Reads one from a file.
+    ///
+    /// # Errors
+    /// Names the file and the line that is wrong.
+    pub fn load(path: &Path) -> Result<Self, TranscriptError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
+        let header = Transcript::parse(path, &text)?.header;
+        // Each line was read once already.
+        let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let is_header = |record: &TranscriptRecord| matches!(record, TranscriptRecord::Header(_));
+        Ok(Self { header, records: records.filter(|record| !is_header(record)).collect() })
+    }
+
     /// Applies a change to every text in it: lines, notes, what agents wrote to stderr, arguments.
     pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         let header = &mut self.header;

@@ -6,9 +6,12 @@ use std::process::ExitCode;
 use agentese::transport::{ChildOptions, stdio};
 use agentese::types::TranscriptHeader;
 use agentese::wire::Maybe;
+use agentese_conformance::detect::detect;
 use agentese_conformance::player::Redactions;
+use agentese_conformance::record::case::{case, text};
 use agentese_conformance::record::{redacted, tee};
-use anyhow::Context as _;
+use agentese_conformance::recording::Recording;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,11 +21,23 @@ use tokio::signal::unix::{SignalKind, signal};
 /// code is the agent's. In what is written down, keys, the home directory, the working directory and the
 /// directory for temporary files are replaced. Where something that looks like a key is left, nothing is
 /// written and the exit code is 3.
+///
+/// With `--case` the session becomes a case that `run --suite` plays, also from a transcript that was kept before.
 #[derive(Debug, Args)]
 pub(super) struct Record {
     /// Where the transcript goes.
-    #[arg(long, short, value_name = "FILE")]
-    out: PathBuf,
+    #[arg(long, short, value_name = "FILE", required_unless_present = "case")]
+    out: Option<PathBuf>,
+    /// Makes a case of the session: what the client did as steps, what the model said as the model's script. Its name is
+    /// that of the file.
+    #[arg(long, value_name = "FILE")]
+    case: Option<PathBuf>,
+    /// Records nothing, and makes the case of this transcript.
+    #[arg(long, value_name = "FILE", requires = "case", conflicts_with_all = ["out", "command"])]
+    transcript: Option<PathBuf>,
+    /// The dialect of the case, as in `pi` or `pi@0.55`; by default the one that the session shows.
+    #[arg(long, value_name = "NAME", requires = "case")]
+    dialect: Option<String>,
     /// What the header calls the agent; by default the program's name.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -33,7 +48,7 @@ pub(super) struct Record {
     #[arg(long, value_name = "FROM=TO", value_parser = replacement)]
     redact: Vec<(String, String)>,
     /// The agent.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "transcript", value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -47,6 +62,10 @@ fn replacement(text: &str) -> Result<(String, String), String> {
 
 impl Record {
     pub(super) async fn run(self) -> anyhow::Result<ExitCode> {
+        if let Some(transcript) = &self.transcript {
+            self.write_case(&Recording::load(transcript)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let (program, arguments) = self.command.split_first().context("there is no command")?;
         let (mut interrupted, mut ended) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -59,19 +78,38 @@ impl Record {
         let options = ChildOptions::new(program).args(arguments).on_stderr_line(|line| eprintln!("{line}"));
         let (records, exit) = tee(stdio()?, options, stop).await?;
         let name = std::path::Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
-        let mut header = TranscriptHeader::new(1, self.agent.unwrap_or_else(|| name.into_owned()));
-        header.title = self.title.map_or(Maybe::Absent, Maybe::Value);
+        let mut header = TranscriptHeader::new(1, self.agent.clone().unwrap_or_else(|| name.into_owned()));
+        header.title = self.title.clone().map_or(Maybe::Absent, Maybe::Value);
         header.argv = Maybe::Value(self.command.clone());
-        let recording = match redacted(header, records, &Redactions::new(places(self.redact))) {
+        let recording = match redacted(header, records, &Redactions::new(places(self.redact.clone()))) {
             Ok(recording) => recording,
             Err(error) => {
                 eprintln!("error: {error}");
                 return Ok(ExitCode::from(3));
             }
         };
-        recording.write(&self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        if let Some(out) = &self.out {
+            recording.write(out).with_context(|| format!("cannot write {}", out.display()))?;
+        }
+        self.write_case(&recording)?;
         let code = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(1);
         Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+    }
+
+    fn write_case(&self, session: &Recording) -> anyhow::Result<()> {
+        let Some(file) = &self.case else { return Ok(()) };
+        let spec = match &self.dialect {
+            Some(dialect) => agentese::dynamic::spec(dialect)?,
+            None => {
+                let guesses =
+                    detect(&session.transcript()?).context("the session shows no dialect; say --dialect")?;
+                guesses.first().context("the session shows no dialect; say --dialect")?.spec
+            }
+        };
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let made =
+            case(spec, &name, session).map_err(|reason| anyhow!("no case can be made of it: {reason}"))?;
+        std::fs::write(file, text(&made)).with_context(|| format!("cannot write {}", file.display()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use agentese::types::{CheckLevel, ProfileBuilder};
 use agentese_conformance::Suite;
 use agentese_conformance::client::Client;
-use agentese_conformance::client::torture::torture;
+use agentese_conformance::client::torture::{TRICKS, torture};
 use agentese_conformance::report::{Facts, Report, text::text};
 use agentese_conformance::run::{Progress, RunOptions, default_jobs};
 use anyhow::{Context as _, ensure};
@@ -42,6 +42,10 @@ pub(super) struct Torture {
     /// How many seeds are played, one after the other.
     #[arg(long, value_name = "N", default_value = "100")]
     seeds: NonZeroU64,
+    /// Leaves tricks out, to look beyond what is known: `events`, `dialogs`, `death` and so on; a wrong name gets them all
+    /// listed.
+    #[arg(long, value_name = "TRICK", num_args = 1..)]
+    without: Vec<String>,
     /// How many sessions are played side by side; by default as many as there are cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -59,6 +63,10 @@ impl Torture {
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
         ensure!(self.client, "say --client: it is clients that are tortured");
         let spec = agentese::dynamic::spec(&self.dialect)?;
+        let known: Vec<String> = TRICKS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for name in &self.without {
+            ensure!(known.contains(name), "there is no trick `{name}`; there are {}", known.join(", "));
+        }
         self.outputs.check()?;
         let first = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000));
         let seeds = first..first.checked_add(self.seeds.get()).context("there are no such seeds")?;
@@ -78,7 +86,7 @@ impl Torture {
         let begin = Instant::now();
         let mut teller = Teller::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
         let tell = &mut |progress: Progress<'_>| teller.tell(progress);
-        let run = torture(suite, &self.dialect, seeds, &client, &options, tell).await?;
+        let run = torture(suite, &self.dialect, seeds, &self.without, &client, &options, tell).await?;
         teller.end();
         let agent = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =

@@ -42,6 +42,7 @@ use self::plan::{Move, plan};
 pub use self::probes::{Probe, probes};
 use self::relay::Door;
 pub use self::relay::{COMMAND, relay};
+pub(crate) use self::shown::shown;
 use self::stage::{Input, Stage, Stop};
 use crate::judge::Judged;
 use crate::recording::{Recorder, Recording};
@@ -117,7 +118,7 @@ async fn judge_part(
     };
     let records = recorder.records();
     // What the case covers is about agents.
-    judged.judged.case.covers = Some(shown::shown(&case.dialect, &records));
+    judged.judged.case.covers = Some(shown(&case.dialect, &records));
     judged.judged.recording = Some(Recording { header: header.clone(), records });
     judged.judged.set_aside = match outcome {
         Ok(()) | Err(Stop::Judged) => None,

@@ -11,7 +11,7 @@ use crate::transcript::whole_line;
 
 /// The commands that the client sent and the events and dialogs that the agent sent, as `covers` has them: `command
 /// prompt`, `event agent_end`, `dialog select`. Nothing that is not declared.
-pub(super) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
+pub(crate) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
     let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
     let mut asked = Asked::default();
     let mut shown = BTreeSet::new();

@@ -12,7 +12,8 @@ use crate::support::{client, example, told};
 async fn play(dialect: &str, seeds: std::ops::Range<u64>, driver: &[&str], patience: f64) -> Vec<Judged> {
     let options = RunOptions { jobs: 4, ..RunOptions::default() };
     let run =
-        torture(&Suite::embedded(), dialect, seeds, &client(driver, patience), &options, &mut |_| {}).await;
+        torture(&Suite::embedded(), dialect, seeds, &[], &client(driver, patience), &options, &mut |_| {})
+            .await;
     run.unwrap().ran.into_iter().map(|Ran { judged, .. }| judged).collect()
 }
 
@@ -89,7 +90,7 @@ async fn clients_that_take_too_much_for_granted_are_caught() {
 async fn a_dialect_without_recorded_sessions_is_refused() {
     let options = RunOptions::default();
     let suite = Suite::embedded();
-    let refused = torture(&suite, "pi@1.5", 0..1, &client(&["true"], 1.0), &options, &mut |_| {}).await;
+    let refused = torture(&suite, "pi@1.5", 0..1, &[], &client(&["true"], 1.0), &options, &mut |_| {}).await;
     let error = refused.unwrap_err().to_string();
     assert_eq!(error, "the suite has no recorded session of pi@1.5 to make others of");
 }

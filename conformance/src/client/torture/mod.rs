@@ -16,6 +16,7 @@ use std::time::Instant;
 use agentese::types::{CheckLevel, Scenario, ScenarioBuilder, TranscriptHeader};
 
 use self::pool::Pool;
+pub use self::session::TRICKS;
 use self::session::session;
 use super::{Client, ClientRun, Part, judge_part};
 use crate::judge::could_not_play;
@@ -38,7 +39,7 @@ pub enum TortureError {
     NoSessions(String),
 }
 
-/// Plays the session of each seed to a client.
+/// Plays the session of each seed to a client; `without` names [`TRICKS`] that are left out.
 ///
 /// Recordings are kept of what failed alone. A client that hangs fails a check: every wait ends after ten seconds, times
 /// the patience.
@@ -49,6 +50,7 @@ pub async fn torture(
     suite: &Suite,
     dialect: &str,
     seeds: Range<u64>,
+    without: &[String],
     client: &Client,
     options: &RunOptions,
     tell: &mut dyn FnMut(Progress<'_>),
@@ -57,16 +59,16 @@ pub async fn torture(
     let pool = Pool::new(suite, spec)?;
     let cases: Vec<Scenario> = seeds.map(|seed| case(&pool, seed)).collect();
     let library = Arc::new(Mutex::new(None));
-    let shared = Arc::new((pool, client.clone(), options.clone(), library.clone()));
+    let shared = Arc::new((pool, without.to_vec(), client.clone(), options.clone(), library.clone()));
     let play = |case: Scenario| {
         let shared = shared.clone();
         async move {
-            let (pool, client, options, library) = &*shared;
+            let (pool, without, client, options, library) = &*shared;
             let begin = Instant::now();
             if options.stop.is_cancelled() {
                 return Ran { judged: could_not_play(&case, "the run was interrupted before"), took: None };
             }
-            let session = session(pool, seed_of(&case));
+            let session = session(pool, seed_of(&case), without);
             let part = Part {
                 spec: pool.spec,
                 moves: session.moves,

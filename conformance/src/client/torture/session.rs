@@ -30,16 +30,40 @@ pub(super) struct Session {
     pub(super) says: String,
 }
 
-/// The session of a seed.
-pub(super) fn session(pool: &Pool, seed: u64) -> Session {
+/// What may be done in a session: its name, and what is said of it.
+pub const TRICKS: &[(&str, &str)] = &[
+    ("rush", "calls that do not wait for reports"),
+    ("late", "answers late and out of order"),
+    ("behind", "prompts answered behind their run"),
+    ("questions", "questions in between"),
+    ("dialogs", "a storm of dialogs"),
+    ("members", "members that nobody declared"),
+    ("events", "events that nobody knows"),
+    ("long", "a line of 64 MiB"),
+    ("stderr", "a flood on stderr"),
+    ("pieces", "bytes one by one, cut anywhere, or many lines at once"),
+    ("order", "members in any order"),
+    ("spaces", "white space"),
+    ("escapes", "escapes"),
+    ("halves", "halves of pairs"),
+    ("separators", "texts with separators of lines"),
+    ("returns", "carriage returns"),
+    ("death", "the agent ends"),
+    ("deaf", "the agent closes its stdin"),
+];
+
+/// The session of a seed, without the tricks of these names.
+pub(super) fn session(pool: &Pool, seed: u64, without: &[String]) -> Session {
     let rng = fastrand::Rng::with_seed(seed);
-    let mut maker = Maker { pool, spec: pool.spec, rng, says: Vec::new(), moves: Vec::new(), made: 0 };
+    let mut maker =
+        Maker { pool, spec: pool.spec, without, rng, says: Vec::new(), moves: Vec::new(), made: 0 };
     maker.make(seed)
 }
 
 struct Maker<'a> {
     pool: &'a Pool,
     spec: &'static Spec,
+    without: &'a [String],
     rng: fastrand::Rng,
     says: Vec<String>,
     moves: Vec<Move>,
@@ -55,36 +79,36 @@ impl Maker<'_> {
         self.moves = body.to_vec();
         self.leave_out_own();
         self.says.push(format!("the session of `{}`", spine.name));
-        let rush = self.maybe("calls that do not wait for reports");
-        if self.maybe("answers late and out of order") {
+        let rush = self.maybe("rush");
+        if self.maybe("late") {
             self.delay_answers();
         }
-        if self.maybe("prompts answered behind their run") {
+        if self.maybe("behind") {
             self.delay_runs();
         }
-        if self.maybe("questions in between") {
+        if self.maybe("questions") {
             self.ask();
         }
-        if self.maybe("a storm of dialogs") {
+        if self.maybe("dialogs") {
             self.storm();
         }
-        if self.maybe("members that nobody declared") {
+        if self.maybe("members") {
             self.add_members();
         }
-        if self.maybe("events that nobody knows") {
+        if self.maybe("events") {
             self.add_events();
         }
-        if seed.is_multiple_of(LONG_SEEDS) {
+        if seed.is_multiple_of(LONG_SEEDS) && self.may("long") {
             self.says.push("a line of 64 MiB".to_owned());
             self.add_long();
         }
-        if self.rng.u8(0..4) == 0 {
+        if self.rng.u8(0..4) == 0 && self.may("stderr") {
             self.flood();
         }
         let manner = self.manner();
         match self.rng.u8(0..8) {
-            0 | 1 => self.die(),
-            2 => self.go_deaf(),
+            0 | 1 if self.may("death") => self.die(),
+            2 if self.may("deaf") => self.go_deaf(),
             _ => self.moves.extend_from_slice(tail),
         }
         let effects = self.moves.iter().take_while(|step| !matches!(step, Move::Close)).filter_map(|step| {
@@ -96,13 +120,18 @@ impl Maker<'_> {
         Session { moves, cut, manner, rush, says: self.says.join(", ") }
     }
 
-    /// Whether something is done in this session, with even chances.
-    fn maybe(&mut self, says: &str) -> bool {
-        let is = self.rng.bool();
+    /// Whether a trick is played in this session, with even chances. The chances of one change nothing of the others.
+    fn maybe(&mut self, trick: &str) -> bool {
+        let is = self.rng.bool() && self.may(trick);
         if is {
+            let says = TRICKS.iter().find(|(name, _)| *name == trick).map_or(trick, |(_, says)| says);
             self.says.push(says.to_owned());
         }
         is
+    }
+
+    fn may(&self, trick: &str) -> bool {
+        !self.without.iter().any(|name| name == trick)
     }
 
     /// Where the first call stands: before it, clients may wait for a frame with which the agent begins.
@@ -176,18 +205,21 @@ impl Maker<'_> {
         }
     }
 
-    /// Where the run is over whose answer stands there; none where the client does something meanwhile that is about it.
+    /// Where the run is over whose answer stands there; none where it had begun before (the prompt only joins it), or the
+    /// client does something meanwhile that is about it.
     fn run_end(&self, answer: usize) -> Option<usize> {
+        let mut has_begun = false;
         for (at, step) in self.moves.iter().enumerate().skip(answer + 1) {
             match step {
-                Move::Say(line) => {
-                    if matches!(effect(self.spec, line), Some(RunEffect::MayEnd | RunEffect::Ends)) {
-                        return Some(at);
-                    }
-                }
-                Move::Call(call)
-                    if self.spec.command(&call.command).is_some_and(|row| row.run == RunRole::None) => {}
+                Move::Say(line) => match effect(self.spec, line) {
+                    Some(RunEffect::Begins) => has_begun = true,
+                    Some(RunEffect::MayEnd | RunEffect::Ends) => return has_begun.then_some(at),
+                    _ => {}
+                },
                 Move::Answer(_) => {}
+                Move::Call(call) => {
+                    self.spec.command(&call.command).filter(|row| row.run == RunRole::None)?;
+                }
                 _ => return None,
             }
         }
@@ -248,7 +280,7 @@ impl Maker<'_> {
             if let Move::Say(line) = step
                 && self.rng.bool()
             {
-                *line = values::with_members(self.spec, line, &mut self.rng);
+                *line = values::with_members(self.spec, line, self.without, &mut self.rng);
             }
         }
     }
@@ -261,7 +293,7 @@ impl Maker<'_> {
         for (at, step) in std::mem::take(&mut self.moves).into_iter().enumerate() {
             if at >= first && left > 0 {
                 left -= 1;
-                moves.extend(values::event(self.spec, known, &mut self.rng).map(Move::Say));
+                moves.extend(values::event(self.spec, known, self.without, &mut self.rng).map(Move::Say));
             }
             moves.push(step);
         }
@@ -314,7 +346,11 @@ impl Maker<'_> {
     }
 
     fn manner(&mut self) -> Manner {
-        let pieces = [Pieces::Lines, Pieces::Bytes, Pieces::Anywhere, Pieces::Merged][self.rng.usize(..4)];
+        let mut pieces =
+            [Pieces::Lines, Pieces::Bytes, Pieces::Anywhere, Pieces::Merged][self.rng.usize(..4)];
+        if !self.may("pieces") {
+            pieces = Pieces::Lines;
+        }
         self.says.extend(match pieces {
             Pieces::Lines => None,
             Pieces::Bytes => Some("one byte at a time".to_owned()),
@@ -322,11 +358,11 @@ impl Maker<'_> {
             Pieces::Merged => Some("many lines at once".to_owned()),
         });
         Manner {
-            order: self.maybe("members in any order"),
-            spaces: self.maybe("white space"),
+            order: self.maybe("order"),
+            spaces: self.maybe("spaces"),
             escapes: self.maybe("escapes"),
-            halves: self.maybe("halves of pairs"),
-            returns: self.maybe("carriage returns"),
+            halves: self.maybe("halves"),
+            returns: self.maybe("returns"),
             pieces,
             rng: fastrand::Rng::with_seed(self.rng.u64(..)),
             ..Manner::default()
@@ -362,11 +398,22 @@ mod tests {
         let pool = Pool::new(&Suite::embedded(), agentese::dynamic::spec("omp").unwrap()).unwrap();
         let mut last = Vec::new();
         for seed in 1..60 {
-            let one = session(&pool, seed);
-            let other = session(&pool, seed);
+            let one = session(&pool, seed, &[]);
+            let other = session(&pool, seed, &[]);
             assert_eq!((&one.moves, &one.says), (&other.moves, &other.says), "{seed}");
             assert_ne!(one.moves, last, "{seed}");
             last = one.moves;
+        }
+    }
+
+    #[test]
+    fn a_trick_that_is_left_out_is_not_played() {
+        let pool = Pool::new(&Suite::embedded(), agentese::dynamic::spec("pi").unwrap()).unwrap();
+        let all: Vec<String> = TRICKS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for seed in 0..40 {
+            let session = session(&pool, seed, &all);
+            assert!(!session.says.contains(','), "{}", session.says);
+            assert!(!session.rush && session.manner.pieces == Pieces::Lines);
         }
     }
 
@@ -375,7 +422,7 @@ mod tests {
         for dialect in ["pi", "omp", "pisces", "operator", "opal"] {
             let pool = Pool::new(&Suite::embedded(), agentese::dynamic::spec(dialect).unwrap()).unwrap();
             for seed in 1..80 {
-                let made = session(&pool, seed).moves;
+                let made = session(&pool, seed, &[]).moves;
                 let ends = made.iter().filter(|step| matches!(step, Move::End(_))).count();
                 assert_eq!(ends, 1, "{dialect} {seed}");
                 for (at, step) in made.iter().enumerate() {

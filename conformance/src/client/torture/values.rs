@@ -26,10 +26,13 @@ const MEMBERS: &[&str] =
     &["x_later", "constructor", "__proto__", "toJSON", "then", "__class__", "self", "extra", "x y\"\n", ""];
 
 /// Values that stand in members that nobody declared.
-pub(super) fn value(rng: &mut fastrand::Rng) -> Value {
+fn value(without: &[String], rng: &mut fastrand::Rng) -> Value {
+    let may = |trick: &str| !without.iter().any(|name| name == trick);
     match rng.u8(0..10) {
-        0 => json!("a\u{2028}b\u{2029}c\u{85}d\re\u{feff}f\u{1f642}g\u{0}h\u{1f}i\u{7f}j\u{10ffff}"),
-        1 => json!("\u{fffd}half a pair\u{fffd}"),
+        0 if may("separators") => {
+            json!("a\u{2028}b\u{2029}c\u{85}d\re\u{feff}f\u{1f642}g\u{0}h\u{1f}i\u{7f}j\u{10ffff}")
+        }
+        1 if may("halves") => json!("\u{fffd}half a pair\u{fffd}"),
         2 => json!({"a": [null, {}, [], ""], "": false, "type": "response", "id": "1", "success": true}),
         3 => (0..60).fold(json!(1), |inner, _| json!([inner])),
         4 => Value::Object((0..300).map(|at| (format!("m{at}"), json!(at))).collect()),
@@ -59,16 +62,21 @@ fn number(rng: &mut fastrand::Rng) -> Value {
 }
 
 /// A member that nobody declared, where the object has none of this name.
-pub(super) fn add(members: &mut Map<String, Value>, rng: &mut fastrand::Rng) {
+fn add(members: &mut Map<String, Value>, without: &[String], rng: &mut fastrand::Rng) {
     let name = MEMBERS[rng.usize(..MEMBERS.len())];
     if !members.contains_key(name) {
         let place = rng.usize(0..=members.len());
-        members.shift_insert(place, name.to_owned(), value(rng));
+        members.shift_insert(place, name.to_owned(), value(without, rng));
     }
 }
 
 /// An event that nobody knows, in the session of one that is known.
-pub(super) fn event(spec: &Spec, known: &FrameText, rng: &mut fastrand::Rng) -> Option<FrameText> {
+pub(super) fn event(
+    spec: &Spec,
+    known: &FrameText,
+    without: &[String],
+    rng: &mut fastrand::Rng,
+) -> Option<FrameText> {
     let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
     let body = body(spec, &mut frame)?;
     let session = spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
@@ -76,7 +84,7 @@ pub(super) fn event(spec: &Spec, known: &FrameText, rng: &mut fastrand::Rng) -> 
     let members = body.as_object_mut()?;
     members.extend(session.map(|(name, value)| (name.to_owned(), value)));
     for _ in 0..rng.usize(0..3) {
-        add(members, rng);
+        add(members, without, rng);
     }
     let frame = FrameText::from(frame.to_string());
     matches!(route(spec, &frame), Ok(Routed::Event { .. })).then_some(frame)
@@ -95,7 +103,12 @@ pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Optio
 }
 
 /// The line with members that nobody declared: in the event, in the data of the answer, in the question.
-pub(super) fn with_members(spec: &Spec, line: &FrameText, rng: &mut fastrand::Rng) -> FrameText {
+pub(super) fn with_members(
+    spec: &Spec,
+    line: &FrameText,
+    without: &[String],
+    rng: &mut fastrand::Rng,
+) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members = match route(spec, line) {
         Ok(Routed::Event { .. }) => body(spec, &mut frame).and_then(Value::as_object_mut),
@@ -108,7 +121,7 @@ pub(super) fn with_members(spec: &Spec, line: &FrameText, rng: &mut fastrand::Rn
     };
     let Some(members) = members else { return line.clone() };
     for _ in 0..rng.usize(1..3) {
-        add(members, rng);
+        add(members, without, rng);
     }
     FrameText::from(frame.to_string())
 }

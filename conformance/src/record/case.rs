@@ -1,0 +1,309 @@
+//! A case of a recorded session: what the client did as steps, and what the model said as the model's script.
+//!
+//! Waits are for what the recorded client had seen when it went on: answers to its commands, the ends of runs, questions
+//! that it answered. What the agent made up and the client said again (ids of sessions, entries and questions, paths) is
+//! captured from the frame in which it came.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::{Framing, RunEffect, Spec};
+use agentese::types::Scenario;
+use agentese::view::{Block, Message, MessageState, Role, View};
+use agentese::wire::Maybe;
+use serde_json::{Value, json};
+
+use crate::client::shown;
+use crate::recording::Recording;
+use crate::transcript::{Record, Transcript};
+
+/// How long the agent may take to end, in milliseconds.
+const EXIT: u64 = 5000;
+/// The directories of a run, as transcripts and as cases name them.
+const PLACES: [(&str, &str); 3] =
+    [("/work-dir", "${WORK}"), ("/home-dir", "${HOME}"), ("/tmp-dir", "${TMP}")];
+/// Shorter texts are not taken for something that the agent made up.
+const MADE_UP: usize = 6;
+
+/// The case of a session, of the given name. What a model said that no frame tells (its usage, its pauses) is not in it,
+/// and neither is what the agent found on its disk: settings and files are the author's to add.
+///
+/// # Errors
+/// Where the session is no transcript, or what would be made of it no case.
+pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scenario, String> {
+    let transcript = session.transcript().map_err(|error| error.to_string())?;
+    let mut maker =
+        Maker { spec, steps: Vec::new(), seen: Vec::new(), waits: Vec::new(), captured: BTreeMap::new() };
+    for record in &transcript.records {
+        match record {
+            Record::Received(line) => maker.seen.push(line.clone()),
+            Record::Sent(line) => maker.sent(line),
+            Record::Control(control) if control.event == "stdin_closed" => {
+                maker.wait(true);
+                maker.steps.push(json!({"close_stdin": true}));
+            }
+            Record::Control(control) if control.event == "exit" => {
+                maker.wait(true);
+                maker.steps.push(json!({"wait_exit_ms": EXIT}));
+            }
+            Record::Control(_) => {}
+        }
+    }
+    maker.wait(true);
+    let title = match &session.header.title {
+        Maybe::Value(title) => title.clone(),
+        _ => format!("a recorded session of {}", session.header.agent),
+    };
+    let covers = shown(&spec.id(), &session.records);
+    let responses = responses(spec, &transcript)?;
+    let case = json!({
+        "scenario": 1, "name": name, "dialect": spec.id(), "title": title, "covers": covers,
+        "model": {"responses": responses, "default": {"text": "(no scripted turn left)"}},
+        "steps": maker.steps,
+    });
+    serde_json::from_value(case).map_err(|error| error.to_string())
+}
+
+struct Maker {
+    spec: &'static Spec,
+    steps: Vec<Value>,
+    /// What came since the client did something.
+    seen: Vec<FrameText>,
+    /// Waits, and the frames that they found: the step's place and the frame.
+    waits: Vec<(usize, Value)>,
+    /// Texts that are captured, and the names that stand for them.
+    captured: BTreeMap<String, String>,
+}
+
+impl Maker {
+    /// Waits for what the client had seen. At the end of the session it had seen everything, and only waits for what does
+    /// not come by itself: answers and ends of runs.
+    fn wait(&mut self, at_the_end: bool) {
+        let seen = std::mem::take(&mut self.seen);
+        let last = seen.len().saturating_sub(1);
+        for (at, line) in seen.iter().enumerate() {
+            let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { continue };
+            let step = match route(self.spec, line) {
+                Ok(Routed::Answer { id, command, .. }) => Some(self.answer(id.as_ref(), command.as_deref())),
+                Ok(Routed::Event { kind, .. }) => {
+                    let ends = kind.spec().is_some_and(|event| {
+                        matches!(event.run.of(line.as_str()), RunEffect::MayEnd | RunEffect::Ends)
+                    });
+                    (ends || (at == last && !at_the_end)).then(|| json!({"wait": self.event(&kind)}))
+                }
+                Ok(Routed::Dialog { method, .. }) => {
+                    let asks = self.spec.dialog(&method).is_some_and(|row| row.answered);
+                    asks.then(|| json!({"wait": self.question(&frame, &method)}))
+                }
+                Err(_) => None,
+            };
+            if let Some(step) = step {
+                self.waits.push((self.steps.len(), frame));
+                self.steps.push(step);
+            }
+        }
+    }
+
+    fn answer(&self, id: Option<&FrameText>, command: Option<&str>) -> Value {
+        let id: Option<Value> = id.and_then(|id| agentese::wire::decode(id.as_str()).ok());
+        let pattern = match (self.spec.framing_is_flat(), id) {
+            (true, Some(id)) => json!({"type": "response", "id": id}),
+            (true, None) => json!({"type": "response", "command": command}),
+            (false, id) => json!({"jsonrpc": "2.0", "id": id}),
+        };
+        json!({"wait": pattern, "from": "start"})
+    }
+
+    fn event(&self, kind: &str) -> Value {
+        match self.spec.framing {
+            Framing::JsonRpc { notification } => json!({"method": notification, "params": {"type": kind}}),
+            Framing::Enveloped => json!({"type": "event", "event": {"type": kind}}),
+            Framing::Flat => json!({"type": kind}),
+        }
+    }
+
+    fn question(&self, frame: &Value, method: &str) -> Value {
+        match self.spec.framing_is_flat() {
+            true => json!({"type": frame["type"], "method": method}),
+            false => json!({"method": method}),
+        }
+    }
+
+    fn sent(&mut self, line: &FrameText) {
+        self.wait(false);
+        let step = match agentese::wire::decode::<Value>(line.as_str()) {
+            Ok(mut frame @ Value::Object(_)) => {
+                self.name_question(&mut frame);
+                self.name_what_was_made_up(&mut frame);
+                json!({"send": frame})
+            }
+            _ => json!({"raw": line.as_str()}),
+        };
+        self.steps.push(step);
+    }
+
+    /// Puts a variable in place of the id of the question that the frame answers.
+    fn name_question(&mut self, frame: &mut Value) {
+        let Some(id) = frame.get("id").and_then(Value::as_str).map(str::to_owned) else { return };
+        let asked = |(_, frame): &(usize, Value)| {
+            let line = FrameText::from(frame.to_string());
+            frame["id"] == id.as_str() && matches!(route(self.spec, &line), Ok(Routed::Dialog { .. }))
+        };
+        if self.waits.iter().any(asked)
+            && let Some(name) = self.capture(&id)
+        {
+            frame["id"] = Value::from(format!("${{{name}}}"));
+        }
+    }
+
+    /// Puts variables in place of what the agent made up, and of the directories of the run.
+    fn name_what_was_made_up(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.values_mut().for_each(|value| self.name_what_was_made_up(value));
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.name_what_was_made_up(item)),
+            Value::String(text) => {
+                let looks_made_up = text.len() >= MADE_UP
+                    && text.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
+                if looks_made_up && let Some(name) = self.capture(text) {
+                    *text = format!("${{{name}}}");
+                }
+                for (place, name) in PLACES {
+                    *text = text.replace(place, name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The variable of a text that stands in a frame which was waited for.
+    fn capture(&mut self, text: &str) -> Option<String> {
+        if let Some(name) = self.captured.get(text) {
+            return Some(name.clone());
+        }
+        let (step, path) = self
+            .waits
+            .iter()
+            .rev()
+            .find_map(|(step, frame)| Some((*step, place(frame, text, self.spec)?)))?;
+        let name = format!("V{}", self.captured.len() + 1);
+        self.steps[step]["capture"][&name] = Value::from(path);
+        self.captured.insert(text.to_owned(), name.clone());
+        Some(name)
+    }
+}
+
+/// Where a text stands in a frame, but for the id of an answer, which is the client's own.
+fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
+    fn walk(value: &Value, text: &str, path: &str) -> Option<String> {
+        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        match value {
+            Value::String(found) if found == text => Some(path.to_owned()),
+            Value::Array(items) => {
+                items.iter().enumerate().find_map(|(at, item)| walk(item, text, &below(&at.to_string())))
+            }
+            // A name with a dot in it cannot be part of a path.
+            Value::Object(members) => members
+                .iter()
+                .filter(|(name, _)| !name.contains('.') && !name.is_empty())
+                .find_map(|(name, value)| walk(value, text, &below(name))),
+            _ => None,
+        }
+    }
+    let line = FrameText::from(frame.to_string());
+    let is_answer = matches!(route(spec, &line), Ok(Routed::Answer { .. }));
+    walk(frame, text, "").filter(|path| !(is_answer && path == "id"))
+}
+
+/// What the model said, one answer after the other.
+fn responses(spec: &Spec, transcript: &Transcript) -> Result<Vec<Value>, String> {
+    let mut view = View::open(spec.name).map_err(|error| error.to_string())?;
+    // Messages that only an answer told were there before, or were told already.
+    let mut grew = BTreeSet::new();
+    let mut told: Vec<Arc<Message>> = Vec::new();
+    // Messages leave the conversation where the client opens another one.
+    let mut left: Vec<Arc<Message>> = Vec::new();
+    for record in &transcript.records {
+        match record {
+            Record::Received(line) => view.received(line.as_str()),
+            Record::Sent(line) => view.sent(line.as_str()),
+            Record::Control(_) => continue,
+        }
+        let messages = &view.conversation().messages;
+        if messages.len() < told.len() {
+            left.append(&mut told);
+        }
+        grew.extend(
+            messages.iter().filter(|message| message.is_growing()).map(|message| message.key.clone()),
+        );
+        told.clone_from(messages);
+    }
+    left.extend(told);
+    let said = left.iter().filter(|message| message.role == Role::Assistant && grew.remove(&message.key));
+    Ok(said.map(|message| response(message)).collect())
+}
+
+fn response(message: &Message) -> Value {
+    if message.state == MessageState::Failed {
+        let text = match &message.error {
+            Some(Value::String(text)) => text.clone(),
+            Some(error) => error["message"].as_str().unwrap_or("the request failed").to_owned(),
+            None => "the request failed".to_owned(),
+        };
+        return json!({"error": {"status": 400, "type": "invalid_request_error", "message": text}});
+    }
+    let blocks: Vec<Value> = message.blocks.iter().filter_map(block).collect();
+    match message.state {
+        MessageState::Aborted | MessageState::Growing if blocks.is_empty() => json!({"hang_after": -1}),
+        MessageState::Aborted | MessageState::Growing => {
+            let pieces = blocks.len();
+            json!({"blocks": blocks, "hang_after": pieces})
+        }
+        _ => json!({"blocks": blocks}),
+    }
+}
+
+fn block(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text { text } if !text.is_empty() => Some(json!({"text": [text]})),
+        Block::Thinking { text, .. } if !text.is_empty() => Some(json!({"thinking": [text]})),
+        Block::Tool(tool) => {
+            let arguments = tool.arguments.as_ref().map(Value::to_string);
+            let arguments =
+                arguments.or_else(|| tool.arguments_text.clone()).unwrap_or_else(|| "{}".to_owned());
+            Some(json!({"tool": {"id": tool.call_id, "name": tool.name, "args": [arguments]}}))
+        }
+        _ => None,
+    }
+}
+
+/// The text of a case's file: a line for each step and for each answer of the model.
+#[must_use]
+pub fn text(case: &Scenario) -> String {
+    let lines = |items: &[Value], indent: &str| {
+        let items: Vec<String> = items.iter().map(|item| format!("{indent}  {item}")).collect();
+        if items.is_empty() { "[]".to_owned() } else { format!("[\n{}\n{indent}]", items.join(",\n")) }
+    };
+    let case = serde_json::to_value(case).unwrap_or_default();
+    let members = case.as_object().into_iter().flatten().map(|(name, value)| {
+        let value = match (name.as_str(), value) {
+            ("steps", Value::Array(steps)) => lines(steps, "  "),
+            ("model", Value::Object(model)) => {
+                let parts: Vec<String> = model
+                    .iter()
+                    .map(|(name, value)| match value {
+                        Value::Array(answers) => format!("    \"{name}\": {}", lines(answers, "    ")),
+                        value => format!("    \"{name}\": {value}"),
+                    })
+                    .collect();
+                format!("{{\n{}\n  }}", parts.join(",\n"))
+            }
+            (_, value) => value.to_string(),
+        };
+        format!("  \"{name}\": {value}")
+    });
+    format!("{{\n{}\n}}\n", members.collect::<Vec<_>>().join(",\n"))
+}

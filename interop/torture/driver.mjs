@@ -1,0 +1,80 @@
+// The driver of pi's RpcClient and of omp's for `agentese-conformance torture --client`: instructions on stdin, reports on
+// stdout, as docs/conformance-clients.md has them. `node driver.mjs …/rpc-client.js`, `bun driver.mjs …/rpc-client.ts`.
+//
+// What the client has no method for is reported as `unsupported`. It uses the public methods alone, but for the exit of the
+// agent, which pi's client keeps in a field of its own.
+import { constants } from "node:os";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const { RpcClient } = await import(pathToFileURL(process.argv[2]).href);
+
+const report = (kind, members = {}) => process.stdout.write(`${JSON.stringify({ report: kind, ...members })}\n`);
+
+/** The parameters of each method, in their order. Methods that are not here have none. */
+const PARAMETERS = {
+  prompt: ["message", "images"], steer: ["message", "images"], follow_up: ["message", "images"],
+  abort_and_prompt: ["message", "images"], new_session: ["parentSession"], set_model: ["provider", "modelId"],
+  set_thinking_level: ["level"], set_steering_mode: ["mode"], set_follow_up_mode: ["mode"], set_interrupt_mode: ["mode"],
+  compact: ["customInstructions"], set_auto_compaction: ["enabled"], set_auto_retry: ["enabled"], bash: ["command"],
+  export_html: ["outputPath"], switch_session: ["sessionPath"], fork: ["entryId"], branch: ["entryId"],
+  set_session_name: ["name"],
+};
+/** The member of the data that a method gives in place of all of it. */
+const GIVES = {
+  get_available_models: "models", get_fork_messages: "messages", get_branch_messages: "messages",
+  get_messages: "messages", get_commands: "commands", get_last_assistant_text: "text",
+};
+
+let client;
+
+async function start({ command }) {
+  client = new RpcClient({
+    cliPath: fileURLToPath(new URL("./agent.mjs", import.meta.url)),
+    env: { TORTURE_AGENT: JSON.stringify(command) },
+  });
+  let asked = 0;
+  client.onEvent((event) => {
+    if (event.type !== "extension_ui_request") return report("event", { event });
+    const { type: _, ...params } = event;
+    report("dialog", { dialog: String(++asked), method: event.method, params });
+  });
+  await client.start();
+  const terminated = (code, signal) => stopping || report("terminated", { code, signal: constants.signals[signal] ?? null });
+  const agent = client.process;
+  if (agent && (agent.exitCode !== null || agent.signalCode !== null)) terminated(agent.exitCode, agent.signalCode);
+  else agent?.once("exit", terminated);
+  report("ready", { driver: 1, library: process.argv[3] ?? "RpcClient" });
+}
+
+let stopping = false;
+
+async function call({ call, command, params }) {
+  const names = PARAMETERS[command] ?? [];
+  const method = client[command.replace(/_(.)/g, (_, letter) => letter.toUpperCase())];
+  const more = Object.keys(params).find((name) => !names.includes(name));
+  if (!method || more) {
+    return report("unsupported", { reason: `the client has no method for \`${command}\`${more ? ` with \`${more}\`` : ""}` });
+  }
+  try {
+    const value = await method.apply(client, names.map((name) => params[name]));
+    report("result", { call, value: command in GIVES ? { [GIVES[command]]: value } : value ?? null });
+  } catch (error) {
+    const { message } = error;
+    const kind = /^Timeout/.test(message) ? "timed_out" : /^Agent process|not started/.test(message) ? "terminated" : "refused";
+    report("error", { call, kind, message });
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const told = JSON.parse(line);
+  if (told.instruction === "start") await start(told);
+  else if (told.instruction === "call") void call(told);
+  else if (told.instruction === "answer") report("unsupported", { reason: "the client has no method that answers a dialog" });
+  else {
+    stopping = true;
+    await client.stop();
+    report("closed");
+    process.exit(0);
+  }
+}
