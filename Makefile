@@ -158,6 +158,11 @@ bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 
 ROUNDS ?= 5
 
+.PHONY: bench-growth
+bench-growth: ## How the reference agent grows with entries, sessions, commands and deltas; writes the pictures of docs/growth.
+	$(CARGO) build --quiet --release -p agentese-cli
+	./bench/growth
+
 .PHONY: bench-peers
 bench-peers: ## The reference agent beside real pi and omp, where `make conformance-real` has installed them, in one run; writes the table of docs/benchmarks.md.
 	$(CARGO) build --release --quiet -p agentese-cli
