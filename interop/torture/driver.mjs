@@ -28,7 +28,9 @@ const GIVES = {
 
 let client;
 
-async function start({ command }) {
+let started;
+
+function start({ command }) {
   client = new RpcClient({
     cliPath: fileURLToPath(new URL("./agent.mjs", import.meta.url)),
     env: { TORTURE_AGENT: JSON.stringify(command) },
@@ -39,12 +41,16 @@ async function start({ command }) {
     const { type: _, ...params } = event;
     report("dialog", { dialog: String(++asked), method: event.method, params });
   });
-  await client.start();
+  // omp's client waits for a frame of the agent, which comes once the driver is ready.
+  const ready = client.start();
+  // That frame it tells by this promise alone.
+  if (!("process" in client)) ready.then(() => report("event", { event: { type: "ready" } }), () => {});
   const terminated = (code, signal) => stopping || report("terminated", { code, signal: constants.signals[signal] ?? null });
   const agent = client.process;
   if (agent && (agent.exitCode !== null || agent.signalCode !== null)) terminated(agent.exitCode, agent.signalCode);
   else agent?.once("exit", terminated);
   report("ready", { driver: 1, library: process.argv[3] ?? "RpcClient" });
+  return ready;
 }
 
 let stopping = false;
@@ -57,6 +63,7 @@ async function call({ call, command, params }) {
     return report("unsupported", { reason: `the client has no method for \`${command}\`${more ? ` with \`${more}\`` : ""}` });
   }
   try {
+    await started;
     const value = await method.apply(client, names.map((name) => params[name]));
     report("result", { call, value: command in GIVES ? { [GIVES[command]]: value } : value ?? null });
   } catch (error) {
@@ -68,7 +75,7 @@ async function call({ call, command, params }) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const told = JSON.parse(line);
-  if (told.instruction === "start") await start(told);
+  if (told.instruction === "start") (started = start(told)).catch(() => {});
   else if (told.instruction === "call") void call(told);
   else if (told.instruction === "answer") report("unsupported", { reason: "the client has no method that answers a dialog" });
   else {
