@@ -3,6 +3,7 @@
 use agentese_protocol::Index;
 use agentese_protocol::index::Reply;
 use agentese_protocol::intent::{Carrier, INTENTS, Intent, Kind, Neutral, Send, Without, neutral, resolve};
+use agentese_protocol::model::Shape;
 use serde_json::{Map, Value, json};
 
 use crate::meaning::{constant, reader, slots};
@@ -47,8 +48,8 @@ pub fn table(index: &Index) -> Value {
     let resolved = resolve(index);
     let mut carriers = Map::new();
     for row in INTENTS {
-        let of: Vec<Value> =
-            resolved.carriers.iter().filter(|known| known.intent == row.intent).map(carrier).collect();
+        let known = resolved.carriers.iter().filter(|known| known.intent == row.intent);
+        let of: Vec<Value> = known.map(|known| carrier(index, known)).collect();
         if !of.is_empty() {
             carriers.insert(row.name.into(), Value::Array(of));
         }
@@ -66,6 +67,7 @@ pub fn table(index: &Index) -> Value {
         "dialect": index.dialect.name,
         "readers": readers.collect::<Map<_, _>>(),
         "probe": index.dialect.probe_command,
+        "opens": crate::rust::opens_session(index),
         "carriers": carriers,
         "own": own.collect::<Map<_, _>>(),
         "made": resolved.made,
@@ -73,7 +75,7 @@ pub fn table(index: &Index) -> Value {
     })
 }
 
-fn carrier(carrier: &Carrier) -> Value {
+fn carrier(index: &Index, carrier: &Carrier) -> Value {
     let sends = carrier.sends.iter().map(|(name, send)| {
         let value = match *send {
             Send::From(param) => param.into(),
@@ -87,10 +89,21 @@ fn carrier(carrier: &Carrier) -> Value {
         "sends": sends.collect::<Map<_, _>>(),
         "gives": slots(carrier.gives),
     });
+    if let Some(session) = needed_session(index, carrier.command) {
+        value["session"] = session.into();
+    }
     if !carrier.differs.is_empty() {
         value["differs"] = carrier.differs.into();
     }
     value
+}
+
+/// The parameter that names the session, where a command needs one.
+fn needed_session(index: &Index, command: &str) -> Option<&'static str> {
+    let session = index.dialect.event_members.first()?.name;
+    let row = index.commands.iter().find(|row| row.wire == command)?;
+    let Shape::Record { fields, .. } = index.type_def(row.params?)?.shape else { return None };
+    fields.iter().any(|field| field.name == session && field.presence.is_required()).then_some(session)
 }
 
 /// A table as a file of its own, which says where it comes from.

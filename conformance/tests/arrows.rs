@@ -102,6 +102,11 @@ const NAMED: &[(&str, &[&str], &str)] = &[
         "ways in which words wait, in the neutral conversation",
     ),
     ("sdk-ts/src/ui/", &["prompt", "steer"], "ways in which words wait, in the neutral conversation"),
+    (
+        "sdk-ts/src/any/",
+        &["abort", "bash", "compact", "fork", "prompt", "steer"],
+        "intents, which no dialect has alone",
+    ),
     ("sdk-ts/src/serve/spec.ts", &["bash"], "the name of a lane"),
     ("sdk-ts/src/client.ts", &["abort"], "the event of an AbortSignal"),
     ("sdk-ts/src/connection/connection.ts", &["abort"], "the event of an AbortSignal"),

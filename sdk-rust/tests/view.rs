@@ -1,14 +1,14 @@
 //! The view: every recorded session folds to what the vectors say, which are the same in every language.
 
+mod recorded;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentese::view::{Block, Conversation, Direction, Message, MessageState, RunState, ToolState, View};
+use recorded::{canonical, conformance, frames};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 /// What an answer to the history command says of a view: how well the view knew the conversation before.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,48 +33,16 @@ struct Vectors {
     sessions: Vec<Folded>,
 }
 
-fn conformance() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance")
-}
-
 fn vectors() -> Vectors {
     let text = std::fs::read_to_string(conformance().join("vectors/view.json")).unwrap();
     serde_json::from_str(&text).unwrap()
-}
-
-/// Direction, line and time of each frame of a transcript.
-fn frames(path: &Path) -> Vec<(Direction, String, Option<f64>)> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut frames = Vec::new();
-    for record in text.lines().filter(|line| !line.trim().is_empty()).skip(1) {
-        let record: Value = serde_json::from_str(record).unwrap();
-        let direction = match record["dir"].as_str() {
-            Some("c2s") => Direction::Sent,
-            Some("s2c") => Direction::Received,
-            _ => continue,
-        };
-        let line = match (&record["line"], &record["line_parts"]) {
-            (Value::String(line), _) => line.clone(),
-            (_, Value::Array(parts)) => parts.iter().map(part).collect(),
-            _ => continue,
-        };
-        frames.push((direction, line, record["t"].as_f64()));
-    }
-    frames
-}
-
-fn part(part: &Value) -> String {
-    match part.as_str() {
-        Some(text) => text.to_owned(),
-        None => part["repeat"].as_str().unwrap().repeat(part["n"].as_u64().unwrap().try_into().unwrap()),
-    }
 }
 
 fn fold(transcript: &str) -> Folded {
     let (dialect, _) = transcript.split_once('/').unwrap();
     let mut view = View::open(dialect).unwrap();
     let mut asked = Vec::new();
-    for (direction, line, at) in frames(&conformance().join(format!("transcripts/{transcript}.jsonl"))) {
+    for (direction, line, at) in frames(transcript) {
         let before = view.conversation();
         view.line(direction, &line, at);
         if direction == Direction::Received && is_history(&view, &before, &line) {
@@ -131,27 +99,7 @@ fn compare(before: &Conversation, after: &Conversation) -> Asked {
 fn digest(conversation: &Conversation) -> String {
     let mut value = json!(conversation);
     value.as_object_mut().unwrap().remove("internal");
-    let hash = Sha256::digest(canonical(&value).as_bytes());
-    hash[..8].iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// A value as text that every language writes alike: names sorted, numbers in millionths.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Null => "n".to_owned(),
-        Value::Bool(flag) => if *flag { "t" } else { "f" }.to_owned(),
-        Value::Number(number) => format!("#{:.0}", (number.as_f64().unwrap() * 1e6 + 0.5).floor()),
-        Value::String(text) => format!("'{text}'"),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        Value::Object(members) => {
-            let sorted: BTreeMap<_, _> = members.iter().collect();
-            let members = sorted.iter().map(|(name, member)| format!("{name}:{}", canonical(member)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-        }
-    }
+    recorded::digest(&value)
 }
 
 #[test]
@@ -278,8 +226,7 @@ fn messages_that_do_not_change_are_shared() {
 
 #[test]
 fn a_view_can_be_kept_at_any_frame_and_gone_on_with() {
-    let path = conformance().join("transcripts/pi/steer-tools-all.jsonl");
-    let frames = frames(&path);
+    let frames = frames("pi/steer-tools-all");
     let mut whole = View::open("pi").unwrap();
     let mut kept = View::open("pi").unwrap();
     for (direction, line, at) in &frames {

@@ -33,7 +33,7 @@ export interface RunOptions extends CallOptions {
 }
 
 /** How a client behaves. */
-export interface ClientOptions<T extends AnyTypes> extends Settings {
+export interface ClientOptions<T extends AnyTypes> extends Omit<Settings, "watch"> {
   /**
    * The revision of the dialect that the agent speaks, as in `pi@0.55`, `0.55` or `latest`. Without it the client finds
    * that out from what the agent sends.

@@ -9,6 +9,8 @@ export type ErrorKind =
   | "timed_out"
   | "stalled"
   | "not_in_revision"
+  | "not_in_dialect"
+  | "not_recognised"
   | "decode"
   | "framing"
   | "usage"

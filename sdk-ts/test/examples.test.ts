@@ -10,7 +10,7 @@ import { spawn } from "../src/stdio.js";
 import { failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
-const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "replay", "sse", "ctrl_c"];
+const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "replay", "sse", "ctrl_c", "any"];
 
 /** The reference agent. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
@@ -80,7 +80,7 @@ class Example {
   }
 }
 
-test("there are eight examples of less than 40 lines", () => {
+test("there are nine examples of less than 40 lines", () => {
   for (const name of NAMES) {
     const lines = readFileSync(join(PACKAGE, "examples", `${name}.ts`), "utf8").trimEnd().split("\n");
     assert.ok(lines.length < 40, `${name}.ts has ${lines.length} lines`);
@@ -111,6 +111,13 @@ test("dialogs", async () => {
   await example.shows(/colour: green[^]*name: grass[^]*That is all\./);
   example.child.stdin.end();
   await example.end();
+});
+
+test("any agent", async () => {
+  for (const [dialect, seen] of [["pi", "pi"], ["omp", "omp"], ["pisces", "omp"], ["operator", "operator"], ["opal", "opal"]] as const) {
+    const [program = "", ...words] = agent([{ text: "Here." }], "--dialect", dialect);
+    assert.equal(await new Example("any", "What is here?", program, ...words).end(), `(${seen})\nHere.\n`);
+  }
 });
 
 test("ten at once, with cancellation", async () => {

@@ -75,10 +75,10 @@ test(`Node ${process.version} imports every entry`, () => {
     "esm.mjs",
     `import { pi, TimedOutError } from "agentese"; import { spawn } from "agentese/stdio";
      import { serve } from "agentese/serve"; import { replay } from "agentese/testing"; import { check } from "agentese/check";
-     import { Extension } from "agentese/extension";
-     console.log([pi.Client, TimedOutError, spawn, serve, replay, check, Extension].map((each) => typeof each).join());`,
+     import { Extension } from "agentese/extension"; import { connect } from "agentese/any";
+     console.log([pi.Client, TimedOutError, spawn, serve, replay, check, Extension, connect].map((each) => typeof each).join());`,
   );
-  assert.equal(run(process.execPath, [script]).trim(), Array(7).fill("function").join());
+  assert.equal(run(process.execPath, [script]).trim(), Array(8).fill("function").join());
 });
 
 test(`Node ${process.version} requires every entry`, () => {

@@ -14,6 +14,7 @@ mod tables;
 mod types;
 
 pub use dialect::{names_of_revisions, sources};
+pub use tables::opens_session;
 pub use types::{FORMATS, SHARED_FORMATS, tag_of};
 
 use std::fmt::Write as _;

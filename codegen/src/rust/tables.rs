@@ -178,7 +178,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
 }
 
 /// The first command that needs no session and whose answer names one.
-fn opens_session(index: &Index) -> Option<&'static str> {
+pub fn opens_session(index: &Index) -> Option<&'static str> {
     let session = index.dialect.event_members.first()?.name;
     let fields =
         |record: Option<&str>| match record.and_then(|name| index.type_def(name)).map(|def| def.shape) {

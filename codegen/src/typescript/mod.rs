@@ -4,6 +4,7 @@ mod client;
 mod dialect;
 mod extension;
 mod failures;
+mod intents;
 mod meaning;
 mod rows;
 mod secrets;
@@ -44,6 +45,7 @@ pub fn artefacts() -> Vec<Artefact> {
         barrel(&dialects, "The dialects, from the side of an agent."),
     ));
     files.push(Artefact::new(format!("{FOLDER}/meaning/index.ts"), meanings(&dialects)));
+    files.extend(intents::artefacts(FOLDER, &dialects));
     files
 }
 

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use super::event::Event;
-use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolState};
+use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolState, Usage};
 
-/// What has happened between two states, one frame apart.
-pub(super) fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
+/// The least difference of costs that is told, in US dollars.
+const LEAST_COST: f64 = 1e-9;
+
+/// What has happened between two states of a conversation, one frame apart: for those who fold frames themselves.
+#[must_use]
+pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
     let begins = old.run.state == RunState::Idle;
     if begins {
@@ -35,7 +39,7 @@ pub(super) fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> 
     for notice in &new.notices[first.map_or(0, |place| place + 1)..] {
         events.push(Event::Notice { notice: notice.clone() });
     }
-    if old.usage != new.usage || old.context != new.context {
+    if !used_the_same(&old.usage, &new.usage) || old.context != new.context {
         events.push(Event::Usage { usage: new.usage.clone(), context: new.context.clone() });
     }
     match (&old.run.retry, &new.run.retry) {
@@ -53,6 +57,15 @@ pub(super) fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> 
         state(old, new, &mut events);
     }
     events
+}
+
+/// Whether tokens are the same, and the cost but for what adding it up in another order makes.
+fn used_the_same(old: &Usage, new: &Usage) -> bool {
+    let cost = match (old.cost, new.cost) {
+        (Some(old), Some(new)) => (old - new).abs() < LEAST_COST,
+        (old, new) => old == new,
+    };
+    cost && Usage { cost: None, ..old.clone() } == Usage { cost: None, ..new.clone() }
 }
 
 fn state(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {

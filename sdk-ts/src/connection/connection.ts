@@ -13,7 +13,7 @@ import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { type Contradiction, Known } from "../revision.js";
-import { SafeTap, type Tap } from "../tap.js";
+import { type Direction, SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { EXIT_WITHIN, later, within } from "../timer.js";
 import type { Transport } from "../transport.js";
@@ -34,6 +34,8 @@ export interface Settings {
   readonly validate?: Validate | undefined;
   /** The name of the revision that the caller says the agent speaks. */
   readonly revision?: string | undefined;
+  /** Sees whole frames as they are, in the order in which they pass. For this library alone: keys are not redacted. */
+  readonly watch?: ((direction: Direction, line: string) => void) | undefined;
 }
 
 /** Who waits for an answer: exactly one of its functions is called, once. */

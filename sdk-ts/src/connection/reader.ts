@@ -116,6 +116,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
       if (whole === undefined) return undefined;
       if (whole !== line) object = parseObject((line = whole));
     }
+    connection.settings.watch?.("received", line);
     const { type } = object;
     if (!connection.known.isSettled && connection.spec.framing === "flat") connection.lookAtEvent(type, object);
     // What most lines are, told without more ado.

@@ -36,6 +36,7 @@ export class Writer {
   write(line: string, written?: () => void): void {
     if (this.#ending !== undefined) return;
     this.#connection.tap.frame("sent", line);
+    this.#connection.settings.watch?.("sent", line);
     this.#unwritten += line.length;
     this.#writer.write(this.#encoder.encode(`${line}\n`)).then(
       () => {

@@ -85,7 +85,12 @@ function differences(known: Message, message: Message): string[] {
 
 /** The digest of a conversation, without what the fold remembers for itself. */
 export function digest({ internal: _, ...conversation }: Conversation): string {
-  return createHash("sha256").update(canonical(conversation), "utf8").digest("hex").slice(0, 16);
+  return digestOf(conversation);
+}
+
+/** The digest of a value. */
+export function digestOf(value: unknown): string {
+  return createHash("sha256").update(canonical(value), "utf8").digest("hex").slice(0, 16);
 }
 
 /** A value as text that every language writes alike: names sorted, numbers in millionths. */

@@ -1,0 +1,31 @@
+//! What a front end wants of an agent, and the commands that carry it, as constants.
+
+use agentese_protocol::Index;
+
+use super::banner;
+use crate::Artefact;
+
+pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
+    let mut neutral = banner("What a front end wants of an agent, whatever its dialect.");
+    neutral.push_str(&format!(
+        "/** The intents with their neutral parameters and results. */\nexport const neutral = {} as const;\n",
+        crate::meaning::text(&crate::intents::neutral_table())
+    ));
+    let mut files = vec![Artefact::new(format!("{folder}/intents/neutral.ts"), neutral)];
+    for index in dialects {
+        let name = index.dialect.name;
+        let mut out = banner(&format!("The commands of {name} that carry intents."));
+        out.push_str("import type { Carriers } from \"../../any/table.js\";\n\n");
+        out.push_str(&format!(
+            "/** The table of {name}. */\nexport const {name}: Carriers = {};\n",
+            crate::meaning::text(&crate::intents::table(index))
+        ));
+        files.push(Artefact::new(format!("{folder}/intents/{name}.ts"), out));
+    }
+    let mut all = banner("What a front end wants of an agent, and the commands that carry it.");
+    for name in ["neutral"].into_iter().chain(dialects.iter().map(|index| index.dialect.name)) {
+        all.push_str(&format!("export {{ {name} }} from \"./{name}.js\";\n"));
+    }
+    files.push(Artefact::new(format!("{folder}/intents/index.ts"), all));
+    files
+}

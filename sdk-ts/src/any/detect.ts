@@ -1,0 +1,180 @@
+/**
+ * Which dialect an agent speaks: it is asked one harmless command in each framing, and what it answers is compared with
+ * what each dialect declares.
+ */
+
+import { shapes, validate } from "../check.js";
+import { Framer } from "../framing.js";
+import { frames } from "../generated/shapes.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
+import { redact } from "../redact.js";
+import type { Spec } from "../spec.js";
+import { later } from "../timer.js";
+import type { Transport } from "../transport.js";
+import { isObject } from "../ui/read.js";
+import { NotRecognisedError } from "./errors.js";
+import { Table } from "./table.js";
+
+/** What an id of a question begins with. */
+const ASKED = "agentese-detect-";
+
+/** How long the other answers may take once one question was answered with success, in milliseconds. */
+const REST = 300;
+
+/** How many lines are looked at. */
+const LINES = 300;
+
+interface Question {
+  readonly id: string;
+  readonly command: string;
+  readonly isRpc: boolean;
+}
+
+/**
+ * Finds out which of these dialects is spoken at the other end. What came besides the answers comes again from the
+ * transport that is given back.
+ */
+export async function detect(transport: Transport, specs: readonly Spec[], within: number): Promise<{ spec: Spec; transport: Transport }> {
+  const questions = ask(specs);
+  const encoder = new TextEncoder();
+  const writer = transport.writable.getWriter();
+  const lines = questions.map(({ id, command, isRpc }) =>
+    JSON.stringify(isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command }),
+  );
+  // A program that has ended already said what it had to say.
+  writer.write(encoder.encode(`${lines.join("\n")}\n`)).catch(() => undefined);
+  writer.releaseLock();
+  const reader = transport.readable.getReader();
+  const heard: JsonObject[] = [];
+  const others: string[] = [];
+  const framer = new Framer();
+  // The part of a line that has not ended is told again as it came.
+  let rest = new Uint8Array(0);
+  let hasEnded = false;
+  const until = Date.now() + within;
+  while (heard.length < LINES && !isClear(heard, questions)) {
+    const limit = heard.some(isSuccess) ? Math.min(until, Date.now() + REST) : until;
+    const next = pending(reader);
+    const read = await Promise.race([next, after(limit - Date.now())]);
+    if (read === undefined) break;
+    unread.delete(reader);
+    hasEnded = read.done;
+    if (read.done) break;
+    const bytes = joined(rest, read.value);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    rest = bytes.slice(end);
+    framer.push(bytes.slice(0, end), {
+      line(text) {
+        const frame = parse(text);
+        if (frame !== undefined) heard.push(frame);
+        if (frame === undefined || !isAnswer(frame)) others.push(text);
+      },
+      fault: () => undefined,
+    });
+  }
+  const spec = weigh(specs, heard, questions);
+  if (spec === undefined) {
+    await transport.child?.shutdown();
+    const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0]).slice(0, 80), true);
+    throw new NotRecognisedError(
+      shown !== undefined ? `it says \`${shown}\`` : hasEnded ? "it ended before it said anything" : `it said nothing within ${within} ms`,
+    );
+  }
+  const again = encoder.encode(others.map((text) => `${text}\n`).join(""));
+  return { spec, transport: { ...transport, readable: behind(joined(again, rest), reader, hasEnded) } };
+}
+
+/** Reads that were begun and have not come. */
+const unread = new WeakMap<object, Promise<ReadableStreamReadResult<Uint8Array>>>();
+
+function pending(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
+  const known = unread.get(reader) ?? reader.read().catch(() => ({ done: true, value: undefined }) as const);
+  unread.set(reader, known);
+  return known;
+}
+
+/** Those bytes, and behind them what is read. */
+function behind(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Array>, hasEnded: boolean): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (first.length > 0) controller.enqueue(first);
+      if (hasEnded) controller.close();
+    },
+    async pull(controller) {
+      const { done, value } = await pending(reader);
+      unread.delete(reader);
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
+
+function after(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => void later(Math.max(1, milliseconds), () => resolve(undefined)));
+}
+
+function ask(specs: readonly Spec[]): Question[] {
+  const asked: Question[] = [];
+  for (const spec of specs) {
+    const { probe } = new Table(spec.name).carriers;
+    const isRpc = spec.framing === "json-rpc";
+    if (asked.some((known) => known.command === probe && known.isRpc === isRpc)) continue;
+    asked.push({ id: `${ASKED}${asked.length}`, command: probe, isRpc });
+  }
+  return asked;
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const frame: unknown = JSON.parse(text);
+    return isObject(frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a frame answers a question, or fails to: agents refuse what they do not know without an id. */
+function isAnswer({ id, success, error }: JsonObject): boolean {
+  return String(id).startsWith(ASKED) || ((id ?? null) === null && (success === false || (error ?? null) !== null));
+}
+
+function isSuccess({ success, result }: JsonObject): boolean {
+  return success === true || (result ?? null) !== null;
+}
+
+function isClear(heard: readonly JsonObject[], questions: readonly Question[]): boolean {
+  const answers = heard.filter(({ type, jsonrpc, method }) => type === "response" || (jsonrpc === "2.0" && method === undefined));
+  return heard.some(isSuccess) && answers.length >= questions.length;
+}
+
+/** The dialect that fits best; where nothing tells one from the one that it extends, the one that is extended. */
+function weigh(specs: readonly Spec[], heard: readonly JsonObject[], questions: readonly Question[]): Spec | undefined {
+  let best: { spec: Spec; score: number } | undefined;
+  for (const spec of specs) {
+    const score = heard.reduce((sum, frame) => sum + scoreOf(spec, frame, questions), 0);
+    if (score > 0 && (best === undefined || score > best.score)) best = { spec, score };
+  }
+  return best?.spec;
+}
+
+function scoreOf(spec: Spec, frame: JsonObject, questions: readonly Question[]): number {
+  const isRpc = spec.framing === "json-rpc";
+  if ((frame["jsonrpc"] === "2.0") !== isRpc) return -10;
+  if (!isSuccess(frame)) return 0;
+  const command = questions.find(({ id }) => id === frame["id"])?.command;
+  if (command === undefined) return 0;
+  const data: JsonValue | undefined = frame[isRpc ? "result" : "data"];
+  if (spec.commands[command] === undefined || validate(spec, "answer", command, data) !== undefined) return -5;
+  const type = frames[spec.name]?.answers[command]?.type;
+  const shape = typeof type === "object" && "is" in type ? shapes[type.is] : undefined;
+  const declared = shape !== undefined && "members" in shape ? shape.members : {};
+  return 10 - 2 * Object.keys(isObject(data) ? data : {}).filter((name) => !Object.hasOwn(declared, name)).length;
+}

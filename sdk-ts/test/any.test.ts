@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+
+import { Agent, type AgentOptions, type AnyEvent, type AnyRun, NotInDialectError, NotRecognisedError, type Question, connect, differences } from "../src/any.js";
+import { neutral } from "../src/generated/intents/index.js";
+import type { TranscriptLine } from "../src/generated/types.js";
+import { omp, opal, pi } from "../src/index.js";
+import { spawnChild } from "../src/stdio.js";
+import { readTranscript, recordedLine } from "../src/testing.js";
+import { View } from "../src/ui.js";
+import { soon } from "./support/agent.js";
+import { REPOSITORY, readText, transcripts } from "./support/files.js";
+import { digestOf } from "./support/view.js";
+
+/** What a recorded session tells, in a few words. */
+interface Told {
+  transcript: string;
+  events: Record<string, number>;
+  digest: string;
+}
+
+function told(dialect: string, scenario: string, text: string): Told {
+  const view = View.open(dialect);
+  const all: AnyEvent[] = [];
+  for (const record of readTranscript(text).records) {
+    const line = recordedLine(record);
+    if (line === undefined) continue;
+    const { dir, t } = record as TranscriptLine;
+    const before = view.conversation;
+    all.push(...differences(before, dir === "c2s" ? view.sent(line, t) : view.received(line, t)));
+  }
+  const events: Record<string, number> = {};
+  for (const { type } of all) events[type] = (events[type] ?? 0) + 1;
+  const sorted = Object.fromEntries(Object.entries(events).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return { transcript: `${dialect}/${scenario}`, events: sorted, digest: digestOf(all) };
+}
+
+const VECTORS = ["conformance", "vectors", "any.json"];
+
+test("every recorded session tells what the vectors say", () => {
+  const dialects = Object.keys((JSON.parse(readText("conformance", "vectors", "view.json")) as { unannounced: object }).unannounced);
+  const sessions = transcripts()
+    .filter(({ dialect }) => dialects.includes(dialect))
+    .map(({ dialect, scenario, text }) => told(dialect, scenario, text));
+  if (process.env["ANY_VECTORS"] === "write") {
+    const lines = sessions.map((session) => `    ${JSON.stringify(session)}`).join(",\n");
+    writeFileSync(join(REPOSITORY, ...VECTORS), `{\n  "sessions": [\n${lines}\n  ]\n}\n`);
+  }
+  assert.ok(sessions.length > 200);
+  assert.deepEqual(sessions, (JSON.parse(readText(...VECTORS)) as { sessions: Told[] }).sessions);
+});
+
+/** The reference agent. */
+const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
+
+/** What is started, the dialect that is seen in it, and the tool that runs commands. Pisces looks like omp while it is idle. */
+const AGENTS = [
+  ["pi", "pi", "bash"],
+  ["pi@1.5", "pi", "bash"],
+  ["omp", "omp", "bash"],
+  ["pisces", "omp", "bash"],
+  ["operator", "operator", "bash"],
+  ["opal", "opal", "shell"],
+] as const;
+
+const PATIENCE = 60_000;
+
+const scratch = mkdtempSync(join(tmpdir(), "agentese-any-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+async function start(dialect: string, script: object, options: AgentOptions = {}): Promise<Agent> {
+  assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-cli`);
+  const place = mkdtempSync(join(scratch, "agent-"));
+  mkdirSync(join(place, "work"));
+  writeFileSync(join(place, "script.json"), JSON.stringify(script));
+  const command = [AGENT, "--mode", "rpc", "--dialect", dialect, "--script", join(place, "script.json")];
+  const env = { ...process.env, HOME: place, AGENTESE_HOME: undefined, OPAL_HOME: undefined };
+  const agent = await soon(connect(await spawnChild(command, { cwd: join(place, "work"), env }), options), PATIENCE);
+  after(() => agent.close());
+  return agent;
+}
+
+async function all(run: AnyRun): Promise<AnyEvent[]> {
+  const events: AnyEvent[] = [];
+  const read = async (): Promise<void> => {
+    for await (const event of run) events.push(event);
+  };
+  await soon(read(), PATIENCE);
+  return events;
+}
+
+const words = (agent: Agent, role: string): string[] =>
+  agent.conversation.messages
+    .filter((message) => message.role === role)
+    .map(({ blocks }) => blocks.map((block) => (block.type === "text" ? block.text : "")).join(""));
+
+describe("an agent of any dialect", () => {
+  for (const [started, seen, tool] of AGENTS) {
+    test(`gives what happens in order (${started})`, async () => {
+      const call = { id: "call-1", name: tool, args: { command: "echo hi" } };
+      const agent = await start(started, {
+        responses: [
+          { blocks: [{ thinking: ["Hm. ", "Yes."] }, { text: ["One. ", "Two."] }, { tool: call }] },
+          { blocks: [{ text: ["Done."] }], usage: { input: 50, output: 5 } },
+        ],
+      });
+      assert.equal(agent.dialect, seen);
+      const run = await agent.prompt("Hello");
+      const events = await all(run);
+      assert.equal((await run.result()).text, "Done.");
+      const grown = (type: AnyEvent["type"]) => events.map((event) => (event.type === type && "text" in event ? event.text : "")).join("");
+      assert.deepEqual([grown("textGrew"), grown("thinkingGrew")], ["One. Two.Done.", "Hm. Yes."]);
+      const at = (is: (event: AnyEvent) => boolean) => events.findIndex(is);
+      const places = [
+        at((event) => event.type === "messageEnded" && event.message.role === "user"),
+        at((event) => event.type === "messageBegan" && event.role === "assistant"),
+        at((event) => event.type === "textGrew"),
+        at((event) => event.type === "toolStarted" && event.name === tool),
+        at((event) => event.type === "toolEnded" && event.state === "done" && JSON.stringify(event.result).includes("hi")),
+        events.findLastIndex((event) => event.type === "messageEnded" && event.message.role === "assistant"),
+        events.findLastIndex((event) => event.type === "state" && event.state === "idle"),
+      ];
+      assert.deepEqual(places, [...places].sort((one, other) => one - other), JSON.stringify(events));
+      assert.ok((places[0] as number) >= 0);
+      assert.deepEqual(words(agent, "user"), ["Hello"]);
+      if (agent.can("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, words(agent, "assistant").length);
+      assert.equal((await agent.state()).working, false);
+      await agent.close();
+    });
+
+    test(`is steered and stopped (${started})`, async () => {
+      const call = { id: "call-1", name: tool, args: { command: "sleep 0.3" } };
+      const agent = await start(started, {
+        responses: [
+          { blocks: [{ text: ["First."] }, { tool: call }] },
+          { when: { user: "other way" }, text: "Changed." },
+          { when: { user: "Go on" }, blocks: [{ text: Array.from({ length: 400 }, () => "a ") }], delay_ms: 25 },
+        ],
+        default: { text: "Then." },
+      });
+      const run = await agent.prompt("Hello");
+      if (agent.can("steer")) {
+        for await (const { type } of run) if (type === "textGrew") break;
+        assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"), PATIENCE)));
+        assert.equal((await soon(run.result(), PATIENCE)).text, "Changed.");
+        assert.deepEqual(words(agent, "user"), ["Hello", "other way"]);
+      } else {
+        await all(run);
+      }
+      const slow = await agent.prompt("Go on");
+      for await (const { type } of slow) if (type === "textGrew") break;
+      await soon(agent.abort(), PATIENCE);
+      await soon(slow.result(), PATIENCE);
+      assert.equal((await agent.state()).working, false);
+      assert.equal(agent.conversation.run.state, "idle");
+      await agent.close();
+    });
+
+    test(`refuses what its dialect lacks before anything is sent (${started})`, async () => {
+      const agent = await start(started, { responses: [] });
+      if (agent.can("models")) assert.ok((await agent.models()).some(({ id }) => id === "scripted"));
+      for (const intent of Object.keys(neutral) as (keyof typeof neutral)[]) {
+        if (agent.can(intent)) continue;
+        await assert.rejects(agent.call(intent), (error: Error) => {
+          return error instanceof NotInDialectError && error.message.includes(intent) && error.message.includes(seen);
+        });
+      }
+      assert.deepEqual(agent.conversation.notices, []);
+      const typed = [agent.as(pi.Client), agent.as(omp.Client), agent.as(opal.Client)].map((client) => client !== undefined);
+      assert.deepEqual(typed, ["pi", "omp", "opal"].map((name) => name === seen));
+      await agent.close();
+    });
+  }
+
+  test("asks its questions in one form", async () => {
+    const call = { id: "q", name: "ask_user", args: { question: "Which colour?", choices: ["red", "blue"] } };
+    const questions: Question[] = [];
+    const asked = (question: Question): string | undefined => {
+      questions.push(question);
+      return question.options?.[1];
+    };
+    const agent = await start("opal", { responses: [{ blocks: [{ tool: call }] }, { text: "Thanks." }] }, { asked });
+    const events = await all(await agent.prompt("Ask"));
+    assert.deepEqual(questions, [{ method: "client/ask_user", kind: "select", title: "Which colour?", options: ["red", "blue"] }]);
+    const kinds = events.map(({ type }) => type);
+    assert.ok(kinds.indexOf("asked") >= 0 && kinds.indexOf("asked") < kinds.indexOf("answered"));
+    assert.ok(JSON.stringify(events.find(({ type }) => type === "toolEnded")).includes("blue"));
+  });
+
+  test("follows another session of the same connection", async () => {
+    const agent = await start("opal", { responses: [{ text: "One." }, { text: "Two." }] });
+    await all(await agent.prompt("First"));
+    const first = agent.conversation.session.id;
+    const events = agent.events();
+    assert.ok(await agent.newSession());
+    await all(await agent.prompt("Second"));
+    assert.deepEqual(words(agent, "user"), ["Second"]);
+    assert.deepEqual((await events.next()).value, { type: "replaced", messages: [] });
+    assert.ok((await agent.listSessions()).some(({ session }) => session === first));
+  });
+
+  test("is not taken for one where it speaks no dialect", async () => {
+    for (const command of [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]]) {
+      await assert.rejects(soon(connect(await spawnChild(command), { detectWithin: 2000 }), PATIENCE), NotRecognisedError);
+    }
+    const agent = await start("pi@1.5", { responses: [] }, { dialect: "pi@1.5" });
+    assert.deepEqual([agent.client.revision, agent.can("tree")], ["pi@1.5", true]);
+  });
+});
