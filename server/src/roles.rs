@@ -1,8 +1,11 @@
 //! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role, whose members
 //! stay as they are; here they are written and read.
 
+use std::sync::Arc;
+
 use agentese::types::{
-    AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile, TextContent,
+    AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile,
+    SystemMessage, TextContent, ToolDeclaration,
 };
 use agentese::wire::{ConstantValue, Record, Unknown};
 use serde::Serialize;
@@ -18,6 +21,24 @@ pub fn instruction(text: impl Into<String>, now: i64) -> AgentMessage {
 /// Files that a prompt mentioned.
 pub fn mentions(files: Vec<MentionedFile>, now: i64) -> AgentMessage {
     message(&FileMentionMessage::new(files, now))
+}
+
+/// What a model is told beforehand, as a message of the conversation: the sections of the prompt by name, and its tools.
+pub fn told_beforehand(
+    sections: Vec<(&'static str, String)>,
+    tools: Vec<ToolDeclaration>,
+    now: i64,
+) -> AgentMessage {
+    let mut message = SystemMessage::new(String::new(), now);
+    let named = sections.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+    message.sections = Some(named.collect());
+    message.tools_added = Some(tools);
+    message.into()
+}
+
+/// That message of a conversation, where it has one.
+pub fn instructions(messages: &[Arc<AgentMessage>]) -> Option<&Arc<AgentMessage>> {
+    messages.iter().find(|message| matches!(***message, AgentMessage::System(_)))
 }
 
 /// What a model gets to see of a message of an unknown role; none where nobody here knows it either.

@@ -4,7 +4,8 @@ use agentese::types::CompactionResult;
 use serde_json::Value;
 
 use super::compaction::{Item, Kind, Previous};
-use crate::session::{Body, Compaction, Entry, EntryId, Session};
+use crate::roles;
+use crate::session::{Body, Compaction, Entry, EntryId, Role, Session};
 
 /// The entries from the root to the leaf.
 pub(super) fn items(session: &Session) -> Vec<Item> {
@@ -20,6 +21,7 @@ fn kind(entry: &Entry) -> Kind {
             // What an extension wrote there means what it likes.
             details: compaction.details.clone().filter(|_| compaction.from_hook != Some(true)),
         }),
+        (Body::Message(Role::System), _) => Kind::Other,
         (Body::Message(_), Some(message)) => Kind::Message(message.clone()),
         (_, Some(message)) => Kind::Note(message.clone()),
         _ => Kind::Other,
@@ -35,6 +37,8 @@ pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given:
         tokens_before: result.tokens_before,
         details: result.details.as_option().cloned(),
         from_hook: Some(given),
+        system_message: roles::instructions(session.messages())
+            .and_then(|told| serde_json::to_value(told).ok()),
     });
     session.entry(id.as_str()).map(json).unwrap_or_default()
 }

@@ -65,6 +65,9 @@ pub struct Customs {
     pub page_name: &'static str,
     /// The names of the tools that are there where nobody chooses.
     pub tools: &'static [&'static str],
+    /// Whether a conversation begins with a message of what the model is told beforehand: the sections of the prompt, and
+    /// the tools.
+    pub tells_instructions: bool,
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
     pub notes_times: bool,
     /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
@@ -88,6 +91,7 @@ impl Customs {
         intent: None,
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
+        tells_instructions: false,
         notes_times: false,
         keeps_details: false,
     };

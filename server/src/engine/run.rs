@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, ImageContent, Model, StopReason, ThinkingLevel, ToolResultMessage,
+    AgentMessage, AssistantBlock, ImageContent, Model, StopReason, ThinkingLevel, ToolDeclaration,
+    ToolResultMessage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,7 @@ use super::retry::too_long;
 use super::state::State;
 use super::{Calls, CutAnswer, Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, Provider};
+use crate::roles;
 use crate::session::EntryId;
 
 /// What an answer that was aborted says, as pi 0.55 does.
@@ -121,6 +123,9 @@ impl Run {
                     self.results.clear();
                     self.shared.options.hooks.turn_begins(&self.shared.state().session, first);
                     self.push(Event::TurnStarted);
+                    if first {
+                        self.instruct().await;
+                    }
                 }
                 Step::Inject(message) => {
                     self.shared.tell_of_queues(&mut self.shared.state());
@@ -168,6 +173,28 @@ impl Run {
         if let Some(prompt) = opening.system_prompt {
             self.system_prompt = prompt;
         }
+    }
+
+    /// Says what the model is told beforehand, where agents do so and the conversation does not say it yet.
+    async fn instruct(&mut self) {
+        if !self.shared.options.customs.tells_instructions {
+            return;
+        }
+        if roles::instructions(self.shared.state().session.messages()).is_some() {
+            return;
+        }
+        let sections = match self.shared.system_prompt() == self.system_prompt {
+            true => self.shared.prompt_sections(),
+            // A hook wrote another one.
+            false => vec![("preamble", self.system_prompt.clone())],
+        };
+        let tools = self.shared.tools();
+        let declared = tools.iter().map(|tool| {
+            let parameters = tool.parameters().as_object().cloned().unwrap_or_default();
+            ToolDeclaration::new(tool.name(), tool.description(), parameters)
+        });
+        let now = self.shared.options.clock.now_ms();
+        self.add(roles::told_beforehand(sections, declared.collect(), now)).await;
     }
 
     /// What a hook says; none where the run is aborted before.

@@ -1,5 +1,6 @@
 //! What changes when a working directory turns out to be trusted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Engine, Hooks, Shared};
@@ -46,12 +47,24 @@ impl Shared {
 
     /// What a model is told beforehand, as of now.
     pub(super) fn system_prompt(&self) -> String {
-        let (options, prompt) = (&self.options, self.prompt());
-        let date = Date::of_ms(options.clock.now_ms());
+        self.prompt_of_now().text(&self.tools(), self.today())
+    }
+
+    /// That, as sections with names.
+    pub(super) fn prompt_sections(&self) -> Vec<(&'static str, String)> {
+        self.prompt_of_now().sections(&self.tools(), self.today())
+    }
+
+    fn prompt_of_now(&self) -> Cow<'_, SystemPrompt> {
+        let prompt = self.prompt();
         match self.extra.skills() {
-            Some(skills) => prompt.clone().with_skills(skills).text(&self.tools(), date),
-            None => prompt.text(&self.tools(), date),
+            Some(skills) => Cow::Owned(prompt.clone().with_skills(skills)),
+            None => Cow::Borrowed(prompt),
         }
+    }
+
+    fn today(&self) -> Date {
+        Date::of_ms(self.options.clock.now_ms())
     }
 }
 

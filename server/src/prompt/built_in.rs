@@ -43,28 +43,25 @@ const ADVICE: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// The base text for those tools.
-pub(super) fn text(tools: &ToolSet) -> String {
-    let mut text = String::from(if tools.is_empty() { ROLE_WITHOUT_TOOLS } else { ROLE });
+/// The base text for those tools, as sections with names.
+pub(super) fn sections(tools: &ToolSet) -> Vec<(&'static str, String)> {
+    let role = if tools.is_empty() { ROLE_WITHOUT_TOOLS } else { ROLE };
+    let mut sections = vec![("preamble", role.to_owned())];
     if !tools.is_empty() {
-        text.push_str("\n\nTools:\n");
-        for tool in tools.iter() {
-            text.push_str(&format!("- {}: {}\n", tool.name(), line_of(tool.as_ref())));
-        }
-        text.pop();
+        let lines = tools.iter().map(|tool| format!("\n- {}: {}", tool.name(), line_of(tool.as_ref())));
+        sections.push(("tools", format!("Tools:{}", lines.collect::<String>())));
     }
-    text.push_str("\n\nHow to work:\n");
     let has = |name: &&str| tools.get(name).is_some();
-    for (with, without, advice) in ADVICE {
-        if with.iter().all(has) && !without.iter().any(has) {
-            text.push_str(&format!("- {advice}\n"));
-        }
+    let counts = |with: &[&str], without: &[&str]| with.iter().all(has) && !without.iter().any(has);
+    let mut rules = "How to work:".to_owned();
+    for (_, _, advice) in ADVICE.iter().filter(|(with, without, _)| counts(with, without)) {
+        rules.push_str(&format!("\n- {advice}"));
     }
     for guideline in tools.iter().flat_map(|tool| tool.guidelines()) {
-        text.push_str(&format!("- {guideline}\n"));
+        rules.push_str(&format!("\n- {guideline}"));
     }
-    text.pop();
-    text
+    sections.push(("rules", rules));
+    sections
 }
 
 /// What the list says of a tool.
@@ -87,6 +84,10 @@ mod tests {
 
     #[test]
     fn it_speaks_of_the_tools_that_there_are() {
+        let text = |tools: &ToolSet| {
+            let texts = sections(tools).into_iter().map(|(_, text)| text);
+            texts.collect::<Vec<_>>().join("\n\n")
+        };
         let text_for = |names: &[&str]| text(&ToolSet::select(names).tools);
         let all = text(&ToolSet::builtin());
         for tool in ToolSet::builtin().names() {

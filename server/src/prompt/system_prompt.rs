@@ -60,11 +60,20 @@ impl SystemPrompt {
         }
     }
 
-    /// The whole text for those tools, on that day.
+    /// The whole text for those tools, on that day: its sections, with an empty line between them.
     pub fn text(&self, tools: &ToolSet, date: Date) -> String {
+        let sections = self.sections(tools, date).into_iter().map(|(_, text)| text);
+        sections.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Its sections in order, each with a name: `preamble`, `tools`, `rules` (how to work), `appended`, `context` (what the
+    /// project wrote down), `project_rules`, `skills`, `cwd` (date and place). Those without a text are left out; a text
+    /// that the user gives alone is a preamble.
+    pub fn sections(&self, tools: &ToolSet, date: Date) -> Vec<(&'static str, String)> {
         match self {
-            Self::Verbatim(text) => text.clone(),
-            Self::Parts(parts) => parts.text(tools, date),
+            Self::Verbatim(text) if text.is_empty() => Vec::new(),
+            Self::Verbatim(text) => vec![("preamble", text.clone())],
+            Self::Parts(parts) => parts.sections(tools, date),
         }
     }
 }
@@ -100,27 +109,36 @@ const SKILLS: &str = "# Skills\n\nEach of these files has instructions for one k
                       that the file is in.";
 
 impl Parts {
-    fn text(&self, tools: &ToolSet, date: Date) -> String {
-        let mut sections = vec![match &self.base {
-            Some(base) => base.trim_end().to_owned(),
-            None => built_in::text(tools),
-        }];
-        sections.extend(self.appended.iter().map(|text| text.trim_end().to_owned()));
+    fn sections(&self, tools: &ToolSet, date: Date) -> Vec<(&'static str, String)> {
+        let mut sections = match &self.base {
+            Some(base) => vec![("preamble", base.trim_end().to_owned())],
+            None => built_in::sections(tools),
+        };
+        let appended: Vec<_> = self.appended.iter().map(|text| text.trim_end()).collect();
+        if !appended.is_empty() {
+            sections.push(("appended", appended.join("\n\n")));
+        }
         if !self.context.is_empty() {
-            sections.push(CONTEXT.to_owned());
+            let mut context = CONTEXT.to_owned();
             for file in &self.context {
-                sections.push(format!("## {}\n\n{}", on_one_line(&file.path), file.content.trim_end()));
+                let (path, content) = (on_one_line(&file.path), file.content.trim_end());
+                context.push_str(&format!("\n\n## {path}\n\n{content}"));
             }
+            sections.push(("context", context));
         }
         let reads = tools.get("read").is_some();
-        sections.extend(self.rules.sections(reads));
+        let rules = self.rules.sections(reads);
+        if !rules.is_empty() {
+            sections.push(("project_rules", rules.join("\n\n")));
+        }
         if !self.skills.is_empty() && reads {
             let skills: String = self.skills.iter().map(Skill::element).collect();
-            sections.push(format!("{SKILLS}\n\n<skills>\n{skills}</skills>"));
+            sections.push(("skills", format!("{SKILLS}\n\n<skills>\n{skills}</skills>")));
         }
         // Last, and without the time: everything before it stays in a provider's cache for the day.
-        sections.push(format!("Current date (UTC): {date}\nWorking directory: {}", on_one_line(&self.cwd)));
-        sections.join("\n\n")
+        let place = format!("Current date (UTC): {date}\nWorking directory: {}", on_one_line(&self.cwd));
+        sections.push(("cwd", place));
+        sections
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
+    /// The agent: what the model is told beforehand.
+    System,
     /// Somebody else.
     Other,
 }
@@ -36,6 +38,8 @@ pub struct Compaction {
     pub details: Option<Value>,
     /// Whether an extension wrote the summary.
     pub from_hook: Option<bool>,
+    /// The message of what the model is told beforehand, where the conversation has one: it goes on to stand first.
+    pub system_message: Option<Value>,
 }
 
 /// What was said on a branch that was left.
@@ -136,7 +140,8 @@ impl Body {
                     .member("firstKeptEntryId", compaction.first_kept_entry_id.as_str())
                     .member("tokensBefore", &compaction.tokens_before)
                     .optional("details", compaction.details.as_ref())
-                    .optional("fromHook", compaction.from_hook.as_ref());
+                    .optional("fromHook", compaction.from_hook.as_ref())
+                    .optional("systemMessage", compaction.system_message.as_ref());
             }
             Body::BranchSummary(summary) => {
                 line.member("fromId", &summary.from_id)
@@ -171,6 +176,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             Body::Message(match &*role.unwrap_or_else(told) {
                 "user" => Role::User,
                 "assistant" => Role::Assistant,
+                "system" => Role::System,
                 _ => Role::Other,
             })
         }
@@ -182,6 +188,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             tokens_before: members.get("tokensBefore").map_or(0, |tokens| foreign::count(&tokens)),
             details: members.get("details"),
             from_hook: members.get("fromHook"),
+            system_message: members.get("systemMessage"),
         }),
         "branch_summary" => Body::BranchSummary(BranchSummary {
             from_id: text("fromId").unwrap_or_default(),

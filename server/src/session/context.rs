@@ -48,8 +48,9 @@ impl Restored {
     }
 }
 
-/// What of a path from the root the model gets to see, as indices into the path: a compaction first where there is one,
-/// then what it kept, then what came after it; and the index of that compaction. Entries in `forgotten` are left out.
+/// What of a path from the root the model gets to see, as indices into the path: a compaction first where there is one
+/// (behind what the model is told beforehand), then what it kept, then what came after it; and the index of that
+/// compaction. Entries in `forgotten` are left out.
 pub(super) fn spoken(
     entries: &[Entry],
     path: &[usize],
@@ -68,5 +69,8 @@ pub(super) fn spoken(
         let entry = &entries[path[*index]];
         !forgotten.contains(&path[*index]) && entry.speaks() && !matches!(entry.body(), Body::Compaction(_))
     };
-    (compaction.into_iter().chain((begin..path.len()).filter(speaks)).collect(), compaction)
+    let is_told = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
+    let told = compaction.and_then(|_| (0..begin).rfind(is_told));
+    let spoken = told.into_iter().chain(compaction).chain((begin..path.len()).filter(speaks));
+    (spoken.collect(), compaction)
 }

@@ -203,6 +203,7 @@ impl Entry {
         let body = match &*message {
             AgentMessage::User(_) => Body::Message(Role::User),
             AgentMessage::Assistant(_) => Body::Message(Role::Assistant),
+            AgentMessage::System(_) => Body::Message(Role::System),
             AgentMessage::Custom(custom) => Body::CustomMessage { custom_type: custom.custom_type.clone() },
             _ => Body::Message(Role::Other),
         };

@@ -27,6 +27,7 @@ pub type Front = family::Front<Pi>;
 pub(super) const NEWER: Customs = Customs {
     calls: Calls::SideBySide,
     interrupt: InterruptMode::Wait,
+    tells_instructions: true,
     notes_times: true,
     keeps_details: true,
     ..Customs::PI

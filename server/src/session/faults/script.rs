@@ -62,6 +62,7 @@ pub(in crate::session) fn compaction(kept: &str) -> Compaction {
         tokens_before: 7,
         details: Some(json!({"readFiles": []})),
         from_hook: Some(false),
+        system_message: None,
     }
 }
 

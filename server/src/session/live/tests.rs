@@ -70,6 +70,7 @@ fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
         tokens_before: 7,
         details: None,
         from_hook: None,
+        system_message: None,
     });
     let roles: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
     assert_eq!(roles, ["compactionSummary", "user", "assistant"]);
@@ -88,6 +89,7 @@ fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
             tokens_before: 7,
             details: None,
             from_hook: None,
+            system_message: None,
         });
         assert_eq!(session.messages().len(), 1);
         assert_eq!(session.messages()[0].tag(), "compactionSummary");
@@ -170,6 +172,7 @@ fn what_a_compaction_left_is_told_from_what_came_since() {
         tokens_before: 9,
         details: None,
         from_hook: None,
+        system_message: None,
     });
     assert_eq!((session.messages().len(), session.compacted_messages()), (3, 3));
     session.append(user("three"));
