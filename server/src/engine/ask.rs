@@ -80,6 +80,7 @@ impl Run {
                 }
             }
         };
+        let answer = self.timed(answer);
         // An answer that was over before it began is shown as what it is from the start, as pi does.
         if !started {
             self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });

@@ -121,6 +121,10 @@ impl Run {
     async fn answer(&self, call: &ToolCall, verdict: Verdict, stop: &CancellationToken) -> ToolOutput {
         let hooks = &self.shared.options.hooks;
         match verdict {
+            Verdict::Execute if call.arguments_error.is_some() => {
+                let error = call.arguments_error.as_deref().unwrap_or_default();
+                ToolOutput::error(format!("Invalid arguments for tool \"{}\": {error}", call.name))
+            }
             Verdict::Execute => match unless(stop, hooks.tool_call(call)).await {
                 None => self.aborted(call),
                 Some(Err(reason)) => ToolOutput::error(reason),
@@ -129,10 +133,10 @@ impl Run {
                     let began = clock.now_ms();
                     let output = self.execute(call, stop).await;
                     let took = u64::try_from(clock.now_ms().saturating_sub(began)).unwrap_or_default();
+                    let took = output.took.map(|_| Duration::from_millis(took));
                     let kept = output.clone();
-                    let mut output = unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
-                    output.took = Some(Duration::from_millis(took));
-                    output
+                    let output = unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
+                    ToolOutput { took, ..output }
                 }
             },
             Verdict::Skip => ToolOutput::error(SKIPPED),
@@ -179,7 +183,7 @@ impl Run {
                 }
                 () = &mut given_up => {
                     tracing::error!(tool = call.name, "a tool did not stop after an abort and is given up");
-                    break Ok(ToolOutput::error(ABORTED));
+                    break Ok(ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(ABORTED) });
                 }
             }
         };
@@ -188,7 +192,7 @@ impl Run {
         self.show(call, &latest);
         output.unwrap_or_else(|_| {
             tracing::error!(tool = call.name, "a tool panicked");
-            ToolOutput::error(PANICKED)
+            ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(PANICKED) }
         })
     }
 

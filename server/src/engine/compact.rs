@@ -11,7 +11,9 @@ use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{Keep, NothingToDo, Part, Plan, kept_by_count, plan, request_text, system_prompt};
+use super::compaction::{
+    Keep, NothingToDo, Part, Plan, estimate, kept_by_count, plan, request_text, system_prompt,
+};
 use super::state::{Kind, Phase};
 use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
@@ -239,7 +241,7 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
         if state.session.id() != job.session {
             return None;
         }
-        let result = match made {
+        let mut result = match made {
             Made::Given(result) => *result,
             Made::Summary(summary) => {
                 let mut result = CompactionResult::new(summary, &job.plan.first_kept, job.plan.tokens_before);
@@ -247,7 +249,11 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
                 result
             }
         };
-        (result.clone(), super::branch::compacted(&mut state.session, &result, given))
+        let entry = super::branch::compacted(&mut state.session, &result, given);
+        if shared.options.customs.keeps_details {
+            result.estimated_tokens_after = Some(estimate(0, state.session.messages()));
+        }
+        (result, entry)
     };
     tokio::select! {
         biased;

@@ -11,6 +11,8 @@ pub enum Calls {
     /// Those that may ([`crate::tools::Tool::shared`]) side by side, the others alone. Ends and results stand in the order
     /// of the calls.
     SideBySide,
+    /// All of them side by side. Ends and results stand in the order of the calls.
+    Together,
 }
 
 /// What becomes of a run while its conversation goes on in a branch.
@@ -68,6 +70,9 @@ pub struct Customs {
     /// Whether a conversation begins with a message of what the model is told beforehand: the sections of the prompt, and
     /// the tools.
     pub tells_instructions: bool,
+    /// Whether an answer that is asked for again is taken from the context by an entry of its own, of which clients are
+    /// told. Else that is forgotten with the process.
+    pub notes_edits: bool,
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
     pub notes_times: bool,
     /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
@@ -92,6 +97,7 @@ impl Customs {
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
         tells_instructions: false,
+        notes_edits: false,
         notes_times: false,
         keeps_details: false,
     };

@@ -119,6 +119,11 @@ pub enum Event<'a> {
         /// The texts for the time when the engine would stop.
         follow_ups: &'a [String],
     },
+    /// An entry that is no message joined the session, for agents that tell of such.
+    Entered(
+        /// The entry, as it stands in the file.
+        &'a str,
+    ),
     /// The session was named.
     SessionNamed {
         /// The name.

@@ -140,9 +140,12 @@ impl Run {
                 }
                 Step::AskNobody => {
                     let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-                    let (entry, message) = (self.reserve(), &assembler.message().clone().into());
+                    let (entry, begun) = (self.reserve(), assembler.message().clone());
+                    let answer = self.timed(assembler.aborted(ABORTED));
+                    let told = self.shared.options.customs.notes_times;
+                    let message = &if told { answer.message.clone() } else { begun }.into();
                     self.push(Event::MessageStarted { entry: &entry, message });
-                    self.answered(entry, assembler.aborted(ABORTED)).await;
+                    self.answered(entry, answer).await;
                 }
                 Step::Call(calls) => self.calls(calls).await,
                 Step::EndTurn => {
@@ -255,16 +258,26 @@ impl Run {
         self.outcome.messages.push(message);
     }
 
-    async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
-        let stop: StopReason = message.stop_reason;
-        let customs = &self.shared.options.customs;
-        if customs.notes_times {
+    /// The answer with how long it took, where agents keep that.
+    pub(super) fn timed(&self, mut answer: Answer) -> Answer {
+        if self.shared.options.customs.notes_times {
+            let message = &mut answer.message;
             let took = self.shared.options.clock.now_ms().saturating_sub(message.timestamp).max(0);
             message.duration_ms = Some(took.into());
             message.thinking_level = Some(self.thinking);
         }
-        let side_by_side = customs.calls == Calls::SideBySide;
+        answer
+    }
+
+    async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
+        let stop: StopReason = message.stop_reason;
+        let customs = &self.shared.options.customs;
         let tools = self.shared.tools();
+        let shared = |name: &str| match customs.calls {
+            Calls::OneByOne => false,
+            Calls::SideBySide => tools.get(name).is_some_and(|tool| tool.shared()),
+            Calls::Together => true,
+        };
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);
         let answers = !failed || customs.cut_answer == CutAnswer::WithResults;
         let calls: Vec<_> = message
@@ -274,7 +287,7 @@ impl Run {
             .filter_map(|block| match block {
                 AssistantBlock::ToolCall(call) => Some(Asked {
                     cut: cut.contains(&call.id),
-                    shared: side_by_side && tools.get(&call.name).is_some_and(|tool| tool.shared()),
+                    shared: shared(&call.name),
                     call: customs.as_tools_see(call),
                 }),
                 _ => None,

@@ -266,6 +266,11 @@ impl Work {
                 forget_failed_answer(&mut state);
                 let limit = u64::from(state.retry.max_retries);
                 sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
+                if self.shared.options.customs.notes_edits {
+                    for entry in state.session.note_edits() {
+                        sink.push(Event::Entered(&entry));
+                    }
+                }
                 state.enter(number, Phase::Waiting);
             }
             Then::Compact { .. } => {

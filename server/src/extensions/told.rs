@@ -108,6 +108,7 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::Recovered
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
+        | Event::Entered(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. }
         | Event::RulesTriggered(_)

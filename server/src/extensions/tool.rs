@@ -107,6 +107,7 @@ impl Tool for ExtensionTool {
                         details: result.details.into_option(),
                         is_error: result.is_error == Some(true),
                         took: None,
+                        structured: None,
                     },
                     Err(error) => {
                         ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))

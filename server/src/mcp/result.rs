@@ -44,7 +44,13 @@ pub(super) async fn output(
     if let Some(truncation) = truncation {
         details["truncation"] = truncation;
     }
-    ToolOutput { content, details: Some(details), is_error: is_error == Some(true), took: None }
+    ToolOutput {
+        content,
+        details: Some(details),
+        is_error: is_error == Some(true),
+        took: None,
+        structured: None,
+    }
 }
 
 /// The contents of a prompt's message: text and images alone.

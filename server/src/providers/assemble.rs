@@ -74,7 +74,8 @@ impl Assembler {
     }
 
     /// Whether the message keeps what only the provider knows of it: its id, the word for why it stopped, which tokens
-    /// went into reasoning or stay cached for an hour, and who reckoned the cost. Else it does not.
+    /// went into reasoning or stay cached for an hour, and who reckoned the cost; and of a call whose arguments are no
+    /// JSON, what they were, so that nobody runs it with a part of them. Else it does not.
     pub fn keeping_details(mut self, kept: bool) -> Self {
         self.details = kept;
         self
@@ -263,7 +264,13 @@ impl Assembler {
         let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
         match agentese::wire::decode(text) {
             Ok(arguments) => call.arguments = arguments,
-            Err(_) => self.broken.push(call.id.clone()),
+            Err(error) => {
+                self.broken.push(call.id.clone());
+                if self.details {
+                    call.arguments = Map::new();
+                    call.arguments_error = Some(format!("{error}\n\nReceived arguments:\n{text}"));
+                }
+            }
         }
     }
 }

@@ -87,6 +87,11 @@ pub enum Body {
         /// The extension's name for it.
         custom_type: String,
     },
+    /// The model does not see another entry any more.
+    ContextEdit {
+        /// That entry.
+        target: EntryId,
+    },
     /// A name for another entry.
     Label {
         /// The entry that it names.
@@ -114,6 +119,7 @@ impl Body {
             Body::BranchSummary(_) => "branch_summary",
             Body::Custom { .. } => "custom",
             Body::CustomMessage { .. } => "custom_message",
+            Body::ContextEdit { .. } => "context_edit",
             Body::Label { .. } => "label",
             Body::SessionInfo { .. } => "session_info",
             Body::Other(kind) => kind,
@@ -151,6 +157,9 @@ impl Body {
             }
             Body::Custom { custom_type } => {
                 line.member("customType", custom_type).optional("data", data);
+            }
+            Body::ContextEdit { target } => {
+                line.member("targetId", target.as_str()).member("replacement", &Value::Null);
             }
             Body::Label { target, label } => {
                 line.member("targetId", target.as_str()).optional("label", label.as_ref());
@@ -198,6 +207,10 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
         }),
         "custom" => Body::Custom { custom_type: text("customType")? },
         "custom_message" => Body::CustomMessage { custom_type: text("customType").unwrap_or_default() },
+        // One that puts other words in its place is none that is understood here: the words stay.
+        "context_edit" if members.get::<Value>("replacement").is_none_or(|it| it.is_null()) => {
+            Body::ContextEdit { target: text("targetId")?.into() }
+        }
         "label" => Body::Label { target: text("targetId")?.into(), label: text("label") },
         "session_info" => Body::SessionInfo { name: text("name") },
         _ => return None,

@@ -65,9 +65,17 @@ pub(super) fn spoken(
             .unwrap_or(at),
         _ => at,
     });
+    let edit = |position: &usize| match entries[*position].body() {
+        Body::ContextEdit { target } => Some(target),
+        _ => None,
+    };
+    let edited: HashSet<&EntryId> = path.iter().filter_map(edit).collect();
     let speaks = |index: &usize| {
         let entry = &entries[path[*index]];
-        !forgotten.contains(&path[*index]) && entry.speaks() && !matches!(entry.body(), Body::Compaction(_))
+        !forgotten.contains(&path[*index])
+            && !edited.contains(entry.id())
+            && entry.speaks()
+            && !matches!(entry.body(), Body::Compaction(_))
     };
     let is_told = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
     let told = compaction.and_then(|_| (0..begin).rfind(is_told));

@@ -282,6 +282,19 @@ impl Session {
         self.forgotten.extend(gone);
     }
 
+    /// Writes down what was taken from what the model sees, so that it stays so when the session is opened again. Gives the
+    /// entries that say so, as they stand in the file.
+    pub fn note_edits(&mut self) -> Vec<String> {
+        let mut gone: Vec<_> = std::mem::take(&mut self.forgotten).into_iter().collect();
+        gone.sort_unstable();
+        let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
+        let note = |target| {
+            let id = self.note(Body::ContextEdit { target });
+            self.entry(id.as_str()).map(|entry| entry.json().to_owned())
+        };
+        targets.into_iter().filter_map(note).collect()
+    }
+
     /// As [`Session::forget_last_answer`], where that one was aborted.
     pub fn forget_cut_answer(&mut self) {
         let last = self.messages_back().find_map(|message| match &**message {

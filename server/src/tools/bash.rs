@@ -1,11 +1,13 @@
 //! The tool that runs shell commands.
 
+use std::time::{Duration, Instant};
+
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::process::{Capture, Request, StartError, run};
-use super::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
+use super::process::{Capture, Ending, Request, StartError, run};
+use super::{Exit, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 
 /// Runs a command in the shell and gives back its output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +65,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
                 .send(ToolUpdate { content: vec![ToolContent::Text(tail.content)], details: Some(details) });
         }
     };
+    let began = Instant::now();
     let finished = match run(context, Request { command, timeout, clean: false }, &mut observe).await {
         Ok(finished) => finished,
         Err(StartError::Aborted) => return ToolOutput::error("Command aborted"),
@@ -70,17 +73,21 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     };
 
     let tail = finished.output.tail();
+    let structured = match finished.ending {
+        Ending::Exited(Exit::Code(code)) => Some(structured(&finished.output, code, began.elapsed())),
+        _ => None,
+    };
     let mut text = tail.content.clone();
     if let Some(notice) = finished.output.notice(&tail) {
         text.push_str("\n\n");
         text.push_str(&notice);
     }
     // Where a command was stopped from outside, pi does not say that there was no output.
-    let ended_by_itself = matches!(finished.ending, super::process::Ending::Exited(_));
+    let ended_by_itself = matches!(finished.ending, Ending::Exited(_));
     if text.is_empty() && ended_by_itself {
         text.push_str("(no output)");
     }
-    match finished.ending.failure(timeout) {
+    let mut output = match finished.ending.failure(timeout) {
         None => {
             let output = ToolOutput::text(text);
             match details(&finished.output) {
@@ -90,7 +97,24 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         }
         Some(failure) if text.is_empty() => ToolOutput::error(failure),
         Some(failure) => ToolOutput::error(format!("{text}\n\n{failure}")),
-    }
+    };
+    output.structured = structured.map(Structured::Data);
+    output
+}
+
+/// The end of a command as data: what it wrote (the tail of it where not all is at hand), its code, and how many seconds
+/// it took.
+fn structured(output: &Capture, code: i32, took: Duration) -> Value {
+    let whole = output.since(0);
+    let truncated = (whole.len() as u64) < output.bytes();
+    let text = if truncated { output.tail().content } else { whole.to_owned() };
+    let seconds = took.as_millis() as f64 / 100.0;
+    json!({
+        "output": text,
+        "truncated": truncated,
+        "exit_code": code,
+        "wall_time_seconds": seconds.round() / 10.0,
+    })
 }
 
 /// What clients are told of a cut output; nothing of a whole one.

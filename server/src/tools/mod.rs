@@ -81,7 +81,7 @@ pub use kept_shell::KeptShell;
 pub use local::LocalSpawner;
 pub use ls::Ls;
 pub(crate) use noise::{Everything, Noise, Shows};
-pub use output::{ToolContent, ToolOutput};
+pub use output::{Structured, ToolContent, ToolOutput};
 pub(crate) use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
 pub use read::Read;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};

@@ -40,12 +40,29 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// How long the tool ran; none where it did not.
     pub took: Option<Duration>,
+    /// The result as data, for clients that read more than text; none where a tool has nothing but the text.
+    pub structured: Option<Structured>,
+}
+
+/// The result of a call as data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Structured {
+    /// What the model sees: a text is that text, an image an image with its note.
+    AsShown,
+    /// This.
+    Data(Value),
 }
 
 impl ToolOutput {
     /// A success of one text block without details.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![ToolContent::Text(text.into())], details: None, is_error: false, took: None }
+        Self {
+            content: vec![ToolContent::Text(text.into())],
+            details: None,
+            is_error: false,
+            took: None,
+            structured: None,
+        }
     }
 
     /// A failure of one text block, with the empty details of a failure.
@@ -55,6 +72,7 @@ impl ToolOutput {
             details: Some(json!({})),
             is_error: true,
             took: None,
+            structured: None,
         }
     }
 
@@ -62,6 +80,25 @@ impl ToolOutput {
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
+    }
+
+    /// The same output, which as data is what is shown.
+    pub fn as_shown(mut self) -> Self {
+        self.structured = Some(Structured::AsShown);
+        self
+    }
+
+    /// The result as data.
+    pub fn data(&self) -> Option<Value> {
+        match self.structured.as_ref()? {
+            Structured::Data(data) => Some(data.clone()),
+            Structured::AsShown => Some(match self.content.as_slice() {
+                [ToolContent::Text(note), ToolContent::Image { data, mime_type }] => {
+                    json!({"type": "image", "data": data, "mimeType": mime_type, "note": note})
+                }
+                _ => self.all_text().into(),
+            }),
+        }
     }
 
     /// All text blocks joined by newlines; images are left out.

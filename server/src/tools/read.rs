@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
-use super::{Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
+use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
 
 /// Files beyond this are not read: counting their lines alone would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -129,6 +129,7 @@ impl Job {
             details: None,
             is_error: false,
             took: None,
+            structured: Some(Structured::AsShown),
         })
     }
 
@@ -185,14 +186,14 @@ impl Job {
         let after = self.first + selected.lines;
         if cut.truncated() {
             let text = self.cut_text(&cut, total, lines.first_line);
-            return Ok(ToolOutput::text(text).with_details(json!({"truncation": cut.to_json()})));
+            return Ok(ToolOutput::text(text).with_details(json!({"truncation": cut.to_json()})).as_shown());
         }
         let mut text = cut.content;
         if after < total {
             let (rest, next) = (total - after, after + 1);
             text.push_str(&format!("\n\n[{rest} more lines in file. Use offset={next} to continue.]"));
         }
-        Ok(ToolOutput::text(text))
+        Ok(ToolOutput::text(text).as_shown())
     }
 
     fn cut_text(&self, cut: &Truncation, total: u64, first_line: u64) -> String {

@@ -1,6 +1,7 @@
 //! The tools of one session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -100,13 +101,18 @@ impl ToolSet {
         self.tools.is_empty()
     }
 
-    /// Finds the tool, validates the arguments, executes. An unknown name and invalid arguments are error outputs.
+    /// Finds the tool, validates the arguments, executes. An unknown name and invalid arguments are error outputs, in which
+    /// `took` says nothing.
     pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
         };
         match arguments::validate(name, &tool.parameters(), &arguments) {
-            Ok(arguments) => tool.execute(context, arguments).await,
+            Ok(arguments) => {
+                let output = tool.execute(context, arguments).await;
+                // Whoever has a clock says how long.
+                ToolOutput { took: Some(Duration::ZERO), ..output }
+            }
             Err(text) => ToolOutput::error(text),
         }
     }

@@ -2,7 +2,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
-use agentese_server::tools::{ToolContent, ToolOutput};
+use agentese_server::tools::{Structured, ToolContent, ToolOutput};
 use base64::Engine;
 use serde_json::json;
 
@@ -100,10 +100,12 @@ async fn images_are_known_by_their_content() {
     let output = call(&context, "read", json!({"path": "dot.txt"})).await;
     let image = ToolContent::Image { data: DOT.into(), mime_type: "image/png".into() };
     let label = ToolContent::Text("Read image file [image/png]".into());
-    assert_eq!(
-        output,
-        ToolOutput { content: vec![label, image], details: None, is_error: false, took: None }
-    );
+    let structured = Some(Structured::AsShown);
+    let content = vec![label, image];
+    assert_eq!(output, ToolOutput { content, details: None, is_error: false, took: None, structured });
+    let data = output.data().unwrap();
+    assert_eq!(data["note"], "Read image file [image/png]");
+    assert_eq!((&data["type"], &data["data"]), (&json!("image"), &json!(DOT)));
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, Model, StopReason, Usage};
+use agentese::types::{
+    AgentMessage, AssistantBlock, InputBlock, InputContent, Model, StopReason, ToolDeclaration, Usage,
+};
+use serde_json::Value;
 
 use crate::config::CompactionSettings;
 use crate::providers::tokens;
@@ -49,7 +52,7 @@ pub(crate) fn kept_by_count(wanted: u64, messages: &[Arc<AgentMessage>], compact
     u64::try_from(kept).unwrap_or(wanted).max(1)
 }
 
-fn estimate(counted: u64, messages: &[Arc<AgentMessage>]) -> u64 {
+pub(crate) fn estimate(counted: u64, messages: &[Arc<AgentMessage>]) -> u64 {
     messages.iter().fold(counted, |sum, message| sum.saturating_add(message_tokens(message)))
 }
 
@@ -89,6 +92,16 @@ fn characters(message: &AgentMessage) -> usize {
         },
         AgentMessage::BranchSummary(message) => count(&message.summary),
         AgentMessage::CompactionSummary(message) => count(&message.summary),
+        AgentMessage::System(message) => {
+            let sections = message.sections.iter().flat_map(|sections| sections.values());
+            let tools = message.tools_added.iter().flatten();
+            let tool = |tool: &ToolDeclaration| {
+                count(&tool.name)
+                    + count(&tool.description)
+                    + Value::from(tool.parameters.clone()).to_string().len()
+            };
+            sections.filter_map(Value::as_str).map(count).sum::<usize>() + tools.map(tool).sum::<usize>()
+        }
         AgentMessage::Unknown(unknown) => match roles::content_of(unknown) {
             Some((InputContent::Blocks(blocks), _)) => blocks.iter().map(block).sum(),
             Some((InputContent::Text(text), _)) => count(&text),
@@ -128,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    fn message(value: serde_json::Value) -> Arc<AgentMessage> {
+    fn message(value: Value) -> Arc<AgentMessage> {
         Arc::new(serde_json::from_value(value).unwrap())
     }
 

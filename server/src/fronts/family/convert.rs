@@ -141,6 +141,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::Queued(_)
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
+        | Event::Entered(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. } => Ok(None),
         Event::RulesTriggered(rules) => body(spec, &TtsrTriggered::new(rules.to_vec())),

@@ -1,11 +1,13 @@
 //! Events as pi writes them since revision 1.5: what differs from the others of the family.
 
+use agentese::pi::{EntryAppended, SessionEntry};
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentSettled, AssistantBlock, AssistantMessage, CompactionEnd, CompactionReason,
     CompactionStart, MessageStart, QueueUpdate, SessionInfoChanged, StopReason, ThinkingLevelChanged,
     ToolExecutionEndBuilder, ToolOutput,
 };
+use agentese::wire::decode;
 use serde_json::{Error, to_string};
 
 use super::convert::{self, body, messages};
@@ -35,12 +37,16 @@ pub(super) fn event(
     match event {
         Event::MessageStarted { message: AgentMessage::Assistant(message), .. } => {
             let mut message = message.clone();
-            message.stop_reason = StopReason::Pending;
+            // One that was over before it began is told as it ended.
+            if !matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) {
+                message.stop_reason = StopReason::Pending;
+            }
             body(spec, &MessageStart::new(AgentMessage::from(message)))
         }
         Event::ToolEnded(call, output) => {
             let mut result = ToolOutput::new(blocks(&output.content));
             result.details = output.details.clone().into();
+            result.structured_content = output.data();
             let mut end = ToolExecutionEndBuilder {
                 tool_call_id: call.id.clone(),
                 tool_name: call.name.clone(),
@@ -72,6 +78,7 @@ pub(super) fn event(
             changed.name = Some(name.to_owned());
             body(spec, &changed)
         }
+        Event::Entered(entry) => body(spec, &EntryAppended::new(decode::<SessionEntry>(entry)?)),
         Event::ThinkingChanged { level } => body(spec, &ThinkingLevelChanged::new(level)),
         other => convert::event(spec, other),
     }

@@ -148,7 +148,14 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), Refusal> {
-        self.engine().set_session_name(&params.name).map_err(refuse)
+        // Since 1.5 a name is one line.
+        let name = match super::is_newer(self.spec) {
+            true => {
+                params.name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+            }
+            false => params.name,
+        };
+        self.engine().set_session_name(&name).map_err(refuse)
     }
 
     async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<D>) -> Result<(), Refusal> {

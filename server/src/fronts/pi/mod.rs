@@ -25,9 +25,10 @@ pub type Front = family::Front<Pi>;
 /// Since 1.5 the calls of one answer run side by side, steering waits for the end of the turn, and answers keep more of
 /// what is known of them.
 pub(super) const NEWER: Customs = Customs {
-    calls: Calls::SideBySide,
+    calls: Calls::Together,
     interrupt: InterruptMode::Wait,
     tells_instructions: true,
+    notes_edits: true,
     notes_times: true,
     keeps_details: true,
     ..Customs::PI
