@@ -59,7 +59,8 @@ impl Run {
                 Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
                 Either::Right(Some(event)) => {
-                    if !std::mem::replace(&mut started, true) {
+                    let begins = event != StreamEvent::Start || !options.customs.answers_begin_late;
+                    if begins && !std::mem::replace(&mut started, true) {
                         self.push(Event::MessageStarted {
                             entry,
                             message: &assembler.message().clone().into(),
@@ -113,7 +114,7 @@ impl Run {
             thinking: self.thinking,
             max_tokens: None,
             session_id,
-            repeats,
+            repeats: repeats && self.shared.options.customs.repeats_quietly,
         }
     }
 }

@@ -70,6 +70,10 @@ pub struct Customs {
     /// Whether a conversation begins with a message of what the model is told beforehand: the sections of the prompt, and
     /// the tools.
     pub tells_instructions: bool,
+    /// Whether an answer is told of when the first of it is there; else when the model is asked.
+    pub answers_begin_late: bool,
+    /// Whether a request that fails for now is made again before anybody hears of the failure.
+    pub repeats_quietly: bool,
     /// Whether an answer that is asked for again is taken from the context by an entry of its own, of which clients are
     /// told. Else that is forgotten with the process.
     pub notes_edits: bool,
@@ -97,6 +101,8 @@ impl Customs {
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
         tells_instructions: false,
+        answers_begin_late: false,
+        repeats_quietly: true,
         notes_edits: false,
         notes_times: false,
         keeps_details: false,

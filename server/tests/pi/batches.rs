@@ -38,13 +38,13 @@ impl Tool for Guest {
         json!({"type": "object"})
     }
     fn read_only(&self) -> bool {
-        self.0 != "alone"
+        !matches!(self.0, "alone" | "joins")
     }
     fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let meeting = &self.1;
             match self.0 {
-                "meet" => {
+                "meet" | "joins" => {
                     meeting.running.fetch_add(1, Ordering::SeqCst);
                     meeting.barrier.wait().await;
                     meeting.running.fetch_sub(1, Ordering::SeqCst);
@@ -116,7 +116,7 @@ fn engine(calls: Calls, blocks: Vec<Value>) -> (Engine, Arc<Diary>, Arc<Meeting>
         begun: Notify::new(),
     });
     let mut tools = ToolSet::none();
-    for name in ["meet", "alone", "ends", "stays"] {
+    for name in ["meet", "joins", "alone", "ends", "stays"] {
         tools.add(Arc::new(Guest(name, meeting.clone())));
     }
     let mut options = builder.tools(tools).parts().0;
@@ -134,6 +134,15 @@ async fn shared_calls_run_side_by_side_and_their_results_stand_in_order() {
     soon("the run", engine.wait_until_idle()).await;
     let expected = "+a +b +c -a =a -b =b -c =c +d -d =d +e -e =e";
     assert_eq!(diary.read().join(" "), expected);
+}
+
+#[tokio::test]
+async fn where_calls_run_together_the_tool_does_not_matter() {
+    let blocks = vec![call("a", "joins"), call("b", "meet"), call("c", "joins")];
+    let (engine, diary, _, _place) = engine(Calls::Together, blocks);
+    engine.begin(Input::text("go"), None).unwrap().start();
+    soon("the run", engine.wait_until_idle()).await;
+    assert_eq!(diary.read().join(" "), "+a +b +c -a =a -b =b -c =c");
 }
 
 #[tokio::test]

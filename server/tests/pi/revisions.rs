@@ -1,10 +1,15 @@
 //! Revisions are served exactly: pi 1.5 has what it brought, 0.55 has none of it.
 
+use std::sync::Arc;
+
 use agentese::omp::Omp;
 use agentese::pi::Pi;
 use agentese::serve::ServeEnd;
+use agentese_server::config::{CompactionSettings, RetrySettings};
+use agentese_server::prompt::Parts;
 use serde_json::{Value, json};
 
+use crate::support::clock::ImpatientClock;
 use crate::support::link::{Link, builder};
 
 fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
@@ -104,6 +109,129 @@ async fn the_newest_pi_is_silent_about_work_that_the_end_of_input_stops() {
     assert_eq!(ids, ["s"], "commands are answered, and nothing else comes: {rest:?}");
 }
 
+fn roles(messages: &Value) -> Vec<&str> {
+    messages.as_array().unwrap().iter().filter_map(|message| message["role"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
+    let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+    let texts = ["one", "two", "the summary", "three"];
+    let responses: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
+    let (builder, _place) = builder(json!({"responses": responses}));
+    let mut link =
+        Link::speaking_in::<Pi>("pi@1.5", builder.compaction(compaction).system_prompt(Parts::default()));
+    link.send(json!({"type": "prompt", "message": "the first question"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let told: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "system").collect();
+    assert_eq!(told.len(), 2, "it begins and ends: {told:?}");
+    let message = &told[1]["message"];
+    let sections = message["sections"].as_object().unwrap();
+    assert!(sections["cwd"].as_str().unwrap().contains("Working directory: "), "{sections:?}");
+    assert!(sections["tools"].as_str().unwrap().contains("- bash: "), "{sections:?}");
+    let tools: Vec<_> = message["toolsAdded"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(tools, ["read", "bash", "edit", "write"]);
+    let end = frames.iter().find(|frame| frame["type"] == "agent_end").unwrap();
+    assert_eq!(roles(&end["messages"]), ["system", "user", "assistant"]);
+    link.send(json!({"type": "prompt", "message": "the second question"})).await;
+    link.until_event("agent_settled").await;
+    let kept = link.data(json!({"type": "get_messages"})).await;
+    assert_eq!(roles(&kept["messages"]), ["system", "user", "assistant", "user", "assistant"]);
+    // It stays first when a summary takes the place of the rest, and stands in the summary's entry.
+    let result = link.data(json!({"type": "compact"})).await;
+    assert!(result["estimatedTokensAfter"].as_u64().unwrap() > 100, "{result}");
+    let kept = link.data(json!({"type": "get_messages"})).await;
+    assert_eq!(&roles(&kept["messages"])[..2], ["system", "compactionSummary"]);
+    let entries = link.data(json!({"type": "get_entries"})).await;
+    let summary = entries["entries"].as_array().unwrap().last().unwrap();
+    assert_eq!(summary["systemMessage"]["sections"], message["sections"], "{summary}");
+    link.send(json!({"type": "prompt", "message": "the third"})).await;
+    link.until_event("agent_settled").await;
+    let again = link.seen.iter().filter(|frame| frame["message"]["role"] == "system").count();
+    assert_eq!(again, 2, "it is told once");
+}
+
+#[tokio::test]
+async fn the_newest_pi_gives_results_as_data_and_runs_nothing_with_half_of_its_arguments() {
+    let tool = |id: &str, name: &str, args: Value| json!({"tool": {"id": id, "name": name, "args": args}});
+    let said = tool("said", "bash", json!({"command": "echo out; exit 3"}));
+    let lost = tool("lost", "teleport", json!({}));
+    let broken = json!({"tool": {"id": "half", "name": "bash", "args": ["{\"command\": \"echo br"]}});
+    let script =
+        json!({"responses": [{"blocks": [said, lost]}, {"blocks": [broken]}], "default": {"text": "ok"}});
+    let (mut link, _place) = link("pi@1.5", script);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let end = |id: &str| {
+        let ended = |frame: &&Value| frame["type"] == "tool_execution_end" && frame["toolCallId"] == id;
+        frames.iter().find(ended).unwrap()
+    };
+    let data = &end("said")["result"]["structuredContent"];
+    assert_eq!(
+        (&data["output"], &data["exit_code"], &data["truncated"]),
+        (&json!("out\n"), &json!(3), &json!(false))
+    );
+    assert!(data["wall_time_seconds"].is_number() && end("said")["durationMs"].is_number());
+    // What did not run took no time.
+    for id in ["lost", "half"] {
+        let ended = end(id);
+        assert!(ended["isError"] == true && ended.get("durationMs").is_none(), "{ended}");
+        assert!(ended["result"].get("structuredContent").is_none(), "{ended}");
+    }
+    let text = end("half")["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Invalid arguments for tool \"bash\": "), "{text}");
+    assert!(text.ends_with("Received arguments:\n{\"command\": \"echo br"), "{text}");
+    let started = |frame: &&Value| frame["type"] == "tool_execution_start" && frame["toolCallId"] == "half";
+    assert_eq!(frames.iter().find(started).unwrap()["args"], json!({}));
+}
+
+#[tokio::test]
+async fn the_newest_pi_tells_that_a_failed_answer_has_left_the_context() {
+    let failed = json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}});
+    let (builder, _place) = builder(json!({"responses": [failed, {"text": "after"}]}));
+    let builder = builder.retry(RetrySettings::default()).clock(Arc::new(ImpatientClock::default()));
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let at = |kind: &str| frames.iter().position(|frame| frame["type"] == kind).unwrap();
+    assert!(at("auto_retry_start") < at("entry_appended"));
+    let entry = &frames[at("entry_appended")]["entry"];
+    assert_eq!((&entry["type"], &entry["replacement"]), (&json!("context_edit"), &Value::Null));
+    let entries = link.data(json!({"type": "get_entries"})).await;
+    let target = |kept: &&Value| kept["id"] == entry["targetId"];
+    let target = entries["entries"].as_array().unwrap().iter().find(target).unwrap();
+    assert_eq!(target["message"]["stopReason"], "error");
+    // Nothing of it came: it is told of as it ended.
+    let begun = |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
+    let begun = &frames.iter().find(begun).unwrap()["message"];
+    assert!(begun["stopReason"] == "error" && begun["durationMs"].is_number(), "{begun}");
+    let kept = link.data(json!({"type": "get_messages"})).await;
+    assert_eq!(roles(&kept["messages"]), ["system", "user", "assistant"]);
+}
+
+#[tokio::test]
+async fn the_newest_pi_tells_an_answer_that_was_over_before_it_began_as_it_ended() {
+    let call = json!({"tool": {"id": "long", "name": "bash", "args": {"command": "sleep 60"}}});
+    let (mut link, _place) = link("pi@1.5", json!({"responses": [{"blocks": [call]}]}));
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("tool_execution_start").await;
+    link.send(json!({"type": "abort"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let begun = |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
+    let begun = &frames.iter().find(begun).unwrap()["message"];
+    assert!(begun["stopReason"] == "aborted" && begun["durationMs"].is_number(), "{begun}");
+    assert!(begun["errorMessage"].is_string() && begun["thinkingLevel"].is_string(), "{begun}");
+}
+
+#[tokio::test]
+async fn a_name_of_the_newest_pi_is_one_line() {
+    for (dialect, name) in [("pi@1.5", "two lines"), ("pi", "two\nlines")] {
+        let (mut link, _place) = link(dialect, one_answer());
+        link.data(json!({"type": "set_session_name", "name": "two\nlines"})).await;
+        assert_eq!(link.state().await["sessionName"], name);
+    }
+}
+
 #[tokio::test]
 async fn the_first_pi_has_nothing_of_the_newest() {
     let (mut link, _place) = link("pi", one_answer());
@@ -119,6 +247,7 @@ async fn the_first_pi_has_nothing_of_the_newest() {
         for young in ["agent_settled", "queue_update", "session_info_changed", "thinking_level_changed"] {
             assert_ne!(frame["type"], young);
         }
+        assert_ne!(frame["message"]["role"], "system");
         assert!(frame.get("willRetry").is_none() && frame.get("usage").is_none(), "{frame}");
     }
 }

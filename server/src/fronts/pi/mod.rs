@@ -28,6 +28,8 @@ pub(super) const NEWER: Customs = Customs {
     calls: Calls::Together,
     interrupt: InterruptMode::Wait,
     tells_instructions: true,
+    answers_begin_late: true,
+    repeats_quietly: false,
     notes_edits: true,
     notes_times: true,
     keeps_details: true,
