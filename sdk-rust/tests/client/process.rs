@@ -59,7 +59,7 @@ async fn fm_f33_a_killed_agent_settles_every_call_at_once() {
         assert_eq!(error.kind(), ErrorKind::Terminated);
     }
     // The bound of the promise, with room for a loaded machine.
-    assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     let gone = !std::path::Path::new(&format!("/proc/{process}/stat")).exists();
     assert!(gone, "the process was not reaped");
 }

