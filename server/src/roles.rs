@@ -1,8 +1,6 @@
 //! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role, whose members
 //! stay as they are; here they are written and read.
 
-use std::sync::Arc;
-
 use agentese::types::{
     AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile,
     SystemMessage, TextContent, ToolDeclaration,
@@ -34,11 +32,6 @@ pub fn told_beforehand(
     message.sections = Some(named.collect());
     message.tools_added = Some(tools);
     message.into()
-}
-
-/// That message of a conversation, where it has one.
-pub fn instructions(messages: &[Arc<AgentMessage>]) -> Option<&Arc<AgentMessage>> {
-    messages.iter().find(|message| matches!(***message, AgentMessage::System(_)))
 }
 
 /// What a model gets to see of a message of an unknown role; none where nobody here knows it either.

@@ -4,7 +4,6 @@ use agentese::types::CompactionResult;
 use serde_json::Value;
 
 use super::compaction::{Item, Kind, Previous};
-use crate::roles;
 use crate::session::{Body, Compaction, Entry, EntryId, Role, Session};
 
 /// The entries from the root to the leaf.
@@ -37,8 +36,7 @@ pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given:
         tokens_before: result.tokens_before,
         details: result.details.as_option().cloned(),
         from_hook: Some(given),
-        system_message: roles::instructions(session.messages())
-            .and_then(|told| serde_json::to_value(told).ok()),
+        system_message: session.instructions().and_then(|told| serde_json::to_value(told).ok()),
     });
     session.entry(id.as_str()).map(json).unwrap_or_default()
 }

@@ -183,7 +183,7 @@ impl Run {
         if !self.shared.options.customs.tells_instructions {
             return;
         }
-        if roles::instructions(self.shared.state().session.messages()).is_some() {
+        if self.shared.state().session.instructions().is_some() {
             return;
         }
         let sections = match self.shared.system_prompt() == self.system_prompt {

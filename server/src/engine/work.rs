@@ -268,7 +268,7 @@ impl Work {
                 sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
                 if self.shared.options.customs.notes_edits {
                     for entry in state.session.note_edits() {
-                        sink.push(Event::Entered(&entry));
+                        sink.push(Event::Entered(entry.as_str()));
                     }
                 }
                 state.enter(number, Phase::Waiting);

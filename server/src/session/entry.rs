@@ -284,6 +284,7 @@ impl Entry {
         match &self.body {
             Says::Message(Role::User) => &Body::Message(Role::User),
             Says::Message(Role::Assistant) => &Body::Message(Role::Assistant),
+            Says::Message(Role::System) => &Body::Message(Role::System),
             Says::Message(Role::Other) => &Body::Message(Role::Other),
             Says::Else(body) => body,
         }

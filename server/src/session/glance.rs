@@ -280,6 +280,7 @@ impl<'a> Walk<'a> {
         Some(match role {
             "user" => Role::User,
             "assistant" => Role::Assistant,
+            "system" => Role::System,
             _ => Role::Other,
         })
     }

@@ -147,6 +147,12 @@ impl Session {
         self.spoken.len()
     }
 
+    /// The message of what the model is told beforehand, where the conversation has one.
+    pub fn instructions(&self) -> Option<&Arc<AgentMessage>> {
+        let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
+        self.entries[*self.spoken.iter().find(told)?].message()
+    }
+
     /// The messages from the last one back, each decoded when it is reached.
     fn messages_back(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
         self.spoken.iter().rev().filter_map(|position| self.entries[*position].message())
@@ -284,13 +290,13 @@ impl Session {
 
     /// Writes down what was taken from what the model sees, so that it stays so when the session is opened again. Gives the
     /// entries that say so, as they stand in the file.
-    pub fn note_edits(&mut self) -> Vec<String> {
+    pub fn note_edits(&mut self) -> Vec<FrameText> {
         let mut gone: Vec<_> = std::mem::take(&mut self.forgotten).into_iter().collect();
         gone.sort_unstable();
         let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
         let note = |target| {
             let id = self.note(Body::ContextEdit { target });
-            self.entry(id.as_str()).map(|entry| entry.json().to_owned())
+            self.entry(id.as_str()).map(Entry::json)
         };
         targets.into_iter().filter_map(note).collect()
     }

@@ -79,6 +79,43 @@ fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
 }
 
 #[test]
+fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
+    let told: Arc<AgentMessage> =
+        Arc::new(serde_json::from_value(json!({"role": "system", "content": "", "timestamp": 1})).unwrap());
+    let mut session = session();
+    session.append(told.clone());
+    session.append(user("one"));
+    let failed = session.append(answer(json!([]), "error"));
+    session.forget_last_answer();
+    let notes = session.note_edits();
+    assert_eq!(notes.len(), 1);
+    let note: Value = serde_json::from_str(notes[0].as_str()).unwrap();
+    assert_eq!((&note["type"], &note["targetId"]), (&json!("context_edit"), &json!(failed.as_str())));
+    assert!(note["replacement"].is_null() && session.note_edits().is_empty());
+    let kept = session.append(user("two"));
+    // Read again from their texts.
+    let read = |session: &mut Session| {
+        let lines: Vec<_> = session.entries().iter().map(Entry::json).collect();
+        let entries =
+            lines.iter().map(|line| Entry::read(line.as_str(), || line.clone().into(), 1, None).unwrap());
+        session.take(entries.collect());
+        session.messages().iter().map(|message| message.tag().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&mut session), ["system", "user", "user"]);
+    assert_eq!(session.instructions(), Some(&told));
+    session.compacted(Compaction {
+        summary: "s".to_owned(),
+        first_kept_entry_id: kept,
+        tokens_before: 7,
+        details: None,
+        from_hook: None,
+        system_message: None,
+    });
+    assert_eq!(read(&mut session), ["system", "compactionSummary", "user"]);
+    assert_eq!(session.compacted_messages(), 3);
+}
+
+#[test]
 fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
     let mut session = session();
     session.append(user("one"));
