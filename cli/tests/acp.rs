@@ -15,3 +15,5 @@ mod stage;
 mod support;
 #[path = "acp/turns.rs"]
 mod turns;
+#[path = "acp/workspace.rs"]
+mod workspace;

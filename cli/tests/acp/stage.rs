@@ -169,6 +169,25 @@ impl Editor {
         self.until("the answer", |frame| frame["id"] == id && frame.get("method").is_none())
     }
 
+    /// All frames up to the answer to a request; the agent's own requests are answered meanwhile.
+    pub fn until_answer_with(&mut self, id: u64, mut serve: impl FnMut(&str, &Value) -> Value) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let frame = self.frame();
+            let is_it = frame["id"] == id && frame.get("method").is_none();
+            if let (Some(method), true) = (frame["method"].as_str(), frame.get("id").is_some()) {
+                let mut answer = serve(method, &frame["params"]);
+                answer["jsonrpc"] = json!("2.0");
+                answer["id"] = frame["id"].clone();
+                self.agent.send(answer);
+            }
+            frames.push(frame);
+            if is_it {
+                return frames;
+            }
+        }
+    }
+
     /// All frames up to one of the agent's requests; gives that.
     pub fn until_asked(&mut self, method: &str) -> Value {
         self.until(method, |frame| frame["method"] == method).pop().unwrap()

@@ -13,6 +13,7 @@ use super::artifact::DEFAULT_ARTIFACT_LIMIT;
 use super::output::ToolContent;
 use super::shell::ShellSettings;
 use super::spawner::Spawner;
+use super::text_files::TextFiles;
 
 /// A partial result, sent while the call runs. Each replaces the one before it.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +85,8 @@ pub struct ToolContext {
     pub call_id: Option<String>,
     /// The directory for files with full outputs.
     pub temp_dir: PathBuf,
+    /// Who has text files besides this machine; nobody where it is none.
+    pub files: Option<Arc<dyn TextFiles>>,
     /// Starts commands.
     pub spawner: Arc<dyn Spawner>,
     /// What goes on behind calls that are over, such as putting things away. The end of the process waits for it, for a
@@ -110,6 +113,7 @@ impl ToolContext {
             conversation: None,
             call_id: None,
             temp_dir: std::env::temp_dir(),
+            files: None,
             spawner,
             chores: TaskTracker::new(),
             shell: ShellSettings::default(),

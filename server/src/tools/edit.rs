@@ -66,10 +66,34 @@ async fn execute(context: &ToolContext, arguments: Value) -> Result<ToolOutput, 
         abort: context.abort.clone(),
         given: given.clone(),
     };
-    // Not raced against the abort: the answer says what really happened to the file.
-    let diff = blocking::run(move || job.run()).await?;
+    let diff = match context.changes_elsewhere() {
+        true => in_an_editor(context, job).await?,
+        // Not raced against the abort: the answer says what really happened to the file.
+        false => blocking::run(move || job.run()).await?,
+    };
     let details = json!({"diff": diff.text, "firstChangedLine": diff.first_changed_line});
     Ok(ToolOutput::text(format!("Successfully replaced text in {given}.")).with_details(details))
+}
+
+/// Replaces the text where somebody else has the file; the file of this machine counts where it cannot be read there.
+async fn in_an_editor(context: &ToolContext, job: Job) -> Result<Diff, String> {
+    let Some(text) = context.read_elsewhere(&job.target).await? else {
+        return blocking::run(move || job.run()).await;
+    };
+    let Change { bom, range, new } = job.place(&text)?;
+    let body = &text[bom..];
+    let whole = [&text[..bom + range.start], &new, &body[range.end..]].concat();
+    let diff = diff(body, range, &new);
+    context.write_elsewhere(&job.target, whole).await?;
+    Ok(diff)
+}
+
+/// What is replaced in a text, and by what.
+struct Change {
+    /// Bytes before the text proper.
+    bom: usize,
+    range: std::ops::Range<usize>,
+    new: String,
 }
 
 /// How often a file that somebody else writes at the same time is looked at again.
@@ -118,20 +142,8 @@ impl Job {
                 error.valid_up_to()
             )
         })?;
-        let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
-        let (body, old) = (&text[bom..], self.old.strip_prefix(BOM).unwrap_or(&self.old));
-        if old.is_empty() {
-            return Err(format!("oldText is empty. To fill {} use write.", self.given).into());
-        }
-        let range = find(body, old).map_err(|no_match| self.explain(no_match))?;
-        let new = self.new.replace("\r\n", "\n").replace('\n', line_ending(&body[range.clone()], body));
-        if body[range.clone()] == new {
-            return Err(format!(
-                "The replacement is what {} already has there; nothing was replaced.",
-                self.given
-            )
-            .into());
-        }
+        let Change { bom, range, new } = self.place(text)?;
+        let body = &text[bom..];
         // Not put together: the file may be large.
         let replaced = [&text[..bom + range.start], &new, &body[range.end..]].map(str::as_bytes);
         let mut changed = false;
@@ -145,6 +157,22 @@ impl Job {
         }
         result?;
         Ok(diff(body, range, &new))
+    }
+
+    /// Finds the old text.
+    fn place(&self, text: &str) -> Result<Change, String> {
+        let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
+        let (body, old) = (&text[bom..], self.old.strip_prefix(BOM).unwrap_or(&self.old));
+        if old.is_empty() {
+            return Err(format!("oldText is empty. To fill {} use write.", self.given));
+        }
+        let range = find(body, old).map_err(|no_match| self.explain(no_match))?;
+        let new = self.new.replace("\r\n", "\n").replace('\n', line_ending(&body[range.clone()], body));
+        if body[range.clone()] == new {
+            let given = &self.given;
+            return Err(format!("The replacement is what {given} already has there; nothing was replaced."));
+        }
+        Ok(Change { bom, range, new })
     }
 
     fn read(&self) -> Result<(Vec<u8>, Option<Seen>), String> {

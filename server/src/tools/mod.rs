@@ -20,7 +20,7 @@
 //! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
-//! | text and files | `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
+//! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
 
 mod agents;
 pub mod arguments;
@@ -58,6 +58,7 @@ mod set;
 mod shell;
 mod signals;
 mod spawner;
+mod text_files;
 mod todo;
 mod todo_list;
 pub mod truncate;
@@ -89,6 +90,7 @@ pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
 pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
+pub use text_files::TextFiles;
 pub use todo::Todo;
 pub use todo_list::TodoList;
 pub use write::Write;

@@ -63,7 +63,12 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         auto_resize: context.auto_resize_images,
         block_images: context.block_images,
     };
-    blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into()
+    let result = match context.read_elsewhere(&job.path).await {
+        Ok(Some(text)) => blocking::run_unless_aborted(&context.abort, move |_| job.show(&text)).await,
+        Ok(None) => blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await,
+        Err(reason) => Err(reason),
+    };
+    result.into()
 }
 
 struct Job {
@@ -93,6 +98,13 @@ impl Job {
             Some(kind) => self.image(file, start, kind).map_err(|error| problem("read", error)),
             None => self.text(file, start, &metadata, stop),
         }
+    }
+
+    /// A text that is there already.
+    fn show(self, text: &str) -> Result<ToolOutput, String> {
+        let mut lines = Lines::new(self.first, self.count);
+        lines.push(text.as_bytes());
+        self.answer(lines)
     }
 
     /// An image that cannot be shown is no failure: the model is told why, and goes on.

@@ -51,10 +51,15 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
     let _alone = locks::lock_unless(&target, &context.abort).await?;
     let abort = context.abort.clone();
     let bytes = content.len();
+    let done = ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}"));
+    if context.files.as_ref().is_some_and(|files| files.writes()) {
+        context.write_elsewhere(&target, content).await?;
+        return Ok(done);
+    }
     let scratch = context.temp_dir.clone();
     let job =
         move || replace::replace(&target, &[content.as_bytes()], &scratch, || locks::unless_aborted(&abort));
     // Not raced against the abort: the answer says what really happened to the file.
     blocking::run(job).await?;
-    Ok(ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}")))
+    Ok(done)
 }

@@ -7,6 +7,7 @@ use agentese::acp::{
     AcpRequestCancelled, AcpSessionUpdate, AcpText, AcpUpdate, Dialog,
 };
 use agentese::serve::{Emitter, Question};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The connection, once there is one.
@@ -29,6 +30,22 @@ impl Client {
 
     fn can(&self) -> AcpClientCapabilities {
         self.can.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it reads text files, and whether it writes them.
+    pub fn files(&self) -> (bool, bool) {
+        let can = self.can();
+        let files = can.fs.as_option();
+        let is = |flag: Option<&bool>| flag == Some(&true);
+        (
+            is(files.and_then(|files| files.read_text_file.as_option())),
+            is(files.and_then(|files| files.write_text_file.as_option())),
+        )
+    }
+
+    /// Whether it runs commands in terminals.
+    pub fn has_terminals(&self) -> bool {
+        self.can().terminal.as_option() == Some(&true)
     }
 
     /// Whether it shows forms.
@@ -70,6 +87,17 @@ impl Client {
         if let Some(emitter) = self.emitter.get() {
             emitter.room().await;
         }
+    }
+
+    /// Asks, and reads what is answered. Fails with a sentence.
+    pub async fn request<T: DeserializeOwned>(&self, dialog: impl Into<Dialog>) -> Result<T, String> {
+        let gone = || "the client is not there any more".to_owned();
+        let answer = self.ask(dialog).ok_or_else(gone)?.answer().await.ok_or_else(gone)?;
+        let result = answer.map_err(|error| match error["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => error.to_string(),
+        })?;
+        serde_json::from_value(result).map_err(|error| format!("the client's answer cannot be read: {error}"))
     }
 
     /// Asks at once; none where nobody can answer any more.

@@ -10,9 +10,11 @@
 //! | `sink`, `teller`, `calls` | events: who sends them, what they say, how a tool call looks |
 //! | `history` | what was said before, told again |
 //! | `client`, `person` | the connection, and who sits behind it |
+//! | `files`, `terminals` | the client's, which tools work with |
 
 mod calls;
 mod client;
+mod files;
 mod history;
 mod opened;
 mod options;
@@ -21,10 +23,12 @@ mod service;
 mod sink;
 mod start;
 mod teller;
+mod terminals;
 mod words;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agentese::acp::{Acp, Failure};
 use agentese::serve::{Emitter, Refusal};
@@ -36,6 +40,10 @@ use crate::desk::{Parts, Registry};
 use crate::engine::{Calls, Customs};
 use client::Client;
 use opened::Opened;
+
+/// How often a session that was just closed is looked at until its file is free, and the pause between.
+const LOOKS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Calls of one answer run side by side where they may.
 const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };

@@ -13,7 +13,7 @@ use agentese::wire::NoParams;
 use serde_json::Map;
 
 use super::start::Wanted;
-use super::{Front, blocking, failed, invalid, unknown, words};
+use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
 use crate::session::{DeleteError, Record, Scope};
 
 /// The version that is spoken.
@@ -24,10 +24,6 @@ const PAGE: usize = 100;
 
 /// The longest title of a session without a name, in characters.
 const LONGEST_TITLE: usize = 80;
-
-/// How often a session that was just closed is looked at until its file is free, and the pause between.
-const LOOKS: usize = 100;
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 impl Service for Front {
     async fn initialize(
@@ -72,7 +68,8 @@ impl Service for Front {
         call: Call<Acp, AcpNewSession>,
     ) -> Result<AcpNewSession, Refusal> {
         let AcpNewSessionParams { cwd, mcp_servers: servers, .. } = params;
-        let started = self.open(Wanted { method: "session/new", cwd, servers, session: None }).await?;
+        let started =
+            self.open(Wanted { method: "session/new", cwd, servers, session: None, closed: false }).await?;
         let mut opened = AcpNewSession::new(started.session.id.as_str());
         opened.config_options = started.session.options().into();
         // What follows names the session.
@@ -88,8 +85,8 @@ impl Service for Front {
     ) -> Result<AcpLoadedSession, Refusal> {
         let AcpLoadSessionParams { session_id, cwd, mcp_servers: servers, .. } = params;
         // One that is open is opened anew: its directory and its servers may be others.
-        self.close(&session_id).await;
-        let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id) };
+        let closed = self.close(&session_id).await;
+        let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id), closed };
         let started = self.open(wanted).await?;
         // The history stands before the answer.
         started.session.replay().await;
@@ -106,9 +103,9 @@ impl Service for Front {
         call: Call<Acp, AcpLoadedSession>,
     ) -> Result<AcpLoadedSession, Refusal> {
         let AcpResumeSessionParams { session_id, cwd, mcp_servers, .. } = params;
-        self.close(&session_id).await;
+        let closed = self.close(&session_id).await;
         let servers = mcp_servers.into_option().unwrap_or_default();
-        let wanted = Wanted { method: "session/resume", cwd, servers, session: Some(session_id) };
+        let wanted = Wanted { method: "session/resume", cwd, servers, session: Some(session_id), closed };
         let started = self.open(wanted).await?;
         let mut resumed = AcpLoadedSession::new();
         resumed.config_options = started.session.options().into();

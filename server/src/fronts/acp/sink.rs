@@ -68,6 +68,24 @@ impl Sink {
         self.teller().call(id)
     }
 
+    /// A call is about to write a file that held this.
+    pub fn remember(&self, call: &str, before: String) {
+        self.teller().remember(call, before);
+    }
+
+    /// A call runs in a terminal of the client.
+    pub fn opened(&self, call: &str, terminal: &str) {
+        let mut teller = self.teller();
+        if let Some(update) = teller.opened(call, terminal) {
+            self.client.tell(self.session(), update);
+        }
+    }
+
+    /// Its id; empty before there is one.
+    pub fn id(&self) -> &str {
+        self.session()
+    }
+
     /// Waits until something else is chosen than a client has chosen.
     pub async fn chosen(&self) {
         self.chosen.notified().await;

@@ -11,11 +11,12 @@ use super::opened::Opened;
 use super::person::Person;
 use super::sink::Sink;
 use super::teller::Teller;
-use super::{CUSTOMS, Front, blocking, failed, invalid, unknown};
+use super::{CUSTOMS, Front, LOOKS, PAUSE, blocking, failed, files, invalid, terminals, unknown};
 use crate::desk::{Desk, Parts};
+use crate::engine::Options;
 use crate::mcp;
 use crate::providers::Chosen;
-use crate::session::{Scope, Session, Start, Store};
+use crate::session::{OpenError, Scope, Session, Start};
 
 /// What a client wants.
 pub(super) struct Wanted {
@@ -27,6 +28,8 @@ pub(super) struct Wanted {
     pub servers: Vec<AcpMcpServer>,
     /// The session that is kept; a new one where there is none.
     pub session: Option<String>,
+    /// It was open until now: what still uses its file ends by itself.
+    pub closed: bool,
 }
 
 /// A session that was opened, and what the client should know of it.
@@ -56,8 +59,7 @@ impl Front {
         parts.mcp.definitions.splice(0..0, definitions.iter().cloned());
         parts.undecided = parts.undecided.map(|undecided| undecided.with_servers(definitions));
         if let Some(id) = &wanted.session {
-            let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone()).beside();
-            let session = kept(parts.options.store.clone(), id, start).await?;
+            let session = kept(&parts.options, &cwd, id, wanted.closed).await?;
             if let Some((provider, model)) = session.restored().model
                 && let Some(model) = parts.options.catalog.get_available(&provider, &model)
             {
@@ -68,6 +70,8 @@ impl Front {
         let cost = parts.session.as_ref().map_or(0.0, |session| session.stats().cost);
         let teller = Teller::new(cwd.clone(), parts.options.catalog.clone(), cost);
         let sink = Arc::new(Sink::new(self.client.clone(), teller));
+        files::put(&mut parts, &self.client, &sink);
+        terminals::put(&mut parts, &self.client, &sink);
         let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
         let id = desk.engine().view().session_id;
         sink.of(&id);
@@ -126,14 +130,21 @@ async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal
 }
 
 /// The session of that id, wherever it was begun.
-async fn kept(store: Option<Store>, id: &str, start: Start) -> Result<Session, Refusal> {
-    let Some(store) = store else { return Err(unknown(id)) };
-    let wanted = id.to_owned();
-    let opened = blocking(move || {
-        let path = store.find_in(Scope::All, &wanted)?;
-        Some(Session::open(&path, start))
-    });
-    opened.await.ok_or_else(|| unknown(id))?.map_err(failed)
+async fn kept(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<Session, Refusal> {
+    let store = options.store.clone().ok_or_else(|| unknown(id))?;
+    let mut looks = if closed { LOOKS } else { 1 };
+    loop {
+        looks -= 1;
+        let start = Start::new(cwd, options.clock.clone(), options.ids.clone()).beside();
+        let (store, wanted) = (store.clone(), id.to_owned());
+        let opened =
+            blocking(move || store.find_in(Scope::All, &wanted).map(|path| Session::open(&path, start)));
+        match opened.await.ok_or_else(|| unknown(id))? {
+            Ok(session) => return Ok(session),
+            Err(OpenError::Locked { .. }) if looks > 0 => tokio::time::sleep(PAUSE).await,
+            Err(error) => return Err(failed(error)),
+        }
+    }
 }
 
 /// The servers that a client names, and a sentence for each that cannot be used.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use agentese::acp::{
-    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAskedCall, AcpCost, AcpPlan, AcpPlanEntry,
-    AcpPlanPriority, AcpPlanStatus, AcpStopReason, AcpText, AcpToolCall, AcpToolCallUpdate, AcpToolStatus,
-    AcpUpdate, AcpUsageUpdate,
+    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAskedCall, AcpCallTerminal, AcpCost, AcpPlan,
+    AcpPlanEntry, AcpPlanPriority, AcpPlanStatus, AcpStopReason, AcpText, AcpToolCall, AcpToolCallUpdate,
+    AcpToolContent, AcpToolStatus, AcpUpdate, AcpUsageUpdate,
 };
 use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, ToolCall, Usage};
 use serde_json::{Number, Value};
@@ -31,6 +31,10 @@ pub(super) struct Teller {
     told: BTreeSet<String>,
     /// Calls that are not over.
     open: BTreeMap<String, ToolCall>,
+    /// Terminals of the client in which calls run.
+    terminals: BTreeMap<String, String>,
+    /// What files held before calls that write them.
+    before: BTreeMap<String, String>,
     ended: Option<Ended>,
     /// A budget is used up.
     used_up: bool,
@@ -40,7 +44,17 @@ pub(super) struct Teller {
 impl Teller {
     /// Of a session that has cost so much already, in US dollars.
     pub fn new(cwd: PathBuf, catalog: Catalog, cost: f64) -> Self {
-        Self { cwd, catalog, told: BTreeSet::new(), open: BTreeMap::new(), ended: None, used_up: false, cost }
+        Self {
+            cwd,
+            catalog,
+            told: BTreeSet::new(),
+            open: BTreeMap::new(),
+            terminals: BTreeMap::new(),
+            before: BTreeMap::new(),
+            ended: None,
+            used_up: false,
+            cost,
+        }
     }
 
     /// A turn begins: what the one before it came to does not count any more.
@@ -63,6 +77,20 @@ impl Teller {
         }
     }
 
+    /// A call is about to write a file that held this.
+    pub fn remember(&mut self, call: &str, before: String) {
+        self.before.insert(call.to_owned(), before);
+    }
+
+    /// A call runs in a terminal of the client. Nothing is told of a call that the client does not know.
+    pub fn opened(&mut self, call: &str, terminal: &str) -> Option<AcpUpdate> {
+        self.open.get(call)?;
+        self.terminals.insert(call.to_owned(), terminal.to_owned());
+        let mut update = AcpToolCallUpdate::new(call);
+        update.content = vec![AcpCallTerminal::new(terminal).into()].into();
+        Some(update.into())
+    }
+
     /// The call of that id, as a question about it shows it; none where it is not going on.
     pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
         let call = self.open.get(id)?;
@@ -73,7 +101,8 @@ impl Teller {
         asked.status = AcpToolStatus::Pending.into();
         asked.raw_input = Value::from(call.arguments.clone()).into();
         asked.locations = some(calls::locations(&self.cwd, call));
-        asked.content = calls::diff(&self.cwd, call, None).map(|diff| vec![diff]).into();
+        let before = self.before.get(id).cloned();
+        asked.content = calls::diff(&self.cwd, call, before).map(|diff| vec![diff]).into();
         Some(asked)
     }
 
@@ -144,17 +173,17 @@ impl Teller {
 
     fn progress(&self, call: &ToolCall, shown: &ToolUpdate) -> AcpUpdate {
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
-        update.content = self.content(call, &shown.content, None).into();
+        update.content = self.content(call, &shown.content).into();
         update.into()
     }
 
     /// What a call shows: the change that it makes, then its words.
-    fn content(
-        &self,
-        call: &ToolCall,
-        blocks: &[ToolContent],
-        before: Option<String>,
-    ) -> Vec<agentese::acp::AcpToolContent> {
+    fn content(&self, call: &ToolCall, blocks: &[ToolContent]) -> Vec<AcpToolContent> {
+        // Who has a terminal sees everything there.
+        if let Some(terminal) = self.terminals.get(&call.id) {
+            return vec![AcpCallTerminal::new(terminal.as_str()).into()];
+        }
+        let before = self.before.get(&call.id).cloned();
         let mut content: Vec<_> = calls::diff(&self.cwd, call, before).into_iter().collect();
         content.extend(calls::content(blocks));
         content
@@ -166,10 +195,12 @@ impl Teller {
         update.status = status(output.is_error).into();
         update.content = match output.is_error {
             // What was not done is not shown as a change.
-            true => calls::content(&output.content),
-            false => self.content(call, &output.content, None),
+            true if !self.terminals.contains_key(&call.id) => calls::content(&output.content),
+            _ => self.content(call, &output.content),
         }
         .into();
+        self.terminals.remove(&call.id);
+        self.before.remove(&call.id);
         update.raw_output = raw_output(&output.all_text(), output.details.as_ref()).into();
         let mut updates = vec![update.into()];
         if !output.is_error && call.name == Todo::NAME {

@@ -1,0 +1,172 @@
+//! Files and terminals of the editor.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::stage::{Editor, call, text, updates};
+use crate::support::process::Place;
+
+fn say_all(calls: Vec<Value>) -> Value {
+    let mut responses = calls;
+    responses.push(json!({"text": "Done."}));
+    json!({"responses": responses})
+}
+
+#[test]
+fn files_are_read_and_written_where_the_editor_has_them() {
+    let script = say_all(vec![
+        call("read", json!({"path": "a.txt"})),
+        call("edit", json!({"path": "a.txt", "oldText": "unsaved", "newText": "changed"})),
+        call("write", json!({"path": "sub/new.txt", "content": "fresh"})),
+        call("write", json!({"path": "a.txt", "content": "anew"})),
+        call("read", json!({"path": "a.txt", "offset": 9})),
+    ]);
+    let place = Place::new();
+    place.put("work/a.txt", "saved\n");
+    let can = json!({"fs": {"readTextFile": true, "writeTextFile": true}});
+    let mut editor = Editor::start(place, script, can);
+    let work = editor.place.work();
+    let (a, new) = (work.join("a.txt"), work.join("sub/new.txt"));
+    let name = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    let mut buffers = BTreeMap::from([(name(&a), "first\nunsaved\n".to_owned())]);
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let frames = editor.until_answer_with(turn, |method, params| {
+        let path = params["path"].as_str().unwrap().to_owned();
+        match method {
+            "fs/read_text_file" => match buffers.get(&path) {
+                Some(text) => json!({"result": {"content": text}}),
+                None => json!({"error": {"code": -32002, "message": "no such file"}}),
+            },
+            "fs/write_text_file" => {
+                buffers.insert(path, params["content"].as_str().unwrap().to_owned());
+                json!({"result": {}})
+            }
+            other => panic!("{other}"),
+        }
+    });
+    assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
+    assert_eq!(buffers, BTreeMap::from([(name(&a), "anew".to_owned()), (name(&new), "fresh".to_owned())]));
+    // Nothing of it was done here.
+    assert_eq!(std::fs::read_to_string(&a).unwrap(), "saved\n");
+    assert!(!new.exists());
+    let over: Vec<_> = updates(&frames, "tool_call_update")
+        .into_iter()
+        .filter(|update| ["completed", "failed"].contains(&update["status"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(over[0]["content"][0]["content"]["text"], "first\nunsaved\n");
+    let diff = |old: Value, new: &str, path: &std::path::Path| {
+        let mut diff = json!({"type": "diff", "path": path, "newText": new});
+        if !old.is_null() {
+            diff["oldText"] = old;
+        }
+        diff
+    };
+    assert_eq!(over[1]["content"][0], diff(json!("unsaved"), "changed", &a));
+    assert_eq!(over[2]["content"][0], diff(Value::Null, "fresh", &new));
+    assert_eq!(over[3]["content"][0], diff(json!("first\nchanged\n"), "anew", &a));
+    assert_eq!(over[4]["status"], "failed");
+}
+
+#[test]
+fn a_file_that_the_editor_does_not_give_is_read_here() {
+    let script =
+        say_all(vec![call("read", json!({"path": "a.txt"})), call("read", json!({"path": "dot.png"}))]);
+    let place = Place::new();
+    place.put("work/a.txt", "here\n");
+    place.put("work/dot.png", b"\x89PNG\r\n\x1a\n");
+    let mut editor = Editor::start(place, script, json!({"fs": {"readTextFile": true}}));
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let mut asked = Vec::new();
+    let frames = editor.until_answer_with(turn, |method, params| {
+        asked.push(format!("{method} {}", params["path"].as_str().unwrap().rsplit('/').next().unwrap()));
+        json!({"error": {"code": -32603, "message": "the editor has no such buffer"}})
+    });
+    // An image is no text.
+    assert_eq!(asked, ["fs/read_text_file a.txt"]);
+    let over: Vec<_> = updates(&frames, "tool_call_update")
+        .into_iter()
+        .filter(|update| update["status"] == "completed" || update["status"] == "failed")
+        .collect();
+    assert_eq!(over[0]["content"][0]["content"]["text"], "here\n");
+}
+
+/// What an editor's terminal does with each of the agent's requests.
+fn terminal(method: &str, params: &Value, ends: &Value) -> Value {
+    match method {
+        "terminal/create" => {
+            assert_eq!(params["args"][0], "-c", "{params}");
+            json!({"result": {"terminalId": "t1"}})
+        }
+        "terminal/wait_for_exit" => json!({"result": ends}),
+        "terminal/output" => json!({"result": {"output": "from the terminal\n", "truncated": false}}),
+        "terminal/release" => json!({"result": {}}),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn commands_run_in_a_terminal_of_the_editor() {
+    for (ends, status, said) in [
+        (json!({"exitCode": 0, "signal": null}), "completed", "from the terminal\n"),
+        (json!({"exitCode": 3}), "failed", "Command exited with code 3"),
+        (json!({"exitCode": null, "signal": "SIGTERM"}), "failed", "Command was killed by signal SIGTERM"),
+    ] {
+        let script = say_all(vec![call("bash", json!({"command": "touch here"}))]);
+        let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
+        let session = editor.session();
+        let turn = editor.prompt(&session, "go");
+        let mut methods = Vec::new();
+        let frames = editor.until_answer_with(turn, |method, params| {
+            methods.push(method.to_owned());
+            terminal(method, params, &ends)
+        });
+        assert_eq!(
+            methods,
+            ["terminal/create", "terminal/wait_for_exit", "terminal/output", "terminal/release"]
+        );
+        assert!(!editor.place.work().join("here").exists());
+        let last = updates(&frames, "tool_call_update").pop().unwrap();
+        assert_eq!(last["status"], status, "{last}");
+        assert_eq!(last["content"], json!([{"type": "terminal", "terminalId": "t1"}]));
+        assert!(last["rawOutput"]["text"].as_str().unwrap().contains(said), "{last}");
+        assert_eq!(text(&frames, "agent_message_chunk"), "Done.");
+    }
+}
+
+#[test]
+fn a_cancelled_turn_ends_its_command_in_the_terminal() {
+    let script = say_all(vec![call("bash", json!({"command": "sleep 600"}))]);
+    let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let create = editor.until_asked("terminal/create");
+    editor.answer(&create, json!({"terminalId": "t1"}));
+    let first = editor.until_asked("terminal/wait_for_exit");
+    editor.notify("session/cancel", json!({"sessionId": session}));
+    let kill = editor.until_asked("terminal/kill");
+    editor.answer(&kill, json!({}));
+    let withdrawn = editor.seen.iter().any(|frame| frame["params"]["requestId"] == first["id"]);
+    assert!(withdrawn, "the first wait is taken back");
+    let again = editor.until_asked("terminal/wait_for_exit");
+    editor.answer(&again, json!({"exitCode": null, "signal": "SIGKILL"}));
+    let output = editor.until_asked("terminal/output");
+    editor.answer(&output, json!({"output": "half", "truncated": true}));
+    let ended = editor.until_answer(turn).pop().unwrap();
+    assert_eq!(ended["result"]["stopReason"], "cancelled");
+}
+
+#[test]
+fn a_terminal_that_cannot_be_opened_is_the_failure_of_its_call() {
+    let script = say_all(vec![call("bash", json!({"command": "ls"}))]);
+    let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let frames = editor
+        .until_answer_with(turn, |_, _| json!({"error": {"code": -32603, "message": "no more terminals"}}));
+    let last = updates(&frames, "tool_call_update").pop().unwrap();
+    assert_eq!(last["status"], "failed");
+    assert!(last["rawOutput"]["text"].as_str().unwrap().contains("no more terminals"), "{last}");
+}
