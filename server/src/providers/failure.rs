@@ -122,6 +122,8 @@ const PHRASES: &[(FailureKind, &[&str])] = &[
         FailureKind::Auth,
         &["authentication_error", "invalid x-api-key", "invalid api key", "permission_error"],
     ),
+    // What the readers of the APIs say.
+    (FailureKind::Refused, &["the answer was held back by the provider", "the model refused to answer"]),
 ];
 
 /// What statuses mean where the text says nothing that is more telling.
@@ -205,6 +207,8 @@ mod tests {
         of_text("terminated", FailureKind::Network);
         of_text("The stream ended before the answer was complete.", FailureKind::Network);
         of_text("messages: bad", FailureKind::BadRequest);
+        of_text("The answer was held back by the provider (SAFETY).", FailureKind::Refused);
+        of_text("The model refused to answer (stop reason refusal).", FailureKind::Refused);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agentese::acp::{
     AcpAskedCall, AcpCallContent, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode,
     AcpNoticeSeverity, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome,
-    AcpRequestPermission, AcpSessionInfoUpdate, AcpText, AcpToolCallUpdate, AcpToolStatus,
+    AcpRequestPermission, AcpSessionInfoUpdate, AcpText, AcpToolCall, AcpToolCallUpdate, AcpToolKind,
+    AcpToolStatus,
 };
 use agentese::types::NotifyType;
 use agentese::wire::Maybe;
@@ -46,19 +47,28 @@ impl Person {
         let call = self.sink.call(id);
         // A question that is about no call gets one of its own, which is over when it is answered.
         let own = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
-        let mut asked = match (call, &own) {
+        let asked = match (call, &own) {
             (Some(call), _) => call,
-            (None, own) => AcpAskedCall::new(own.clone().unwrap_or_default()),
+            (None, own) => self.made(own.as_deref().unwrap_or_default(), title, message),
         };
-        if own.is_some() {
-            asked.title = title.to_owned().into();
-            asked.status = AcpToolStatus::Pending.into();
-            if !message.is_empty() {
-                asked.content = vec![AcpCallContent::new(AcpText::new(message)).into()].into();
-            }
-        }
         let asked = self.client.ask(AcpRequestPermission::new(self.session.as_str(), asked, options))?;
         Some((asked, own))
+    }
+
+    /// Tells of a call that stands for a question.
+    fn made(&self, id: &str, title: &str, message: &str) -> AcpAskedCall {
+        let content = vec![AcpCallContent::new(AcpText::new(message)).into()];
+        let content: Maybe<Vec<_>> = (!message.is_empty()).then_some(content).into();
+        let mut told = AcpToolCall::new(id, title);
+        told.kind = AcpToolKind::OtherValue.into();
+        told.status = AcpToolStatus::Pending.into();
+        told.content = content.clone();
+        self.client.tell(&self.session, told);
+        let mut asked = AcpAskedCall::new(id);
+        asked.title = title.to_owned().into();
+        asked.status = AcpToolStatus::Pending.into();
+        asked.content = content;
+        asked
     }
 
     /// Asks for a text, where the client shows forms; else the question is dismissed, and the user hears of it.

@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 
 use super::calls;
 use crate::engine::Event;
-use crate::providers::{Catalog, Update};
+use crate::providers::{Catalog, FailureKind, Update};
 use crate::session::EntryId;
 use crate::tools::{Todo, TodoList, ToolContent, ToolOutput, ToolUpdate};
 
@@ -69,7 +69,11 @@ impl Teller {
         }
         match &self.ended {
             Some(Ended { stop: StopReason::Error, error }) => {
-                Err(error.clone().unwrap_or_else(|| "the model failed".to_owned()))
+                let error = error.clone().unwrap_or_else(|| "the model failed".to_owned());
+                match FailureKind::of_text(&error) {
+                    FailureKind::Refused => Ok(AcpStopReason::Refusal),
+                    _ => Err(error),
+                }
             }
             Some(Ended { stop: StopReason::Length, .. }) => Ok(AcpStopReason::MaxTokens),
             Some(Ended { stop: StopReason::Aborted, .. }) => Ok(AcpStopReason::Cancelled),
@@ -265,4 +269,35 @@ pub(super) fn plan(details: Option<&Value>) -> AcpPlan {
         AcpPlanEntry::new(task.content, AcpPlanPriority::Medium, status)
     });
     AcpPlan::new(entries.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_ends_for_the_reason_of_its_last_answer() {
+        let outcome = |stop, error: Option<&str>| {
+            let mut teller = Teller::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+            teller.ended = Some(Ended { stop, error: error.map(str::to_owned) });
+            teller.outcome()
+        };
+        for (stop, reason) in [
+            (StopReason::Stop, AcpStopReason::EndTurn),
+            (StopReason::ToolUse, AcpStopReason::EndTurn),
+            (StopReason::Length, AcpStopReason::MaxTokens),
+            (StopReason::Aborted, AcpStopReason::Cancelled),
+        ] {
+            assert_eq!(outcome(stop, None), Ok(reason));
+        }
+        let refused = "The model refused to answer (stop reason refusal).";
+        assert_eq!(outcome(StopReason::Error, Some(refused)), Ok(AcpStopReason::Refusal));
+        assert_eq!(outcome(StopReason::Error, Some("overloaded")), Err("overloaded".to_owned()));
+        let mut teller = Teller::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+        assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
+        teller.used_up = true;
+        assert_eq!(teller.outcome(), Ok(AcpStopReason::MaxTurnRequests));
+        teller.begin();
+        assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
+    }
 }

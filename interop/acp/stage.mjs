@@ -1,0 +1,31 @@
+// Where an agent works: a place of its own, with a scripted model and a question before each command.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The model: a call of a tool at "run it", an endless answer at "hang", else a word. */
+const SCRIPT = {
+  responses: [
+    {
+      when: { user: "run it", tool_results: false },
+      keep: true,
+      blocks: [{ text: ["Let me ", "run it. "] }, { tool: { name: "bash", args: { command: "echo from the tool > made" } } }],
+    },
+    { when: { user: "run it", tool_results: true }, keep: true, text: "It ran." },
+    { when: { user: "hang" }, keep: true, blocks: [{ text: ["half ", "way"] }], hang_after: 1 },
+  ],
+  default: { text: "ok" },
+};
+
+/** A place: `work`, the variables for whatever starts the agent, the agent's command line, and what puts the place away. */
+export async function place() {
+  const root = await mkdtemp(join(tmpdir(), "agentese-acp-"));
+  const [work, home, script] = ["work", "home", "script.json"].map((name) => join(root, name));
+  await mkdir(work);
+  await mkdir(join(home, ".pi/agent"), { recursive: true });
+  await writeFile(join(home, ".pi/agent/settings.json"), JSON.stringify({ approval: { tools: ["bash"] } }));
+  await writeFile(script, JSON.stringify(SCRIPT));
+  const env = { ...process.env, HOME: home };
+  const command = [process.env.AGENTESE, "--mode", "acp", "--script", script];
+  return { work, env, command, end: () => rm(root, { recursive: true, force: true }) };
+}
