@@ -104,8 +104,8 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("sdk-ts/src/ui/", &["prompt", "steer"], "ways in which words wait, in the neutral conversation"),
     (
         "sdk-ts/src/any/",
-        &["abort", "bash", "compact", "fork", "prompt", "steer"],
-        "intents, which no dialect has alone",
+        &["abort", "bash", "compact", "fork", "notice", "prompt", "steer"],
+        "intents and events, which no dialect has alone",
     ),
     ("sdk-ts/src/serve/spec.ts", &["bash"], "the name of a lane"),
     ("sdk-ts/src/client.ts", &["abort"], "the event of an AbortSignal"),
