@@ -5,7 +5,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `remote` | the agent: words, commands and settings on their way to it, and its deeds |
+//! | `remote`, `settings` | the agent: words, commands and settings on their way to it |
+//! | `pump` | what it tells, on its way to the engine |
 //! | `deeds` | from neutral events to deeds; without I/O |
 //! | `convert` | messages, tools and models as the engine has them |
 //! | `person` | the agent's questions and notices, for the front's client |
@@ -15,7 +16,9 @@ mod convert;
 mod deeds;
 mod losses;
 mod person;
+mod pump;
 mod remote;
+mod settings;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -203,7 +206,7 @@ impl Beginning {
         let mut builder: Builder = Server::builder()
             .lead(remote.clone())
             .catalog(Catalog::new(providers(self.models)))
-            .persist(Arc::new(remote::Settings(remote.clone())))
+            .persist(Arc::new(settings::Settings(remote.clone())))
             .settings(self.settings)
             .session(session)
             .tools(ToolSet::none())

@@ -1,15 +1,13 @@
 //! The agent behind the bridge, as the server's engine leads with it: words and commands go to it, its deeds come back.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::Error;
-use agentese::any::{Agent, Events, Intent, Run, Words};
+use agentese::any::{Agent, Intent, Words};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
-use agentese::view::{Conversation, Message, Notice, Role};
-use agentese_server::config::{Change, Persist};
+use agentese::view::{Message, Role};
 use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::tools::RpcBashOutput;
@@ -21,23 +19,15 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::convert;
-use super::deeds::{Deeds, Step};
+use super::deeds::Deeds;
 use super::person::Person;
+use super::pump::{Held, Joining, Pump, Word, begin, kept, reason};
 
 type Job = BoxFuture<'static, ()>;
-type Held = Arc<Mutex<VecDeque<Words>>>;
-
-/// What the pump is told besides events.
-enum Word {
-    /// A prompt's work is over, all its events came before; the reason where the agent refused it after all.
-    Over(Option<String>),
-    /// The messages that are there were told in another way.
-    PassOver(oneshot::Sender<()>),
-}
 
 /// The agent behind the bridge.
 pub(super) struct Remote {
-    agent: Agent,
+    pub(super) agent: Agent,
     person: Person,
     deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
     /// Settings on their way to the agent, one after the other.
@@ -102,7 +92,7 @@ impl Remote {
     }
 
     /// Has the agent do something behind what was said before. Where it fails, the person is told.
-    fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
+    pub(super) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
@@ -185,238 +175,6 @@ impl Remote {
         let at = of_user.map(|(at, _)| at).nth(number).unwrap_or(standing.len());
         Ok(standing[..at].iter().rev().find_map(|message| message.id.clone()))
     }
-}
-
-/// Sends a prompt. When its work is over, `over` is told; not where it fails.
-async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Word>) -> Result<(), Error> {
-    let at_the_end = agent.spec().run_end.answer_ends;
-    let begun = match agent.prompt(words).await {
-        Ok(run) if at_the_end => begins(run).await?,
-        begun => Some(begun?),
-    };
-    let over = over.clone();
-    let Some(run) = begun else {
-        let _ = over.send(Word::Over(None));
-        return Ok(());
-    };
-    tokio::spawn(async move {
-        let refused = match run.result().await {
-            Err(Error::Refused(refused)) => Some(refused.message.clone()),
-            _ => None,
-        };
-        let _ = over.send(Word::Over(refused));
-    });
-    Ok(())
-}
-
-/// Waits until work begins whose command is answered at its end; fails where it is refused before. None where it was over
-/// at once.
-async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
-    use agentese::any::Event;
-    while let Some(event) = run.next().await {
-        if matches!(event, Event::State { .. } | Event::MessageBegan { .. }) {
-            return Ok(Some(run));
-        }
-    }
-    run.result().await.map(|_| None)
-}
-
-/// Why something was not done, for people.
-pub(super) fn reason(error: &Error) -> String {
-    match error {
-        Error::Refused(refused) => refused.message.clone(),
-        error => error.to_string(),
-    }
-}
-
-/// Words that were kept back and go on with the run that is over.
-#[derive(Default)]
-enum Joining {
-    #[default]
-    None,
-    /// Nobody has told that they stand in the conversation.
-    Untold(String),
-    Told,
-}
-
-/// Turns what the agent tells into deeds.
-struct Pump {
-    agent: Agent,
-    events: Events,
-    person: Person,
-    deeds: Deeds,
-    told: UnboundedSender<Deed>,
-    /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
-    unanswered: bool,
-    /// Words that go on with that run.
-    joining: Joining,
-    open: Arc<AtomicUsize>,
-    held: Held,
-    words: UnboundedSender<Word>,
-    moving: Arc<AtomicBool>,
-    gone: Arc<Mutex<Option<String>>>,
-}
-
-impl Pump {
-    async fn run(mut self, mut words: UnboundedReceiver<Word>) {
-        loop {
-            tokio::select! {
-                biased;
-                event = self.events.next() => match event {
-                    Some(Ok(event)) => self.event(event).await,
-                    Some(Err(error)) => return self.end(&error),
-                    None => return,
-                },
-                word = words.recv() => {
-                    // What was told before the word is there.
-                    while let Some(Some(event)) = self.events.next().now_or_never() {
-                        match event {
-                            Ok(event) => self.event(event).await,
-                            Err(error) => return self.end(&error),
-                        }
-                    }
-                    match word {
-                        Some(Word::Over(refused)) => self.over(refused),
-                        Some(Word::PassOver(done)) => {
-                            self.deeds.pass_over(&self.agent.conversation());
-                            self.moving.store(false, Ordering::Release);
-                            let _ = done.send(());
-                        }
-                        None => return,
-                    }
-                }
-            }
-        }
-    }
-
-    async fn event(&mut self, event: agentese::any::Event) {
-        let now = self.agent.conversation();
-        let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
-        for step in self.deeds.take(event, &now) {
-            self.step(step, &now).await;
-        }
-        // Work that nobody here asked for has no other end.
-        if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
-            self.rest();
-        }
-    }
-
-    async fn step(&mut self, step: Step, now: &Conversation) {
-        let moving = self.moving.load(Ordering::Acquire);
-        match step {
-            Step::Deed(_) if moving => {}
-            // The answer to the prompt says whether something follows.
-            Step::Deed(deed @ Deed::RunOver { .. }) => {
-                let waits = self.agent.spec().run_end.answer_ends || self.has_held();
-                self.unanswered = waits && self.open.load(Ordering::Acquire) > 0;
-                if !self.unanswered {
-                    self.tell(deed);
-                }
-            }
-            Step::Deed(Deed::RunBegan) if self.unanswered => {
-                self.unanswered = false;
-                match std::mem::take(&mut self.joining) {
-                    Joining::Untold(words) => self.tell(Deed::Said(Box::new(convert::user(words)))),
-                    Joining::Told => {}
-                    Joining::None => {
-                        self.tell(Deed::RunOver { will_retry: true });
-                        self.tell(Deed::RunBegan);
-                    }
-                }
-            }
-            // The agent tells of the words itself.
-            Step::Deed(Deed::Said(said)) if matches!(self.joining, Joining::Untold(_)) => {
-                self.joining = Joining::Told;
-                self.tell(Deed::Said(said));
-            }
-            Step::Deed(deed) => self.tell(deed),
-            Step::Compacted { summary, error, aborted } => {
-                let result = match summary {
-                    Some((summary, before)) => {
-                        let kept = kept(&self.agent).await;
-                        self.deeds.pass_over(&self.agent.conversation());
-                        Some(Compacted { result: CompactionResult::new(summary, "", before), kept })
-                    }
-                    None => None,
-                };
-                self.tell(Deed::CompactionOver { result, aborted, will_retry: false, error });
-            }
-            Step::Notice(notice) => self.notice(notice),
-            Step::Panels => self.person.panels(now),
-        }
-    }
-
-    fn notice(&self, notice: Notice) {
-        match notice.source {
-            // Who sent a command that was refused has the refusal.
-            Some(source) if self.agent.spec().command(&source).is_some() => {}
-            Some(who) if notice.level == "error" => {
-                self.tell(Deed::Failed { who, doing: String::new(), error: notice.text });
-            }
-            _ => self.person.notice(&notice),
-        }
-    }
-
-    fn over(&mut self, refused: Option<String>) {
-        if let Some(error) = refused.filter(|_| self.deeds.working()) {
-            self.deeds.failed(error).into_iter().for_each(|step| {
-                if let Step::Deed(deed) = step {
-                    self.tell(deed);
-                }
-            });
-        }
-        let open = self.open.fetch_sub(1, Ordering::AcqRel) - 1;
-        if open == 0 && !self.deeds.working() {
-            self.rest();
-        }
-    }
-
-    fn has_held(&self) -> bool {
-        !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// The agent has nothing to do: what waits for that is said, or nothing follows.
-    fn rest(&mut self) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some(words) = held else {
-            self.joining = Joining::None;
-            if std::mem::take(&mut self.unanswered) {
-                self.tell(Deed::RunOver { will_retry: false });
-            }
-            return self.tell(Deed::Rested { aborted: false });
-        };
-        if self.unanswered {
-            self.joining = Joining::Untold(words.text.clone());
-        }
-        self.open.fetch_add(1, Ordering::AcqRel);
-        let (agent, over, person) = (self.agent.clone(), self.words.clone(), self.person.clone());
-        tokio::spawn(async move {
-            if let Err(error) = begin(&agent, words, &over).await {
-                person.tell(&reason(&error), "error");
-                let _ = over.send(Word::Over(None));
-            }
-        });
-    }
-
-    fn end(&self, error: &Error) {
-        let reason = reason(error);
-        *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
-        self.tell(Deed::Gone(reason));
-    }
-
-    fn tell(&self, deed: Deed) {
-        let _ = self.told.send(deed);
-    }
-}
-
-/// How many messages a compaction left behind its summary.
-async fn kept(agent: &Agent) -> usize {
-    if !agent.can(Intent::Messages) {
-        return 0;
-    }
-    let messages = agent.messages().await.unwrap_or_default();
-    let behind = messages.iter().rev().take_while(|message| message.role != Role::Summary).count();
-    if behind == messages.len() { 0 } else { behind }
 }
 
 /// The messages of a conversation as the engine has them.
@@ -640,53 +398,5 @@ fn word(busy: StreamingBehavior) -> &'static str {
     match busy {
         StreamingBehavior::Steer => Intent::Steer.name(),
         StreamingBehavior::FollowUp => Intent::FollowUp.name(),
-    }
-}
-
-/// What a client sets is set at the agent.
-pub(super) struct Settings(pub Arc<Remote>);
-
-impl Persist for Settings {
-    fn save(&self, change: Change) {
-        let intent = match change {
-            Change::DefaultModel { .. } => Intent::SetModel,
-            Change::DefaultThinkingLevel(_) => Intent::SetThinking,
-            Change::SteeringMode(_) => Intent::SetSteeringMode,
-            Change::FollowUpMode(_) => Intent::SetFollowUpMode,
-            Change::RetryEnabled(_) => Intent::SetAutoRetry,
-            Change::CompactionEnabled(_) => Intent::SetAutoCompaction,
-            _ => return,
-        };
-        // Commands that the agent has nothing for were refused before; what changes beside others is not worth a word.
-        if !self.0.agent.can(intent) {
-            return;
-        }
-        match change {
-            Change::DefaultModel { provider, id } => {
-                self.0.later("the model", |agent| async move { agent.set_model(&provider, &id).await });
-            }
-            Change::DefaultThinkingLevel(level) => {
-                self.0.later("the thinking level", move |agent| async move {
-                    agent.set_thinking(level.as_str()).await
-                });
-            }
-            Change::SteeringMode(mode) => {
-                self.0.later("the steering mode", move |agent| async move {
-                    agent.set_steering_mode(mode.as_str()).await
-                });
-            }
-            Change::FollowUpMode(mode) => {
-                self.0.later("the follow-up mode", move |agent| async move {
-                    agent.set_follow_up_mode(mode.as_str()).await
-                });
-            }
-            Change::RetryEnabled(on) => {
-                self.0.later("retries", move |agent| async move { agent.set_auto_retry(on).await });
-            }
-            Change::CompactionEnabled(on) => {
-                self.0.later("compaction", move |agent| async move { agent.set_auto_compaction(on).await });
-            }
-            _ => {}
-        }
     }
 }

@@ -34,6 +34,7 @@
 //! ```
 
 mod emitter;
+mod gate;
 mod lanes;
 mod lines;
 mod outbox;
@@ -49,12 +50,13 @@ use tokio_util::sync::CancellationToken;
 
 use emitter::Questions;
 pub use emitter::{Ask, Call, Emitter, Question};
+pub use gate::Gate;
 use lanes::{Lanes, Ran, Waiting};
 use outbox::Outbox;
 pub use pieces::Pieces;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
-use crate::spec::{Answer, CommandSpec, Dialect, EndOfInput, Lane, RunRole, Spec};
+use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
 /// Why a command was not carried out.
@@ -186,23 +188,6 @@ pub struct Options {
     pub stop: CancellationToken,
     /// Looks at each command before it is carried out; none: all are.
     pub gate: Option<Gate>,
-}
-
-/// Looks at commands before they are carried out: those that it refuses are answered with its reason, in their lane.
-#[derive(Clone)]
-pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync>);
-
-impl Gate {
-    /// A gate that lets through what `lets` does not refuse. It must not block.
-    pub fn new(lets: impl Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync + 'static) -> Self {
-        Gate(Arc::new(lets))
-    }
-}
-
-impl std::fmt::Debug for Gate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gate").finish_non_exhaustive()
-    }
 }
 
 impl Default for Options {
@@ -396,7 +381,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 if spec.answer == Answer::Acknowledged {
                     call.acknowledge();
                 }
-                let lets = self.gate.as_ref().map_or(Ok(()), |gate| (gate.0)(spec));
+                let lets = self.gate.as_ref().map_or(Ok(()), |gate| gate.lets(spec));
                 let work = match lets {
                     Ok(()) => self.service.clone().dispatch(command, call.clone()),
                     Err(refusal) => futures::future::ready(Err(refusal)).boxed(),
