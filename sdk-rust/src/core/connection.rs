@@ -35,6 +35,9 @@ pub(crate) use events::{EventFrame, EventQueue};
 /// How long closing waits for lines that an agent has not read yet.
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);
 
+/// Is told of every whole frame, and the way that it goes.
+pub(crate) type Watch = dyn Fn(Direction, &str) + Send + Sync;
+
 /// How a connection behaves.
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -45,7 +48,7 @@ pub(crate) struct Settings {
     pub tap: Option<Arc<dyn Tap>>,
     pub dialogs: Option<Arc<dyn AnySink>>,
     /// Sees every whole frame as it is, within this library; called like a tap.
-    pub watch: Option<Arc<dyn Fn(Direction, &str) + Send + Sync>>,
+    pub watch: Option<Arc<Watch>>,
     /// The revision that the caller named.
     pub revision: Option<&'static Spec>,
 }

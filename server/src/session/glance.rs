@@ -71,7 +71,7 @@ pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
         && !id.is_empty()
         && parent_id.is_none_or(|parent| !parent.is_empty());
     let timestamp = timestamp?;
-    is_whole.then(|| Glance { id, parent_id, timestamp, role, message, fits: walk.fits })
+    is_whole.then_some(Glance { id, parent_id, timestamp, role, message, fits: walk.fits })
 }
 
 /// Whether a line has no control characters, which JSON has only between values.
@@ -261,6 +261,9 @@ impl<'a> Walk<'a> {
     fn member(&mut self, name: &str, kind: &str, members: foreign::Members, came: &mut u32) -> Option<()> {
         match members.iter().position(|(known, _)| *known == name) {
             Some(at) => {
+                if *came & (1 << at) != 0 {
+                    self.fits = false;
+                }
                 *came |= 1 << at;
                 self.shaped(members[at].1)
             }
