@@ -17,6 +17,7 @@ const ABORTED: &str = "Request was aborted.";
 
 /// Something that follows of an event.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a few at a time, which are told at once")]
 pub(super) enum Step {
     /// A deed of the agent.
     Deed(Deed),
@@ -130,12 +131,10 @@ impl Deeds {
             Event::ToolUpdated { call_id, output, details } => {
                 push(&mut steps, Deed::ToolShowed(call_id, convert::update(&output, details)));
             }
-            Event::ToolEnded { call_id, state, result, details, .. } => {
-                // What never ran has no result that anybody told.
-                if state != ToolState::Skipped {
-                    let output = convert::output(&result, details, state == ToolState::Failed);
-                    push(&mut steps, Deed::ToolEnded(call_id, output));
-                }
+            // What never ran has no result that anybody told.
+            Event::ToolEnded { call_id, state, result, details, .. } if state != ToolState::Skipped => {
+                let output = convert::output(&result, details, state == ToolState::Failed);
+                push(&mut steps, Deed::ToolEnded(call_id, output));
             }
             Event::RetryBegan { retry } => {
                 self.retrying = true;
