@@ -9,8 +9,8 @@ use futures::future::BoxFuture;
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
-    /// To choose.
-    Select(AskSelect),
+    /// To choose. The list has the places of the options that refuse, from 0, where whoever asks knows them.
+    Select(AskSelect, Vec<usize>),
     /// To say yes or no.
     Confirm(AskConfirm),
     /// To enter a line.
@@ -23,7 +23,7 @@ impl Dialog {
     /// The id of the question, where an extension asks it.
     pub fn id(&self) -> &str {
         match self {
-            Self::Select(dialog) => &dialog.id,
+            Self::Select(dialog, _) => &dialog.id,
             Self::Confirm(dialog) => &dialog.id,
             Self::Input(dialog) => &dialog.id,
             Self::Editor(dialog) => &dialog.id,
@@ -33,7 +33,7 @@ impl Dialog {
     /// Who asks, and in whose handling.
     pub fn owner(&self) -> (Option<&str>, Option<&str>) {
         let (extension, during) = match self {
-            Self::Select(dialog) => (&dialog.extension, &dialog.during),
+            Self::Select(dialog, _) => (&dialog.extension, &dialog.during),
             Self::Confirm(dialog) => (&dialog.extension, &dialog.during),
             Self::Input(dialog) => (&dialog.extension, &dialog.during),
             Self::Editor(dialog) => (&dialog.extension, &dialog.during),
@@ -44,7 +44,7 @@ impl Dialog {
     /// Its own limit, in milliseconds.
     pub fn timeout(&self) -> Option<u64> {
         match self {
-            Self::Select(dialog) => dialog.timeout,
+            Self::Select(dialog, _) => dialog.timeout,
             Self::Confirm(dialog) => dialog.timeout,
             Self::Input(dialog) => dialog.timeout,
             Self::Editor(_) => None,

@@ -150,7 +150,7 @@ fn dialog(question: Question) -> Dialog {
         "select" if !options.is_empty() => {
             let mut asked = AskSelect::new(method, title, options);
             asked.timeout = timeout;
-            Dialog::Select(asked)
+            Dialog::Select(asked, Vec::new())
         }
         "editor" => {
             let mut asked = AskEditor::new(method, title);

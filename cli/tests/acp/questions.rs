@@ -132,3 +132,25 @@ fn a_form_that_cannot_be_shown_is_dismissed_and_told() {
     assert!(said.contains("\"What is it called?\" was asked") && said.contains("That is all."), "{said}");
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
 }
+
+#[test]
+fn a_choice_that_refuses_trust_is_a_rejection() {
+    let place = Place::new();
+    place.put("work/.pi/settings.json", r#"{"steeringMode": "all"}"#);
+    let mut editor = Editor::start(place, json!({"responses": [], "default": {"text": "ok"}}), json!({}));
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let asked = editor.until_asked("session/request_permission");
+    let options = asked["params"]["options"].as_array().unwrap();
+    let kinds: Vec<_> = options.iter().map(|option| (&option["name"], &option["kind"])).collect();
+    assert_eq!(
+        kinds,
+        [
+            (&json!("Do not trust it"), &json!("reject_once")),
+            (&json!("Trust it for now"), &json!("allow_once")),
+            (&json!("Trust it from now on"), &json!("allow_once")),
+        ]
+    );
+    editor.answer(&asked, chosen(options[0]["optionId"].as_str().unwrap()));
+    assert_eq!(editor.until_answer(turn).pop().unwrap()["result"]["stopReason"], "end_turn");
+}

@@ -49,7 +49,9 @@ impl Question {
         let options = choices.clone().map(|(text, _)| (*text).to_owned()).collect();
         let mut dialog = AskSelect::new("trust", self.title.as_str(), options);
         dialog.timeout = u64::try_from(self.timeout.as_millis()).ok();
-        let Some(answer) = ui.ask(&Dialog::Select(dialog)) else { return Answer::No };
+        let refusing =
+            choices.clone().enumerate().filter(|(_, (_, answer))| *answer == Answer::No).map(|(at, _)| at);
+        let Some(answer) = ui.ask(&Dialog::Select(dialog, refusing.collect())) else { return Answer::No };
         let answer = tokio::time::timeout(self.timeout, answer).await;
         // Dismissed, or anything that is not among the choices, is no.
         let Ok(Some(ui::Answer::Value(chosen))) = answer else { return Answer::No };

@@ -103,7 +103,7 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
     }
     let mut result = ValueResult::new();
     match (said, dialog) {
-        (Some(Answer::Value(value)), Dialog::Select(select)) if !select.options.contains(&value) => {
+        (Some(Answer::Value(value)), Dialog::Select(select, _)) if !select.options.contains(&value) => {
             unfit("a value that was not among the options");
         }
         (Some(Answer::Value(value)), _) => result.value = Some(value),

@@ -48,7 +48,7 @@ impl Host {
     fn heard(&self, process: &Arc<Process>, frame: ExtensionFrame) {
         use ExtensionFrame as Frame;
         match frame {
-            Frame::Select(dialog) => self.open(process, Dialog::Select(dialog)),
+            Frame::Select(dialog) => self.open(process, Dialog::Select(dialog, Vec::new())),
             Frame::Confirm(dialog) => self.open(process, Dialog::Confirm(dialog)),
             Frame::Input(dialog) => self.open(process, Dialog::Input(dialog)),
             Frame::Editor(dialog) => self.open(process, Dialog::Editor(dialog)),

@@ -123,10 +123,14 @@ impl Ui for Person {
                 let (asked, own) = self.choose(&dialog.id, &dialog.title, &dialog.message, options)?;
                 Some(self.chosen(asked, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
             }
-            Dialog::Select(dialog) => {
+            Dialog::Select(dialog, refusing) => {
                 let numbered = dialog.options.iter().enumerate();
                 let options = numbered.map(|(at, option)| {
-                    AcpPermissionOption::new(at.to_string(), option.as_str(), AcpPermissionKind::AllowOnce)
+                    let kind = match refusing.contains(&at) {
+                        true => AcpPermissionKind::RejectOnce,
+                        false => AcpPermissionKind::AllowOnce,
+                    };
+                    AcpPermissionOption::new(at.to_string(), option.as_str(), kind)
                 });
                 let (asked, own) = self.choose(&dialog.id, &dialog.title, "", options.collect())?;
                 Some(self.chosen(asked, own, move |chosen| {

@@ -92,7 +92,7 @@ fn shown<D: Family>(notice: &Notice) -> D::Dialog {
 
 fn asked<D: Family>(dialog: &Dialog) -> D::Dialog {
     match dialog.clone() {
-        Dialog::Select(dialog) => {
+        Dialog::Select(dialog, _) => {
             let mut asked = SelectDialog::new(dialog.title, dialog.options);
             asked.timeout = dialog.timeout;
             asked.into()

@@ -102,7 +102,7 @@ impl Ui for Person {
                     result["action"].as_str().map(|said| Answer::Confirmed(said == ALLOW))
                 })
             }
-            Dialog::Select(dialog) => {
+            Dialog::Select(dialog, _) => {
                 let mut asked = OpalAskUser::new(session, dialog.title);
                 asked.choices = Some(dialog.options);
                 (Wire::AskUser(asked), |result| text(&result["answer"]))
