@@ -70,6 +70,34 @@ fn files_are_read_and_written_where_the_editor_has_them() {
 }
 
 #[test]
+fn files_are_named_as_the_tools_find_them() {
+    let script = say_all(vec![
+        call("edit", json!({"path": "@a.txt", "oldText": "one", "newText": "two"})),
+        call("write", json!({"path": "~/b.txt", "content": "new"})),
+    ]);
+    let place = Place::new();
+    let a = place.put("work/a.txt", "one");
+    let b = place.put("home/b.txt", "old");
+    let mut editor = Editor::start(place, script, json!({}));
+    let session = editor.session();
+    assert_eq!(editor.say(&session, "go"), "end_turn");
+    assert_eq!((std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap()), (b"two".to_vec(), b"new".to_vec()));
+    let over: Vec<_> = updates(&editor.seen, "tool_call_update")
+        .into_iter()
+        .filter(|update| update["status"] == "completed")
+        .map(|update| &update["content"][0])
+        .collect();
+    let diff = |path, old, new| json!({"type": "diff", "path": path, "oldText": old, "newText": new});
+    assert_eq!(over, [&diff(&a, "one", "two"), &diff(&b, "old", "new")]);
+    let places: Vec<_> = updates(&editor.seen, "tool_call_update")
+        .into_iter()
+        .filter_map(|update| update["locations"][0]["path"].as_str())
+        .collect();
+    assert!(places.iter().all(|path| [a.to_str(), b.to_str()].contains(&Some(path))), "{places:?}");
+    assert!(places.contains(&b.to_str().unwrap()), "{places:?}");
+}
+
+#[test]
 fn a_file_that_the_editor_does_not_give_is_read_here() {
     let script =
         say_all(vec![call("read", json!({"path": "a.txt"})), call("read", json!({"path": "dot.png"}))]);

@@ -8,7 +8,7 @@ use agentese::acp::{
 use agentese::types::{InputBlock, ToolCall};
 use serde_json::{Map, Value};
 
-use crate::tools::ToolContent;
+use crate::tools::{ToolContent, resolve_existing_path, resolve_path};
 
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 120;
@@ -53,19 +53,21 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     else {
         return Vec::new();
     };
-    let mut location = AcpLocation::new(absolute(cwd, path));
+    let mut location = AcpLocation::new(file(cwd, call, path));
     location.line = call.arguments.get("offset").and_then(Value::as_u64).into();
     vec![location]
 }
 
-fn absolute(cwd: &Path, path: &str) -> String {
-    cwd.join(path).to_string_lossy().into_owned()
+/// The file that the tool means by a path.
+fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
+    let resolve = if call.name == "write" { resolve_path } else { resolve_existing_path };
+    resolve(cwd, path).to_string_lossy().into_owned()
 }
 
 /// The change that a call makes, from its arguments. `before` is what the file held, where that is known.
 pub(super) fn diff(cwd: &Path, call: &ToolCall, before: Option<String>) -> Option<AcpToolContent> {
     let of = |name: &str| text(&call.arguments, name);
-    let path = absolute(cwd, of("path")?);
+    let path = file(cwd, call, of("path")?);
     let (old, new) = match call.name.as_str() {
         "edit" => (Some(of("oldText")?.to_owned()), of("newText")?),
         "write" => (before, of("content")?),

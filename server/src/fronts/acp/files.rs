@@ -13,7 +13,7 @@ use super::client::Client;
 use super::sink::Sink;
 use crate::desk::Parts;
 use crate::engine::Hooks;
-use crate::tools::TextFiles;
+use crate::tools::{TextFiles, resolve_path};
 
 /// The longest text that is remembered for a diff, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -73,7 +73,8 @@ impl Hooks for Before {
         async move {
             let path = call.arguments.get("path").and_then(|path| path.as_str());
             if let Some(path) = path.filter(|_| call.name == "write") {
-                let path = self.cwd.join(path);
+                let (cwd, given) = (self.cwd.clone(), path.to_owned());
+                let path = blocking(move || resolve_path(&cwd, &given)).await;
                 let held = match self.files.reads {
                     true => self.files.read(&path).await.ok(),
                     false => blocking(move || text(&path)).await,
