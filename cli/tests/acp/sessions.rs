@@ -171,3 +171,30 @@ fn servers_that_cannot_be_used_are_refused_with_a_notice() {
     assert!(titles[1].contains("\"none\""), "{titles:?}");
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
 }
+
+#[test]
+fn a_load_that_is_refused_leaves_the_open_session_as_it_is() {
+    for (keeping, cwd, code) in
+        [(true, "/no/such/place", -32602), (true, "here", -32602), (false, "", -32002)]
+    {
+        let place = Place::new();
+        let script = place.script(json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}));
+        let mut command = place.command(&["--mode", "acp", "--script", &script]);
+        if !keeping {
+            command.arg("--no-session");
+        }
+        let mut editor = Editor::of(command, place, json!({}));
+        let work = editor.place.work();
+        let cwd = if cwd.is_empty() { work.to_str().unwrap() } else { cwd };
+        let session = editor.session();
+        let turn = editor.prompt(&session, "go");
+        for method in ["session/load", "session/resume"] {
+            let refused = editor.ask(method, json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
+            assert_eq!(refused["error"]["code"], code, "{method}: {refused}");
+        }
+        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "the turn goes on");
+        editor.notify("session/cancel", json!({"sessionId": session}));
+        assert_eq!(editor.until_answer(turn).pop().unwrap()["result"]["stopReason"], "cancelled");
+        assert_eq!(editor.say(&session, "again"), "end_turn");
+    }
+}

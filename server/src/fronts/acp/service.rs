@@ -68,8 +68,7 @@ impl Service for Front {
         call: Call<Acp, AcpNewSession>,
     ) -> Result<AcpNewSession, Refusal> {
         let AcpNewSessionParams { cwd, mcp_servers: servers, .. } = params;
-        let started =
-            self.open(Wanted { method: "session/new", cwd, servers, session: None, closed: false }).await?;
+        let started = self.open(Wanted { method: "session/new", cwd, servers, session: None }).await?;
         let mut opened = AcpNewSession::new(started.session.id.as_str());
         opened.config_options = started.session.options().into();
         // What follows names the session.
@@ -84,9 +83,7 @@ impl Service for Front {
         call: Call<Acp, AcpLoadedSession>,
     ) -> Result<AcpLoadedSession, Refusal> {
         let AcpLoadSessionParams { session_id, cwd, mcp_servers: servers, .. } = params;
-        // One that is open is opened anew: its directory and its servers may be others.
-        let closed = self.close(&session_id).await;
-        let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id), closed };
+        let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id) };
         let started = self.open(wanted).await?;
         // The history stands before the answer.
         started.session.replay().await;
@@ -103,9 +100,8 @@ impl Service for Front {
         call: Call<Acp, AcpLoadedSession>,
     ) -> Result<AcpLoadedSession, Refusal> {
         let AcpResumeSessionParams { session_id, cwd, mcp_servers, .. } = params;
-        let closed = self.close(&session_id).await;
         let servers = mcp_servers.into_option().unwrap_or_default();
-        let wanted = Wanted { method: "session/resume", cwd, servers, session: Some(session_id), closed };
+        let wanted = Wanted { method: "session/resume", cwd, servers, session: Some(session_id) };
         let started = self.open(wanted).await?;
         let mut resumed = AcpLoadedSession::new();
         resumed.config_options = started.session.options().into();

@@ -26,10 +26,9 @@ pub(super) struct Wanted {
     pub cwd: String,
     /// MCP servers besides those of the files.
     pub servers: Vec<AcpMcpServer>,
-    /// The session that is kept; a new one where there is none.
+    /// The session that is kept; a new one where there is none. One that is open is opened anew: its directory and its
+    /// servers may be others.
     pub session: Option<String>,
-    /// It was open until now: what still uses its file ends by itself.
-    pub closed: bool,
 }
 
 /// A session that was opened, and what the client should know of it.
@@ -50,6 +49,7 @@ impl Started {
 
 impl Front {
     /// Opens a session. Refused for a directory that is not there, and for a session that is not kept.
+    /// Parameters that cannot be used leave a session that is open as it is.
     pub(super) async fn open(&self, wanted: Wanted) -> Result<Started, Refusal> {
         let cwd = directory(wanted.method, &wanted.cwd).await?;
         let mut parts = self.parts_in(&cwd).await?;
@@ -59,7 +59,12 @@ impl Front {
         parts.mcp.definitions.splice(0..0, definitions.iter().cloned());
         parts.undecided = parts.undecided.map(|undecided| undecided.with_servers(definitions));
         if let Some(id) = &wanted.session {
-            let session = kept(&parts.options, &cwd, id, wanted.closed).await?;
+            // Where nothing is kept, the one that is open goes on.
+            if parts.options.store.is_none() {
+                return Err(unknown(id));
+            }
+            let closed = self.close(id).await;
+            let session = kept(&parts.options, &cwd, id, closed).await?;
             if let Some((provider, model)) = session.restored().model
                 && let Some(model) = parts.options.catalog.get_available(&provider, &model)
             {
@@ -129,7 +134,7 @@ async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal
     }
 }
 
-/// The session of that id, wherever it was begun.
+/// The session of that id, wherever it was begun. What still uses the file of one that was just `closed` ends by itself.
 async fn kept(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<Session, Refusal> {
     let store = options.store.clone().ok_or_else(|| unknown(id))?;
     let mut looks = if closed { LOOKS } else { 1 };
