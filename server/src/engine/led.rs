@@ -126,15 +126,16 @@ impl Engine {
         input: &Input,
         streaming: Option<StreamingBehavior>,
     ) -> Result<Handed, PromptError> {
-        if self.shared.led.is_some() {
-            self.shared.admits(&self.shared.state(), streaming)?;
+        let waits = || self.shared.admits(&self.shared.state(), streaming).map(|queue| queue.is_some());
+        if self.is_led() {
+            waits()?;
         }
-        self.hand(input, Manner::Prompt(streaming)).await
+        self.hand(input, Manner::Prompt(streaming), waits).await
     }
 
     /// The same for a prompt for which the engine is reserved.
     pub async fn hand_to_seat(&self, input: &Input) -> Result<Handed, PromptError> {
-        self.hand(input, Manner::Prompt(None)).await
+        self.hand(input, Manner::Prompt(None), || Ok(false)).await
     }
 
     /// The same for words that are put into a queue.
@@ -143,15 +144,24 @@ impl Engine {
         input: &Input,
         queue: StreamingBehavior,
     ) -> Result<Handed, PromptError> {
-        self.hand(input, Manner::Queue(queue)).await
+        self.hand(input, Manner::Queue(queue), || Ok(true)).await
     }
 
-    async fn hand(&self, input: &Input, manner: Manner) -> Result<Handed, PromptError> {
+    /// `waits` says whether they will wait in a queue here: there must be room before the other agent takes them.
+    async fn hand(
+        &self,
+        input: &Input,
+        manner: Manner,
+        waits: impl FnOnce() -> Result<bool, PromptError>,
+    ) -> Result<Handed, PromptError> {
         let Some(led) = &self.shared.led else { return Ok(Handed::default()) };
         if let Some(reason) = led.gone() {
             return Err(PromptError::Led(reason));
         }
         let floor = led.floor.clone().lock_owned().await;
+        if waits()? {
+            self.shared.has_room(input)?;
+        }
         led.lead.say(&input.text, &input.images, manner).await.map_err(PromptError::Led)?;
         Ok(Handed { _floor: Some(floor) })
     }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use super::led::Led;
 use super::{Engine, Event, Unwilling};
-use crate::session::ForkError;
+use crate::session::{Body, Entry, ForkError};
 
 /// Who is named where the other agent refused to do something and the client's dialect has no word for that.
 const WHO: &str = "agent";
+
+/// Why it does not go back to an entry.
+const ONLY_BEFORE: &str = "the agent can only go back to before a message of the user";
 
 impl Engine {
     pub(super) async fn new_session_there(&self, led: &Led, parent: Option<String>) -> bool {
@@ -33,20 +36,22 @@ impl Engine {
         Ok((text.clone(), done.map_err(ForkError::Elsewhere)?))
     }
 
-    /// Has the other agent go back to an entry: it forks before the next message of the user.
+    /// Has the other agent go back to an entry: it forks before the message of the user that follows it at once. Refused
+    /// where something else follows: the agent would keep more than was asked.
     pub(super) async fn go_there(&self, led: &Led, entry: &str) -> Result<bool, ForkError> {
-        let next = {
+        let point = {
             let state = self.shared.state();
             let entries = state.session.path();
             let Some(at) = entries.iter().position(|one| one.id().as_str() == entry) else {
                 return Err(ForkError::Unknown);
             };
-            let points = state.session.fork_messages();
-            let behind = &entries[at + 1..];
-            let is_behind = |id: &str| behind.iter().any(|one| one.id().as_str() == id);
-            points.into_iter().enumerate().find(|(_, (id, _))| is_behind(id.as_str()))
+            let Some(next) = entries[at + 1..].iter().find(|one| is_said(one)) else { return Ok(true) };
+            let mut points = state.session.fork_messages().into_iter().enumerate();
+            points.find(|(_, (id, _))| id == next.id())
         };
-        let Some((number, (id, text))) = next else { return Ok(true) };
+        let Some((number, (id, text))) = point else {
+            return Err(ForkError::Elsewhere(ONLY_BEFORE.to_owned()));
+        };
         let forked = self.replaced(led, None, Some(id.as_str()), led.lead.fork(number, &text)).await;
         forked.map_err(ForkError::Elsewhere)
     }
@@ -73,4 +78,10 @@ impl Engine {
         drop(state.move_to(session));
         Ok(true)
     }
+}
+
+/// Whether an entry is something of the conversation, and not a setting or a name.
+fn is_said(entry: &Entry) -> bool {
+    use Body::{BranchSummary, Compaction, CustomMessage, Message};
+    matches!(entry.body(), Message(_) | Compaction(_) | BranchSummary(_) | CustomMessage { .. })
 }

@@ -260,6 +260,12 @@ impl Shared {
         }
     }
 
+    /// Fails where too much waits already for that to be queued.
+    pub(super) fn has_room(&self, input: &Input) -> Result<(), QueuesFull> {
+        let message = input.clone().message(self.options.clock.now_ms());
+        self.state().queues.fits(&message.into())
+    }
+
     /// Puts a message into a queue and tells of it. Fails, and tells nothing, where too much waits already.
     fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) -> Result<(), QueuesFull> {
         state.queues.fits(&message)?;

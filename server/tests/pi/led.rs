@@ -9,6 +9,7 @@ use agentese::types::{
 use agentese_server::Server;
 use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
 use agentese_server::providers::StreamEvent;
+use agentese_server::server::Builder;
 use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,6 +17,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::support::link::{Link, builder};
+
+#[path = "led/moves.rs"]
+mod moves;
 
 /// Does what the test says, and writes down what it is asked.
 struct Other {
@@ -119,6 +123,13 @@ impl Lead for Other {
 
 /// An agent that speaks pi, and the other one behind it.
 fn pair(plan: Vec<Vec<Deed>>) -> (Link, Arc<Other>, tempfile::TempDir) {
+    let (builder, other, place) = led(plan);
+    let server: Server = builder.build();
+    (Link::to(server), other, place)
+}
+
+/// An agent with the other one behind it.
+fn led(plan: Vec<Vec<Deed>>) -> (Builder, Arc<Other>, tempfile::TempDir) {
     let (doing, deeds) = unbounded_channel();
     let other = Arc::new(Other {
         deeds: tokio::sync::Mutex::new(deeds),
@@ -130,8 +141,7 @@ fn pair(plan: Vec<Vec<Deed>>) -> (Link, Arc<Other>, tempfile::TempDir) {
         history: Mutex::default(),
     });
     let (builder, place) = builder(json!({"responses": []}));
-    let server: Server = builder.lead(other.clone()).build();
-    (Link::to(server), other, place)
+    (builder.lead(other.clone()), other, place)
 }
 
 fn answer(blocks: Vec<AssistantBlock>, stop: StopReason) -> AssistantMessage {
@@ -353,28 +363,6 @@ async fn retries_and_compactions_of_the_other_agent_are_announced() {
     }
     let messages = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(roles(&messages["messages"]), ["compactionSummary", "assistant"]);
-}
-
-#[tokio::test]
-async fn sessions_are_moved_there_and_taken_over() {
-    let (mut link, other, _place) = pair(vec![run(says("one")), run(says("two"))]);
-    link.run("first").await;
-    link.run("second").await;
-    let points = link.data(json!({"type": "get_fork_messages"})).await;
-    let second = points["messages"][1]["entryId"].clone();
-    *other.history.lock().unwrap() = vec![UserMessage::new(InputContent::Text("first".to_owned()), 0).into()];
-    let forked = link.data(json!({"type": "fork", "entryId": second})).await;
-    assert_eq!((&forked["text"], &forked["cancelled"]), (&json!("second"), &json!(false)));
-    assert_eq!(link.data(json!({"type": "get_state"})).await["messageCount"], 1);
-    other.history.lock().unwrap().clear();
-    link.data(json!({"type": "new_session"})).await;
-    assert_eq!(link.data(json!({"type": "get_state"})).await["messageCount"], 0);
-    let made = link.data(json!({"type": "compact", "customInstructions": "short"})).await;
-    assert_eq!(made["summary"], "so far");
-    assert_eq!(other.asked()[2..], ["fork 1 second", "new", "compact Some(\"short\")"]);
-    // What it cannot do is refused with the reason.
-    let answer = link.ask(json!({"type": "bash", "command": "true"})).await;
-    assert_eq!(answer["error"], "the agent behind this one cannot run commands of the user");
 }
 
 #[tokio::test]

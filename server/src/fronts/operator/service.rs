@@ -18,7 +18,7 @@ use super::seat::Seat;
 use super::sink::Sink;
 use crate::desk::{Caller, Desk, Parts, Said, Taken};
 use crate::engine::CompactError;
-use crate::session::OpenError;
+use crate::session::{ForkError, OpenError};
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
 /// Speaks the operator dialect: converts, and asks the desk.
@@ -99,8 +99,11 @@ impl agentese::operator::Service for Front {
         let _order = self.seat.wait().await?;
         let entry = &params.entry_id;
         // The text, quotes and all, is the document's.
-        let unknown = |_| Refusal::new(format!("\"Entry '{entry}' not found in session.\""));
-        self.desk.go_to(entry, Caller::of(&call)).await.map(|_| ()).map_err(unknown)
+        let refused = |error| match error {
+            ForkError::Elsewhere(reason) => Refusal::new(reason),
+            _ => Refusal::new(format!("\"Entry '{entry}' not found in session.\"")),
+        };
+        self.desk.go_to(entry, Caller::of(&call)).await.map(|_| ()).map_err(refused)
     }
 
     async fn switch_session(
