@@ -1,15 +1,17 @@
 //! What is lost between two dialects: as it is declared, and counted in one run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::any::{Fate, RowFate, RowKind, explain};
+use agentese::scan::{self, Wanted, inner, member};
 use agentese::serve::{Gate, Refusal};
 use agentese::spec::Spec;
 use agentese::tap::{Direction, Tap};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What becomes of the rows of two dialects, and how often they came.
 pub(super) struct Losses {
@@ -106,36 +108,18 @@ impl Losses {
     }
 }
 
-/// The names that may stand in a frame for what it is.
-#[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(borrow)]
-    r#type: Option<&'a str>,
-    method: Option<&'a str>,
-    #[serde(borrow)]
-    event: Option<Body<'a>>,
-    #[serde(borrow)]
-    params: Option<Body<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Body<'a> {
-    #[serde(borrow)]
-    r#type: Option<&'a str>,
-}
+/// Where a frame may say what it is. Members of another shape say nothing.
+static NAMES: Wanted<4> =
+    Wanted::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
 
 impl Tap for Heard {
     fn frame(&self, direction: Direction, text: &str) {
         if direction != Direction::Received {
             return;
         }
-        let Ok(frame) = serde_json::from_str::<Frame<'_>>(text) else { return };
-        let body = |body: Option<Body<'_>>| body.and_then(|body| body.r#type.map(str::to_owned));
+        let Ok(found) = scan::scan(text, &NAMES) else { return };
         // An event in an envelope, a dialog by its method, or an event.
-        let name = body(frame.event)
-            .or_else(|| body(frame.params))
-            .or_else(|| frame.method.map(str::to_owned))
-            .or_else(|| frame.r#type.map(str::to_owned));
+        let name = (0..4).find_map(|at| found.string(at)).map(Cow::into_owned);
         if let Some(name) = name {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         }
@@ -174,4 +158,26 @@ pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_frame_counts_as_what_it_is() {
+        let heard = Heard::default();
+        for frame in [
+            r#"{"type":"extension_error","extensionPath":"a.ts","event":"input","error":"no"}"#,
+            r#"{"type":"event","event":{"type":"turn_end"}}"#,
+            r#"{"jsonrpc":"2.0","method":"event","params":{"type":"turn_started"}}"#,
+            r#"{"type":"extension_ui_request","id":"1","method":"con\u0066irm","params":3}"#,
+            r#"{"type":"agent_end"}"#,
+        ] {
+            heard.frame(Direction::Received, frame);
+        }
+        let counted = heard.0.lock().unwrap().clone();
+        let names = ["agent_end", "confirm", "extension_error", "turn_end", "turn_started"];
+        assert_eq!(counted, names.map(|name| (name.to_owned(), 1)).into());
+    }
 }

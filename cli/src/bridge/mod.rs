@@ -10,12 +10,14 @@
 //! | `deeds` | from neutral events to deeds; without I/O |
 //! | `convert` | messages, tools and models as the engine has them |
 //! | `person` | the agent's questions and notices, for the front's client |
+//! | `place` | where the agent has to go back to for a fork; without I/O |
 //! | `losses` | what is carried, approximated and lost: declared, and counted |
 
 mod convert;
 mod deeds;
 mod losses;
 mod person;
+mod place;
 mod pump;
 mod remote;
 mod settings;

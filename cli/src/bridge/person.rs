@@ -1,6 +1,6 @@
 //! The person behind the client, as the agent finds them: its questions and notices in the words of the front.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use agentese::any::{Answer, Asked, Question};
@@ -16,11 +16,16 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// How many notices wait for the client at most; the oldest are dropped.
+const MOST_EARLY: usize = 100;
+
 /// Who answers the agent, once the client is there.
 #[derive(Clone)]
 pub(super) struct Person {
     ui: watch::Sender<Option<Arc<dyn Ui>>>,
     shown: Arc<Mutex<Shown>>,
+    /// Notices from before the client was there.
+    early: Arc<Mutex<VecDeque<ui::Notice>>>,
 }
 
 /// What was shown last beside the conversation.
@@ -34,12 +39,14 @@ struct Shown {
 
 impl Person {
     pub fn new() -> Self {
-        Self { ui: watch::Sender::new(None), shown: Arc::default() }
+        Self { ui: watch::Sender::new(None), shown: Arc::default(), early: Arc::default() }
     }
 
-    /// From now on questions and notices go there.
+    /// From now on questions and notices go there; those that came before go first.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
-        self.ui.send_replace(Some(ui));
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ui.send_replace(Some(ui.clone()));
+        early.drain(..).for_each(|notice| ui.show(&notice));
     }
 
     /// Shows a notice of the agent's.
@@ -59,15 +66,27 @@ impl Person {
     }
 
     fn show(&self, notice: ui::Notice) {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let ui = self.ui.borrow().clone();
         match ui {
-            Some(ui) => ui.show(&notice),
-            None => tracing::info!(?notice, "nobody is there yet to see it"),
+            Some(ui) => {
+                drop(early);
+                ui.show(&notice);
+            }
+            None => {
+                if early.len() == MOST_EARLY {
+                    early.pop_front();
+                }
+                early.push_back(notice);
+            }
         }
     }
 
-    /// Shows what has changed beside the conversation.
+    /// Shows what has changed beside the conversation. Nothing has, while nobody is there to see it.
     pub fn panels(&self, now: &Conversation) {
+        if self.ui.borrow().is_none() {
+            return;
+        }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = Vec::new();
         for (key, value) in changed(&shown.status, &now.status) {
@@ -162,5 +181,58 @@ fn dialog(question: Question) -> Dialog {
             (asked.placeholder, asked.timeout) = (placeholder, timeout);
             Dialog::Input(asked)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes down what it is shown.
+    #[derive(Default)]
+    struct Screen(Mutex<Vec<ui::Notice>>);
+
+    impl Ui for Screen {
+        fn room(&self) -> BoxFuture<'_, ()> {
+            futures::future::ready(()).boxed()
+        }
+
+        fn show(&self, notice: &ui::Notice) {
+            self.0.lock().unwrap().push(notice.clone());
+        }
+
+        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+            None
+        }
+    }
+
+    #[test]
+    fn what_came_before_the_client_is_shown_when_it_is_there() {
+        let person = Person::new();
+        let mut now = Conversation::begin("pi");
+        now.title = Some("their title".to_owned());
+        now.status.insert("mode".to_owned(), Value::from("quiet"));
+        person.tell("early", "warning");
+        person.panels(&now);
+        let screen = Arc::new(Screen::default());
+        person.connect(screen.clone());
+        person.panels(&now);
+        person.panels(&now);
+        let shown = screen.0.lock().unwrap();
+        let [ui::Notice::Notice(early), ui::Notice::Status(status), ui::Notice::Title(_)] = &shown[..] else {
+            panic!("{shown:?}")
+        };
+        assert_eq!((early.message.as_str(), status.text.as_deref()), ("early", Some("quiet")));
+    }
+
+    #[test]
+    fn the_newest_early_notices_are_kept() {
+        let person = Person::new();
+        (0..MOST_EARLY + 3).for_each(|number| person.tell(&number.to_string(), "info"));
+        let screen = Arc::new(Screen::default());
+        person.connect(screen.clone());
+        let shown = screen.0.lock().unwrap();
+        assert_eq!(shown.len(), MOST_EARLY);
+        assert!(matches!(&shown[0], ui::Notice::Notice(first) if first.message == "3"), "{:?}", shown[0]);
     }
 }

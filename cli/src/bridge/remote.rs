@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::convert;
 use super::deeds::Deeds;
 use super::person::Person;
+use super::place;
 use super::pump::{Held, Joining, Pump, Word, begin, kept, reason};
 
 type Job = BoxFuture<'static, ()>;
@@ -55,7 +56,12 @@ impl Remote {
         let open = Arc::<AtomicUsize>::default();
         let (moving, held) = (Arc::<AtomicBool>::default(), Held::default());
         let mut deeds_of = Deeds::default();
-        deeds_of.pass_over(&agent.conversation());
+        let now = agent.conversation();
+        deeds_of.pass_over(&now);
+        // Who sent a command that was refused has the refusal.
+        let is_refusal = |source: &String| agent.spec().command(source).is_some();
+        let unseen = now.notices.iter().filter(|notice| !notice.source.as_ref().is_some_and(is_refusal));
+        unseen.for_each(|notice| person.notice(notice));
         let pump = Pump {
             events: agent.events(),
             agent: agent.clone(),
@@ -138,10 +144,10 @@ impl Remote {
     }
 
     /// Has the agent move to another conversation; what it tells meanwhile is not news.
-    async fn moves(&self, asked: impl Future<Output = Result<bool, Error>>) -> Result<bool, Unwilling> {
+    async fn moves(&self, asked: impl Future<Output = Result<bool, Unwilling>>) -> Result<bool, Unwilling> {
         self.behind_settings().await;
         self.moving.store(true, Ordering::Release);
-        let done = asked.await.map_err(|error| reason(&error));
+        let done = asked.await;
         if !matches!(done, Ok(true)) {
             self.settled().await;
         }
@@ -157,23 +163,16 @@ impl Remote {
     }
 
     /// The entry from which the conversation is to go on so that it ends before that message of the user; none for its
-    /// beginning.
-    async fn place(&self, number: usize, text: &str) -> Result<Option<String>, Error> {
+    /// beginning. Refused where the agent does not have it.
+    async fn place(&self, number: usize, text: &str) -> Result<Option<String>, Unwilling> {
         if self.agent.can(Intent::ForkPoints) {
-            let points = self.agent.fork_points().await?;
-            let same = |point: &&agentese::view::ForkPoint| point.text == text;
-            let named = points.get(number).filter(same).or_else(|| points.iter().rev().find(same));
-            return Ok(Some(named.map(|point| point.id.clone()).unwrap_or_default()));
+            let points = self.agent.fork_points().await.map_err(|error| reason(&error))?;
+            return place::point(&points, number, text).map(Some);
         }
-        // Agents without such a list go back to any entry: the one before the message.
         if self.agent.can(Intent::Messages) {
-            self.agent.messages().await?;
+            self.agent.messages().await.map_err(|error| reason(&error))?;
         }
-        let now = self.agent.conversation();
-        let standing: Vec<_> = now.messages.iter().filter(|message| !message.is_gone()).collect();
-        let of_user = standing.iter().enumerate().filter(|(_, message)| message.role == Role::User);
-        let at = of_user.map(|(at, _)| at).nth(number).unwrap_or(standing.len());
-        Ok(standing[..at].iter().rev().find_map(|message| message.id.clone()))
+        place::before(&self.agent.conversation(), number, text)
     }
 }
 
@@ -195,6 +194,7 @@ impl Lead for Remote {
 
     fn connect(&self, ui: Arc<dyn Ui>) {
         self.person.connect(ui);
+        self.person.panels(&self.agent.conversation());
     }
 
     fn parted(&self) {
@@ -358,23 +358,24 @@ impl Lead for Remote {
     }
 
     fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        self.moves(self.agent.new_session()).boxed()
+        self.moves(async { self.agent.new_session().await.map_err(|error| reason(&error)) }).boxed()
     }
 
     fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
         async move {
             let path = path.to_string_lossy();
-            self.moves(self.agent.open_session(&path)).await
+            self.moves(async { self.agent.open_session(&path).await.map_err(|error| reason(&error)) }).await
         }
         .boxed()
     }
 
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let fork = async move {
-            match self.place(number, text).await? {
-                Some(entry) => Ok(!self.agent.fork(&entry).await?.cancelled),
+            let moved = match self.place(number, text).await? {
+                Some(entry) => self.agent.fork(&entry).await.map(|forked| !forked.cancelled),
                 None => self.agent.new_session().await,
-            }
+            };
+            moved.map_err(|error| reason(&error))
         };
         self.moves(fork).boxed()
     }
