@@ -3,12 +3,15 @@
 mod recorded;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use agentese::any::{Event, differences};
-use agentese::view::View;
+use agentese::any::{Agent, Event, Intent, Options, differences};
+use agentese::transport::Transport;
+use agentese::view::{RunState, View};
 use recorded::{conformance, digest, frames};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Told {
@@ -23,6 +26,9 @@ struct Told {
 struct Vectors {
     sessions: Vec<Told>,
 }
+
+/// No wait of these tests is longer.
+const BOUND: Duration = Duration::from_secs(20);
 
 fn events(transcript: &str) -> Vec<Event> {
     let (dialect, _) = transcript.split_once('/').unwrap();
@@ -83,4 +89,42 @@ fn what_grows_adds_up_to_what_a_message_is_at_its_end() {
         }
     }
     assert!(whole > 200, "{whole}");
+}
+
+/// Agents write half of a surrogate pair where they cut a text; it is read as the replacement character.
+#[tokio::test]
+async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(ours);
+    let peer = tokio::spawn(async move {
+        let (reader, mut writer) = tokio::io::split(theirs);
+        let half = r#"{"role":"user","content":"cut \ud83d","timestamp":5}"#;
+        let run = format!(
+            "{}\n{}\n",
+            r#"{"type":"agent_start"}"#,
+            r#"{"type":"agent_end","messages":[HALF]}"#.replace("HALF", half)
+        );
+        writer.write_all(run.as_bytes()).await.unwrap();
+        let mut lines = BufReader::new(reader).lines();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let asked: Value = serde_json::from_str(&line).unwrap();
+            let answer = if asked["type"] == "get_messages" {
+                r#""success":true,"data":{"messages":[HALF]}"#.replace("HALF", half)
+            } else {
+                r#""success":false,"error":"no""#.to_owned()
+            };
+            let line = format!(
+                "{{\"id\":{},\"type\":\"response\",\"command\":{},{answer}}}\n",
+                asked["id"], asked["type"]
+            );
+            writer.write_all(line.as_bytes()).await.unwrap();
+        }
+    });
+    let agent = Agent::over(Transport::from_io(reader, writer), Options::new().dialect("pi")).await.unwrap();
+    let results =
+        tokio::time::timeout(BOUND, agent.call(Intent::Messages, Map::new())).await.unwrap().unwrap();
+    assert!(json!(results).to_string().contains("cut \u{fffd}"), "{results:?}");
+    assert_eq!(agent.conversation().run.state, RunState::Idle);
+    agent.close().await;
+    tokio::time::timeout(BOUND, peer).await.unwrap().unwrap();
 }

@@ -252,3 +252,13 @@ fn questions_leave_when_they_are_answered_and_when_their_time_is_up() {
     view.frame(Direction::Received, &json!({"type": "turn_start"}), Some(1600.0));
     assert!(view.conversation().dialogs.is_empty());
 }
+
+#[test]
+fn a_line_with_half_a_surrogate_pair_is_folded() {
+    let mut view = View::open("pi").unwrap();
+    shown(&mut view, [json!({"type": "agent_start"})]);
+    view.received(
+        r#"{"type":"agent_end","messages":[{"role":"user","content":"cut \ud83d","timestamp":5}]}"#,
+    );
+    assert_eq!(view.conversation().run.state, RunState::Idle);
+}

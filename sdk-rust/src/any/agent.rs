@@ -332,7 +332,7 @@ impl Agent {
         let heard = self.shared.folded.listen();
         let text = Value::Object(members.clone()).to_string();
         let (events, accepted) = self.shared.client.start(&carrier.command, &text, Limit::Default)?;
-        let data = accepted.await?.and_then(|data| serde_json::from_str(data.as_str()).ok());
+        let data = read(&carrier.command, accepted.await?)?;
         let results = write::results(self.shared.table, carrier, members, data);
         Ok(Run::new(self.clone(), events, heard, results))
     }
@@ -366,6 +366,16 @@ impl Agent {
     async fn ask(&self, command: &str, members: Map<String, Value>) -> Result<Option<Value>, Error> {
         let members = Value::Object(members).to_string();
         let data = self.shared.client.call(command, &members, Limit::Default).await?;
-        Ok(data.and_then(|data| serde_json::from_str(data.as_str()).ok()))
+        read(command, data)
     }
+}
+
+/// The data of an answer; none where it has none.
+fn read(command: &str, data: Option<FrameText>) -> Result<Option<Value>, Error> {
+    let Some(data) = data else { return Ok(None) };
+    crate::wire::decode(data.as_str()).map(Some).map_err(|error| Error::Decode {
+        what: format!("the answer to `{command}`"),
+        reason: error.to_string(),
+        frame: data.clone(),
+    })
 }

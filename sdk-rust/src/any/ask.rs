@@ -94,7 +94,7 @@ impl Dialogs for Neutral {
 
 /// A dialog as a question; none where it is none.
 fn question(table: &Table, method: &str, params: &str) -> Option<Question> {
-    let params: Value = serde_json::from_str(params).ok()?;
+    let params: Value = crate::wire::decode(params).ok()?;
     let rules = table.meaning.dialogs.get(method)?;
     let rule = rules.iter().find(|rule| rule.act == Act::Ask && holds(&rule.when, &params))?;
     let mut slots = read_all(&table.meaning, &rule.slots, &params);

@@ -137,27 +137,30 @@ fn is_rpc(spec: &Spec) -> bool {
 
 /// Whether a line answers a question, or fails to: agents refuse what they do not know without an id.
 fn is_answer(text: &str) -> bool {
-    let Ok(frame) = serde_json::from_str::<Value>(text) else { return false };
+    let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
     let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(ASKED));
-    let refused = frame["id"].is_null() && (frame["success"] == false || !frame["error"].is_null());
-    asked || refused
+    // Events may have an `error` too.
+    let fails = frame["success"] == false || !frame["error"].is_null();
+    asked || frame["id"].is_null() && fails && is_response(&frame)
+}
+
+/// Whether a frame is the answer to a command, in its framing.
+fn is_response(frame: &Value) -> bool {
+    frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
 }
 
 /// Whether a line answers a question with success.
 fn is_success(line: &FrameText) -> bool {
-    let frame = serde_json::from_str::<Value>(line.as_str()).unwrap_or_default();
+    let frame = crate::wire::decode::<Value>(line.as_str()).unwrap_or_default();
     frame["success"] == true || !frame["result"].is_null()
 }
 
 /// Whether a question was answered with success, and whatever else was asked was answered too.
 fn is_clear(lines: &[FrameText], questions: &[(String, &'static str, String)]) -> bool {
     let frames: Vec<Value> =
-        lines.iter().filter_map(|line| serde_json::from_str(line.as_str()).ok()).collect();
+        lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();
     let good = lines.iter().any(is_success);
-    let answers = frames.iter().filter(|frame| {
-        frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
-    });
-    good && answers.count() >= questions.len()
+    good && frames.iter().filter(|frame| is_response(frame)).count() >= questions.len()
 }
 
 /// The dialect that fits best; none where nothing fits.
@@ -175,7 +178,7 @@ fn weigh(lines: &[FrameText]) -> Option<&'static Spec> {
 
 /// How well a line fits a dialect.
 fn score(spec: &'static Spec, line: &FrameText) -> i32 {
-    let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return 0 };
+    let Ok(frame) = crate::wire::decode::<Value>(line.as_str()) else { return 0 };
     if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
         return -10;
     }
@@ -249,4 +252,30 @@ fn strange(spec: &Spec, command: &str, data: &Value) -> usize {
     let Some(name) = reference.and_then(|name| name.strip_prefix("#/$defs/")) else { return 0 };
     let declared = &definitions[name]["properties"];
     data.as_object().into_iter().flatten().filter(|(name, _)| declared.get(name).is_none()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_event_with_an_error_is_told_again_and_a_refusal_is_not() {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(ours);
+        let event = r#"{"type":"extension_error","extensionPath":"/x.ts","event":"input","error":"no"}"#;
+        let refusals = [
+            r#"{"type":"response","command":"parse","success":false,"error":"no"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
+        ];
+        for line in [event, refusals[0], refusals[1]] {
+            assert_eq!(is_answer(line), line != event, "{line}");
+        }
+        theirs.write_all(format!("{event}\n{}\n", refusals[0]).as_bytes()).await.unwrap();
+        theirs.shutdown().await.unwrap();
+        let (_, transport) = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
+        let (mut reader, _, _) = transport.into_parts();
+        let mut again = String::new();
+        reader.read_to_string(&mut again).await.unwrap();
+        assert_eq!(again, format!("{event}\n"));
+    }
 }

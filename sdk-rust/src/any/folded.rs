@@ -131,7 +131,7 @@ impl Folded {
 
     /// Takes a frame.
     pub fn take(&self, direction: tap::Direction, text: &str) {
-        let Ok(frame) = serde_json::from_str::<Value>(text) else { return };
+        let Ok(frame) = crate::wire::decode::<Value>(text) else { return };
         let at = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|now| now.as_secs_f64() * 1000.0);
         let mut state = self.state();
         let is_heard = !state.listeners.is_empty();

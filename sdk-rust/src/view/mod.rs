@@ -107,7 +107,7 @@ impl View {
 
     /// Shows it a line, and when it came, in milliseconds since the epoch: questions whose time is up leave then.
     pub fn line(&mut self, direction: Direction, line: &str, at: Option<f64>) {
-        if let Ok(frame) = serde_json::from_str::<Value>(line) {
+        if let Ok(frame) = crate::wire::decode::<Value>(line) {
             self.frame(direction, &frame, at);
         }
     }
