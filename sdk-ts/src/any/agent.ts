@@ -79,6 +79,8 @@ export class Agent extends Commands implements AsyncDisposable {
   /** The session that is followed, where a connection has several. */
   #session: Promise<string | undefined> | undefined;
   #isSwitching = false;
+  /** How the connection ended, where it has. */
+  #end: Termination | undefined;
 
   constructor(spec: Spec, make: Make, transport: Transport, { asked, timeout, tap }: AgentOptions, revision?: string) {
     super();
@@ -88,6 +90,7 @@ export class Agent extends Commands implements AsyncDisposable {
     const watch = (direction: Direction, line: string) => this.#take(direction, line);
     this.client = new make(transport, { revision, dialogs, timeout, tap, watch } as ClientOptions<AnyTypes>);
     void this.client.terminated.then((end) => {
+      this.#end = end;
       for (const listener of this.#listeners) listener.end({ error: end });
     });
   }
@@ -161,7 +164,8 @@ export class Agent extends Commands implements AsyncDisposable {
 
   #listen(): Channel<AnyEvent> {
     const channel: Channel<AnyEvent> = new Channel(() => this.#listeners.delete(channel));
-    this.#listeners.add(channel);
+    if (this.#end === undefined) this.#listeners.add(channel);
+    else channel.end({ error: this.#end });
     return channel;
   }
 

@@ -42,7 +42,11 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
     JSON.stringify(isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command }),
   );
   // A program that has ended already said what it had to say.
-  writer.write(encoder.encode(`${lines.join("\n")}\n`)).catch(() => undefined);
+  let isWritten = false;
+  writer.write(encoder.encode(`${lines.join("\n")}\n`)).then(
+    () => (isWritten = true),
+    () => undefined,
+  );
   writer.releaseLock();
   const reader = transport.readable.getReader();
   const heard: JsonObject[] = [];
@@ -51,12 +55,18 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   // The part of a line that has not ended is told again as it came.
   let rest = new Uint8Array(0);
   let hasEnded = false;
+  let hasBroken = false;
   const until = Date.now() + within;
   while (heard.length < LINES && !isClear(heard, questions)) {
     const limit = heard.some(isSuccess) ? Math.min(until, Date.now() + REST) : until;
-    const next = pending(reader);
-    const read = await Promise.race([next, after(limit - Date.now())]);
+    const next = pending(reader).catch(() => "broken" as const);
+    const read = await unlessLate(next, limit - Date.now());
     if (read === undefined) break;
+    if (read === "broken") {
+      // It fails again for whoever reads on.
+      hasBroken = true;
+      break;
+    }
     unread.delete(reader);
     hasEnded = read.done;
     if (read.done) break;
@@ -74,21 +84,36 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   }
   const spec = weigh(specs, heard, questions);
   if (spec === undefined) {
-    await transport.child?.shutdown();
+    if (transport.child !== undefined) await transport.child.shutdown();
+    else leave(reader, transport.writable, isWritten);
     const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0]).slice(0, 80), true);
     throw new NotRecognisedError(
-      shown !== undefined ? `it says \`${shown}\`` : hasEnded ? "it ended before it said anything" : `it said nothing within ${within} ms`,
+      shown !== undefined
+        ? `it says \`${shown}\``
+        : hasBroken
+          ? "reading from it failed"
+          : hasEnded
+            ? "it ended before it said anything"
+            : `it said nothing within ${within} ms`,
     );
   }
   const again = encoder.encode(others.map((text) => `${text}\n`).join(""));
   return { spec, transport: { ...transport, readable: behind(joined(again, rest), reader, hasEnded) } };
 }
 
+/** Lets go of the streams of an agent that is not driven; what was not taken of the question is dropped. */
+function leave(reader: ReadableStreamDefaultReader<Uint8Array>, writable: WritableStream<Uint8Array>, isWritten: boolean): void {
+  const ignore = (): void => undefined;
+  reader.cancel().catch(ignore);
+  reader.releaseLock();
+  (isWritten ? writable.close() : writable.abort()).catch(ignore);
+}
+
 /** Reads that were begun and have not come. */
 const unread = new WeakMap<object, Promise<ReadableStreamReadResult<Uint8Array>>>();
 
 function pending(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
-  const known = unread.get(reader) ?? reader.read().catch(() => ({ done: true, value: undefined }) as const);
+  const known = unread.get(reader) ?? reader.read();
   unread.set(reader, known);
   return known;
 }
@@ -117,8 +142,13 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-function after(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => void later(Math.max(1, milliseconds), () => resolve(undefined)));
+/** What is waited for; nothing where the time is up first. */
+async function unlessLate<R>(awaited: Promise<R>, milliseconds: number): Promise<R | undefined> {
+  let timer: ReturnType<typeof later>;
+  const late = new Promise<undefined>((resolve) => (timer = later(Math.max(1, milliseconds), () => resolve(undefined))));
+  const first = await Promise.race([awaited, late]);
+  clearTimeout(timer);
+  return first;
 }
 
 function ask(specs: readonly Spec[]): Question[] {
@@ -142,8 +172,16 @@ function parse(text: string): JsonObject | undefined {
 }
 
 /** Whether a frame answers a question, or fails to: agents refuse what they do not know without an id. */
-function isAnswer({ id, success, error }: JsonObject): boolean {
-  return String(id).startsWith(ASKED) || ((id ?? null) === null && (success === false || (error ?? null) !== null));
+function isAnswer(frame: JsonObject): boolean {
+  const { id, success, error } = frame;
+  // Events may have an `error` too.
+  const fails = success === false || (error ?? null) !== null;
+  return String(id).startsWith(ASKED) || ((id ?? null) === null && fails && isResponse(frame));
+}
+
+/** Whether a frame is the answer to a command, in its framing. */
+function isResponse({ type, jsonrpc, method }: JsonObject): boolean {
+  return type === "response" || (jsonrpc === "2.0" && method === undefined);
 }
 
 function isSuccess({ success, result }: JsonObject): boolean {
@@ -151,8 +189,7 @@ function isSuccess({ success, result }: JsonObject): boolean {
 }
 
 function isClear(heard: readonly JsonObject[], questions: readonly Question[]): boolean {
-  const answers = heard.filter(({ type, jsonrpc, method }) => type === "response" || (jsonrpc === "2.0" && method === undefined));
-  return heard.some(isSuccess) && answers.length >= questions.length;
+  return heard.some(isSuccess) && heard.filter(isResponse).length >= questions.length;
 }
 
 /** The dialect that fits best; where nothing tells one from the one that it extends, the one that is extended. */

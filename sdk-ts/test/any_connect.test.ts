@@ -1,0 +1,84 @@
+/** Agents of any dialect in memory: how one is found out, and how its connection ends. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { NotRecognisedError, connect } from "../src/any.js";
+import type { JsonObject } from "../src/generated/types.js";
+import type { Direction } from "../src/tap.js";
+import type { Transport } from "../src/transport.js";
+import { FakeAgent, soon } from "./support/agent.js";
+
+const STATE = {
+  thinkingLevel: "medium",
+  isStreaming: false,
+  isCompacting: false,
+  steeringMode: "all",
+  followUpMode: "all",
+  sessionId: "s",
+  autoCompactionEnabled: true,
+  messageCount: 0,
+  pendingMessageCount: 0,
+};
+
+/** Answers the two questions that find out the dialect, as pi does. */
+async function recognise(agent: FakeAgent): Promise<void> {
+  for (let asked = 0; asked < 2; asked++) {
+    const question = await agent.hear();
+    if (question["type"] === "get_state") await agent.answer(question, STATE);
+    else await agent.say({ type: "response", command: "unknown", success: false, error: "no" });
+  }
+}
+
+describe("an agent whose dialect is found out", () => {
+  test("has an event with an error told again, and not the refusal of a question", async () => {
+    const agent = new FakeAgent();
+    const lines: JsonObject[] = [];
+    const frame = (_: Direction, line: string): void => void lines.push(JSON.parse(line) as JsonObject);
+    const connecting = connect(agent.transport, { tap: { frame } });
+    await agent.say({ type: "extension_error", extensionPath: "/x.ts", event: "input", error: "no" });
+    await recognise(agent);
+    const connected = await soon(connecting);
+    assert.equal(connected.dialect, "pi");
+    await agent.end();
+    await soon(connected.client.terminated);
+    assert.deepEqual(lines.map(({ type }) => type), ["extension_error"]);
+  });
+
+  test("says that reading failed where its transport breaks later", async () => {
+    const agent = new FakeAgent();
+    let fail: ((error: Error) => void) | undefined;
+    const { readable, writable } = agent.transport;
+    const breaking = new TransformStream<Uint8Array, Uint8Array>({ start: (controller) => void (fail = (error) => controller.error(error)) });
+    void readable.pipeTo(breaking.writable).catch(() => undefined);
+    const connecting = connect({ readable: breaking.readable, writable });
+    await recognise(agent);
+    const connected = await soon(connecting);
+    fail?.(new Error("the cable is out"));
+    const end = await soon(connected.client.terminated);
+    assert.equal(end.reason, "io");
+    assert.match(String(end.cause), /the cable is out/);
+  });
+
+  test("is let go of where it speaks no dialect", async () => {
+    let isCancelled = false;
+    let isClosed = false;
+    const transport: Transport = {
+      readable: new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"hello":1}\n')),
+        cancel: () => void (isCancelled = true),
+      }),
+      writable: new WritableStream<Uint8Array>({ close: () => void (isClosed = true) }),
+    };
+    await assert.rejects(soon(connect(transport, { detectWithin: 50 })), NotRecognisedError);
+    assert.deepEqual([isCancelled, isClosed, transport.readable.locked], [true, true, false]);
+  });
+});
+
+test("who listens to an agent whose connection is over gets its end at once", async () => {
+  const agent = new FakeAgent();
+  const connected = await connect(agent.transport, { dialect: "pi" });
+  await agent.end();
+  const end = await soon(connected.client.terminated);
+  await assert.rejects(soon(connected.events().next()), end);
+});
