@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::stage::{Editor, able, call, text, updates};
 use crate::support::process::Place;
+use crate::turns::hangs;
 
 #[test]
 fn a_session_is_loaded_by_another_process_with_its_history_as_updates() {
@@ -178,7 +179,7 @@ fn a_load_that_is_refused_leaves_the_open_session_as_it_is() {
         [(true, "/no/such/place", -32602), (true, "here", -32602), (false, "", -32002)]
     {
         let place = Place::new();
-        let script = place.script(json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}));
+        let script = place.script(hangs());
         let mut command = place.command(&["--mode", "acp", "--script", &script]);
         if !keeping {
             command.arg("--no-session");

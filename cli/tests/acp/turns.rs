@@ -120,7 +120,7 @@ fn a_cancelled_turn_says_so_and_the_next_one_is_a_turn_like_any_other() {
 }
 
 /// A model that never answers a prompt with `go` in it.
-fn hangs() -> Value {
+pub fn hangs() -> Value {
     json!({"responses": [{"when": {"user": "go"}, "keep": true, "hang_after": -1}], "default": {"text": "ok"}})
 }
 
