@@ -275,3 +275,25 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
     let ended = soon("the end", agent.terminated()).await;
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
+
+#[tokio::test]
+async fn a_fork_leaves_what_came_after_the_entry() {
+    for behind in ["operator", "omp"] {
+        let pair = Pair::new("operator", behind);
+        let agent = pair.connect(nobody).await;
+        let (_, events) = said(&agent, "hello").await;
+        let answer = events.iter().find_map(|event| match event {
+            Event::MessageEnded { message } if message.role == Role::Assistant => message.id.clone(),
+            _ => None,
+        });
+        said(&agent, "second").await;
+        let count = async || soon("the state", agent.state()).await.unwrap().messages;
+        assert_eq!(count().await, Some(4), "{behind}");
+        soon("the fork", agent.fork(&answer.unwrap())).await.unwrap();
+        assert_eq!(count().await, Some(2), "{behind}");
+        let refused = soon("the refusal", agent.fork("no-such-entry")).await.unwrap_err().to_string();
+        assert!(refused.contains("no-such-entry"), "{behind}: {refused}");
+        assert_eq!(count().await, Some(2), "{behind}");
+        soon("the end", agent.close()).await;
+    }
+}
