@@ -1,8 +1,10 @@
 // pi's and omp's own clients spawn `node CLI ARGUMENTS` or `bun CLI ARGUMENTS`: this CLI is the reference agent. Without
-// arguments of its own (INTEROP_ARGUMENTS), it speaks pi with the embedded model.
+// arguments of its own (INTEROP_ARGUMENTS), it speaks pi with the embedded model. INTEROP_COMMAND, a JSON list, stands in place of
+// all arguments.
 import { spawn } from "node:child_process";
 
 const own = (process.env.INTEROP_ARGUMENTS ?? "--provider scripted").split(" ");
-const agent = spawn(process.env.AGENTESE, [...process.argv.slice(2), ...own], { stdio: "inherit" });
+const command = process.env.INTEROP_COMMAND ? JSON.parse(process.env.INTEROP_COMMAND) : [...process.argv.slice(2), ...own];
+const agent = spawn(process.env.AGENTESE, command, { stdio: "inherit" });
 for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => agent.kill(signal));
 agent.on("exit", (code, signal) => process.exit(code ?? (signal ? 128 : 1)));

@@ -1,0 +1,76 @@
+// pi's own RpcClient in front of agents that do not speak pi: the real omp, and the reference agent in Opal and Operator. Between
+// them stands `agentese bridge --to pi`.
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { startModel } from "./agents/model.mjs";
+import { PROFILES } from "./agents/profiles.mjs";
+
+const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent/dist/modes/rpc/rpc-client.js");
+
+const agentese = process.env.AGENTESE ?? "agentese";
+const own = (dialect) => [agentese, "--mode", "rpc", "--dialect", dialect, "--model", "loopback/one"];
+const AGENTS = [
+  { name: "omp 13.19", dialect: "omp", command: PROFILES.omp.command.slice(0, 2).concat("--mode", "rpc", "--model", "loopback/one"), profile: PROFILES.omp },
+  { name: "agentese as opal", dialect: "opal", command: own("opal"), profile: PROFILES.pi },
+  { name: "agentese as operator", dialect: "operator", command: own("operator"), profile: PROFILES.pi },
+];
+
+/** A prompt with a tool, what is asked for afterwards, and a prompt that is stopped. */
+async function drive({ name, dialect, command, profile }, model) {
+  const home = await mkdtemp(path.join(tmpdir(), "agentese-bridge-"));
+  const files = profile.files(model.url);
+  // Opal keeps its models elsewhere.
+  files[".opal/models.json"] ??= files[".pi/agent/models.json"];
+  for (const [file, content] of Object.entries(files).filter(([, content]) => content)) {
+    const at = path.join(home, file);
+    await mkdir(path.dirname(at), { recursive: true });
+    await writeFile(at, typeof content === "string" ? content : JSON.stringify(content));
+  }
+  const client = new RpcClient({
+    cliPath: fileURLToPath(new URL("./shim.mjs", import.meta.url)),
+    cwd: home,
+    env: { HOME: home, AGENTESE: agentese, INTEROP_COMMAND: JSON.stringify(["bridge", "--to", "pi", "--from", dialect, "--", ...command]) },
+  });
+  await client.start();
+  try {
+    const events = await client.promptAndWait("use a tool", undefined, 60_000);
+    const types = events.map((event) => event.type);
+    assert.equal(types[0], "agent_start", name);
+    assert.equal(types.at(-1), "agent_end", name);
+    for (const type of ["turn_start", "message_start", "message_update", "message_end", "tool_execution_start", "tool_execution_end", "turn_end"])
+      assert.ok(types.includes(type), `${name}: no ${type}`);
+    const text = await client.getLastAssistantText();
+    assert.match(text, /^The tool said: /, name);
+    const messages = await client.getMessages();
+    assert.deepEqual(messages.map(({ role }) => role), ["user", "assistant", "toolResult", "assistant"], name);
+    assert.equal((await client.getState()).isStreaming, false, name);
+    const grown = new Promise((resolve) => client.onEvent((event) => event.type === "message_update" && resolve()));
+    await client.prompt("speak slowly");
+    await grown;
+    const stopped = client.waitForIdle(60_000);
+    await client.abort();
+    await stopped;
+    assert.equal((await client.getState()).isStreaming, false, name);
+    const last = (await client.getMessages()).at(-1);
+    // Opal forgets an answer that was stopped, and Operator does not say that it was.
+    if (dialect === "omp") assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"], name);
+    const fresh = await client.newSession();
+    assert.equal(fresh.cancelled, false, name);
+    assert.equal((await client.getMessages()).length, 0, name);
+    console.log(`pi's RpcClient drives ${name}: ${events.length} events, "${text.slice(0, 60)}"`);
+  } finally {
+    await client.stop();
+    await rm(home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+const model = await startModel();
+try {
+  for (const agent of AGENTS) await drive(agent, model);
+} finally {
+  model.stop();
+}
