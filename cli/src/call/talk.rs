@@ -82,7 +82,7 @@ async fn call(client: &Client, said: Said) -> Result<(), Failure> {
             .is_some_and(|command| command.params.iter().any(|param| param.name == member && param.required));
         if needs && !members.contains_key(member) {
             let opened = client.call(opens, "{}", Limit::Default).await?;
-            let session = opened.and_then(|data| serde_json::from_str::<Value>(data.as_str()).ok());
+            let session = opened.and_then(|data| agentese::wire::decode::<Value>(data.as_str()).ok());
             let session = session.and_then(|mut data| data.get_mut(member).map(Value::take));
             let session = session.ok_or_else(|| Failure::Agent(format!("{opens} gave no {member}")))?;
             members.insert(member.to_owned(), session);
