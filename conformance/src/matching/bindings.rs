@@ -101,14 +101,29 @@ impl Bindings {
         Err(format!("{found} where the same words were {bound} before (recorded: {})", short(golden)))
     }
 
-    /// The moment of one thing is one moment.
+    /// The moment of one thing is one moment. One in whole seconds may be the next: what changed twice within a second of
+    /// the recording has two of them where the second ended in between.
     pub(super) fn moment(&mut self, of: String, observed: &str) -> Result<(), String> {
         let bound = self.moments.entry(of).or_insert_with(|| observed.to_owned());
         if bound == observed {
             return Ok(());
         }
+        let moved = second_of(bound).zip(second_of(observed));
+        if moved.is_some_and(|((day, was), (same_day, came))| day == same_day && came == was + 1) {
+            observed.clone_into(bound);
+            return Ok(());
+        }
         Err(format!("{observed}, where the same message had {bound} before"))
     }
+}
+
+/// The day of a moment that is told in whole seconds, as ISO 8601 in quotes, and the second within it.
+fn second_of(moment: &str) -> Option<(&str, u32)> {
+    let moment = moment.trim_matches('"');
+    let (day, time) = moment.strip_suffix('Z').unwrap_or(moment).split_once('T')?;
+    let mut parts = time.split(':').map(|part| part.parse::<u32>().ok().filter(|_| part.len() == 2));
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    parts.next().is_none().then_some((day, (hours * 60 + minutes) * 60 + seconds))
 }
 
 /// A value in few characters.

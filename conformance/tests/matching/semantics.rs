@@ -64,6 +64,27 @@ fn a_message_has_one_moment_in_one_unit() {
     check(two([1_795_293_436_469; 2]), two([1_800_000_000_000, 1_800_000_000_007]), &[]);
 }
 
+#[test]
+fn a_moment_in_whole_seconds_may_be_the_next_one() {
+    let of = |times: [&str; 2]| -> Lines {
+        let answer = |(id, time): (usize, &str)| {
+            let session = json!({"id": "abc", "title": null, "modified": time});
+            [
+                ('>', json!({"jsonrpc": "2.0", "id": id, "method": "session/list", "params": {}})),
+                ('<', json!({"jsonrpc": "2.0", "id": id, "result": {"sessions": [session]}})),
+            ]
+        };
+        times.into_iter().enumerate().flat_map(answer).collect()
+    };
+    let golden = of(["2026-02-19T12:00:00"; 2]);
+    let found = |times| said(&compared("opal", &golden, &of(times)));
+    assert_eq!(found(["2026-11-23T07:06:59", "2026-11-23T07:07:00"]), [""; 0]);
+    for later in ["2026-11-23T07:07:01", "2026-11-23T07:06:58", "2026-11-24T07:07:00"] {
+        let expected = ["should answers result.sessions[0].modified"];
+        assert_eq!(found(["2026-11-23T07:06:59", later]), expected, "{later}");
+    }
+}
+
 fn assistant(text: &str) -> Value {
     json!({
         "role": "assistant", "content": if text.is_empty() { json!([]) } else { json!([{"type": "text", "text": text}]) },
