@@ -49,10 +49,10 @@ test-attack: build ## A short part of `make attack`.
 	$(PART) $(BUILT)/agentese-conformance attack --dialect pi --seconds 16 --starts 30 -- $(BUILT)/agentese --mode rpc
 
 test-other-hands: build ## A sample of `make other-hands`.
-	$(PART) ./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
+	$(PART) ./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
 
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
-	./conformance/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
+	./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
 bridge-all: build ## What `make test` plays with a few pairs of dialects, with all of them; see docs/bridge.md.
 	AGENTESE_BRIDGE=all $(CARGO) test --workspace --test bridge
@@ -68,7 +68,7 @@ soak: build ## What takes long and is drawn at random; `make test` has a part of
 	AGENTESE_KILLS=4000 $(CARGO) test --workspace --test kills -- --nocapture
 	AGENTESE_STORMS=500 $(CARGO) test --workspace --test extensions -- --nocapture storm
 	AGENTESE_CYCLES=10000 $(CARGO) test --workspace --test transport_cycles -- --nocapture
-	$(BUILT)/agentese-conformance defects --dialect pi
+	$(BUILT)/agentese-conformance-defects run --dialect pi
 
 conformance-real: ## The sets of pi and omp against the real pi and the real omp. Needs the npm registry.
 	./conformance/real

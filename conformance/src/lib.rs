@@ -6,7 +6,6 @@
 //! * [`model`] is the scripted model, a server on loopback.
 //! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
-//! * [`defects`] changes what agents say, to see whether that is noticed.
 //! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
 //! * [`mod@attack`] sees what an agent does where everything goes wrong.
 //! * [`run`] plays and judges many cases, [`report`] tells of it.
@@ -18,7 +17,6 @@
 pub mod attack;
 pub mod client;
 mod decode;
-pub mod defects;
 pub mod detect;
 pub mod expectations;
 pub mod file;

@@ -113,7 +113,7 @@ impl Transcript {
 }
 
 /// A line's text, in whichever way it is written.
-pub(crate) fn whole_line(line: &TranscriptLine) -> Option<String> {
+pub fn whole_line(line: &TranscriptLine) -> Option<String> {
     if let Some(text) = &line.line {
         return Some(text.clone());
     }

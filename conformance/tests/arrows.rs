@@ -34,11 +34,21 @@ fn arrows_point_one_way() {
         ("server", &["agentese"]),
         ("cli", &["agentese", "agentese-server"]),
         ("conformance", &["agentese"]),
+        ("conformance-defects", &["agentese", "agentese-conformance"]),
     ]);
     for (folder, allowed) in allowed {
         for dependency in dependencies(folder) {
             assert!(allowed.contains(&dependency.as_str()), "{folder} depends on {dependency}");
         }
+    }
+}
+
+/// Who installs the suite or a client does not get what only work on the project needs.
+#[test]
+fn crates_for_work_on_the_project_are_not_published() {
+    for folder in ["codegen/typify-check", "conformance-defects"] {
+        let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("\npublish = false\n"), "{folder} is published");
     }
 }
 
@@ -163,6 +173,7 @@ fn hand_written_files_know_no_vocabulary() {
     let folders = [
         "cli/src",
         "conformance/src",
+        "conformance-defects/src",
         "extensions/python",
         "pi-host/src",
         "sdk-python/python",

@@ -2,14 +2,12 @@
 
 mod attack;
 mod client_agent;
-mod defects;
 mod detect;
 mod list;
 mod model;
 mod outputs;
 mod play;
 mod progress;
-mod proxy;
 mod record;
 mod replay;
 mod run;
@@ -37,7 +35,6 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Attack(attack::Attack),
-    Defects(defects::Defects),
     Run(Box<run::Run>),
     #[command(name = agentese_conformance::client::COMMAND, hide = true)]
     ClientAgent(client_agent::ClientAgent),
@@ -48,7 +45,6 @@ enum Command {
     Replay(replay::Replay),
     Torture(torture::Torture),
     Record(record::Record),
-    Proxy(proxy::Proxy),
 }
 
 /// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
@@ -57,7 +53,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
         Command::Attack(attack) => attack.run(&suite).await,
-        Command::Defects(defects) => defects.run(&suite).await,
         Command::Run(run) => run.run(&suite).await,
         Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,
@@ -65,7 +60,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
         Command::Record(record) => record.run().await,
-        Command::Proxy(proxy) => proxy.run().await,
         Command::Replay(replay) => replay.run(&suite).await,
         Command::Torture(torture) => torture.run(&suite).await,
     }

@@ -1,5 +1,6 @@
 //! The form of the generated tables.
 
+pub use crate::generated::DIALECTS;
 pub use crate::generated::words::*;
 
 /// What the declaration says of a dialect.

@@ -1,0 +1,56 @@
+//! Whether what becomes of a line is as good as the line itself, by an allowance of the dialect: then it is no
+//! defect.
+
+use agentese_conformance::matching::tables::Form;
+use serde_json::Value;
+
+use crate::change::{Application, Effect};
+use crate::knowledge::Knowledge;
+use crate::place::{Edit, Place, Step};
+use crate::stream::{Envelope, Role, Said};
+
+impl Knowledge {
+    /// Whether an allowance lets a change of a line go. `envelope` is that of the dialect.
+    pub(super) fn is_as_good(&self, said: &Said, envelope: Envelope, application: &Application) -> bool {
+        match &application.effect {
+            Effect::Bytes(bytes) if bytes.is_empty() => self.may_be_left_out(said),
+            Effect::Edit(place, Edit::Put(json)) => {
+                let Ok(value) = serde_json::from_str::<Value>(json) else { return false };
+                self.forms().any(|form| is_instead(form, said, envelope, place, &value))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an allowance lets an agent leave a line out.
+    pub(super) fn may_be_left_out(&self, said: &Said) -> bool {
+        self.forms().any(|form| match (form, &said.role) {
+            (Form::Events(names), Role::Event { kind, .. }) => names.contains(&kind.as_str()),
+            (Form::DialogsLeftOut(method, member, value), Role::Dialog) => {
+                let is = |name: &str, text: &str| said.frame.get(name).and_then(Value::as_str) == Some(text);
+                is("method", method) && is(member, value)
+            }
+            _ => false,
+        })
+    }
+}
+
+/// Whether a form of allowances has another value in the place of the one that stands there.
+fn is_instead(form: &Form, said: &Said, envelope: Envelope, place: &Place, value: &Value) -> bool {
+    let Some(was) = place.of(&said.frame) else { return false };
+    match form {
+        Form::Instead(rows) => rows.iter().any(|(record, member, from, to)| {
+            let of_record = said.site(place).is_some_and(|site| site.record.as_deref() == Some(record));
+            of_record && place.name() == Some(member) && is(was, from) && is(value, to)
+        }),
+        Form::ErrorCode(from, to) => {
+            let steps = [Step::Member(envelope.error.to_owned()), Step::Member("code".to_owned())];
+            said.is_answer() && place.0 == steps && was.as_i64() == Some(*from) && value.as_i64() == Some(*to)
+        }
+        _ => false,
+    }
+}
+
+fn is(value: &Value, json: &str) -> bool {
+    serde_json::from_str::<Value>(json).is_ok_and(|wanted| wanted == *value)
+}

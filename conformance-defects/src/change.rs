@@ -1,0 +1,141 @@
+//! One application of a mutator: where it is, and what becomes of the stream.
+
+use crate::place::{Edit, Place, edited};
+
+/// What becomes of a line, and of what follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Another text stands at a place of the line.
+    Edit(Place, Edit),
+    /// These bytes stand in place of the line and its end.
+    Bytes(Vec<u8>),
+    /// It is said behind that line of the agent, counted from 0.
+    Behind(usize),
+    /// It is said behind everything else.
+    Last,
+    /// Neither this line nor any later one comes: the agent ends with that code.
+    Ends(i32),
+    /// Neither this line nor any later one comes: the agent neither writes nor ends, until it is killed.
+    Hangs,
+    /// Everything is said, and the agent ends with that code in place of its own.
+    Code(i32),
+    /// Everything is said, and the agent does not end until it is killed.
+    Stays,
+}
+
+/// One way in which a mutator changes a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Application {
+    /// The mutator's name.
+    pub mutator: &'static str,
+    /// The line of the agent, counted from 0.
+    pub at: usize,
+    /// The place within the line; none where the line as a whole is meant.
+    pub place: Option<Place>,
+    /// What becomes of it.
+    pub effect: Effect,
+}
+
+impl Application {
+    /// What is said in place of the line, with its end; none where the line stays and something else changes.
+    pub fn bytes(&self, line: &str) -> Option<Vec<u8>> {
+        match &self.effect {
+            Effect::Edit(place, edit) => edited(line, place, edit).map(|line| with_end(&line)),
+            Effect::Bytes(bytes) => Some(bytes.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether it can be seen in what is said: the agent's line changes, moves, or is the last one.
+    pub fn changes(&self, line: &str) -> bool {
+        self.bytes(line).is_none_or(|bytes| bytes != with_end(line))
+    }
+}
+
+/// What becomes of everything that an agent says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// What is said for each line, in order: the line of the agent that it stands for, and the bytes.
+    pub said: Vec<(usize, Vec<u8>)>,
+    /// How the agent ends, where that is changed.
+    pub end: Option<End>,
+}
+
+/// How a changed agent ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With that code.
+    Code(i32),
+    /// It is killed.
+    Killed,
+}
+
+/// Applies an application to the lines of an agent.
+pub fn apply(lines: &[&str], application: &Application) -> Changed {
+    let mut said: Vec<(usize, Vec<u8>)> =
+        lines.iter().enumerate().map(|(at, line)| (at, with_end(line))).collect();
+    let mut end = None;
+    match &application.effect {
+        Effect::Edit(..) | Effect::Bytes(_) => {
+            if let (Some((_, bytes)), Some(line)) = (said.get_mut(application.at), lines.get(application.at))
+            {
+                *bytes = application.bytes(line).unwrap_or_else(|| with_end(line));
+            }
+        }
+        Effect::Behind(other) => move_behind(&mut said, application.at, *other),
+        Effect::Last => move_behind(&mut said, application.at, lines.len().saturating_sub(1)),
+        Effect::Ends(code) => {
+            said.truncate(application.at);
+            end = Some(End::Code(*code));
+        }
+        Effect::Hangs => {
+            said.truncate(application.at);
+            end = Some(End::Killed);
+        }
+        Effect::Code(code) => end = Some(End::Code(*code)),
+        Effect::Stays => end = Some(End::Killed),
+    }
+    said.retain(|(_, bytes)| !bytes.is_empty());
+    Changed { said, end }
+}
+
+fn move_behind(said: &mut [(usize, Vec<u8>)], at: usize, other: usize) {
+    if let Some(part) = said.get_mut(at..=other) {
+        part.rotate_left(1);
+    }
+}
+
+/// A line with its end.
+pub fn with_end(line: &str) -> Vec<u8> {
+    let mut bytes = line.as_bytes().to_vec();
+    bytes.push(b'\n');
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(at: usize, effect: Effect) -> (String, Option<End>) {
+        let application = Application { mutator: "m", at, place: None, effect };
+        let changed = apply(&["{\"a\":1}", "b", "c"], &application);
+        let bytes: Vec<u8> = changed.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+        (String::from_utf8(bytes).unwrap(), changed.end)
+    }
+
+    #[test]
+    fn each_effect_does_what_it_says() {
+        let text = |at, effect| changed(at, effect).0;
+        assert_eq!(
+            text(0, Effect::Edit(Place::default().member("a"), Edit::Put("2".into()))),
+            "{\"a\":2}\nb\nc\n"
+        );
+        assert_eq!(text(1, Effect::Bytes(Vec::new())), "{\"a\":1}\nc\n");
+        assert_eq!(text(1, Effect::Bytes(b"x\ny\n".to_vec())), "{\"a\":1}\nx\ny\nc\n");
+        assert_eq!(text(0, Effect::Behind(1)), "b\n{\"a\":1}\nc\n");
+        assert_eq!(text(0, Effect::Last), "b\nc\n{\"a\":1}\n");
+        assert_eq!(changed(1, Effect::Ends(3)), ("{\"a\":1}\n".into(), Some(End::Code(3))));
+        assert_eq!(changed(1, Effect::Hangs), ("{\"a\":1}\n".into(), Some(End::Killed)));
+        assert_eq!(changed(2, Effect::Code(3)), ("{\"a\":1}\nb\nc\n".into(), Some(End::Code(3))));
+    }
+}

@@ -1,0 +1,67 @@
+//! Frames that do not come, or come twice.
+
+use agentese::spec::RunEffect;
+
+use super::{Effects, is_frame, whole_if};
+use crate::change::with_end;
+use crate::stream::{Role, Stream};
+use crate::{Effect, Group, Mutator, Sees};
+
+const fn frames(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
+    Mutator::new(name, says, Group::Frames, find)
+}
+
+pub(super) const ALL: &[Mutator] = &[
+    frames("drop-answer", "an answer does not come", |stream, at| dropped(stream.said[at].is_answer())),
+    frames("drop-event", "an event does not come", |stream, at| {
+        dropped(stream.said[at].is_event() && !stream.is_piece(at))
+    }),
+    frames("drop-dialog", "a question or a notice does not come", |stream, at| {
+        dropped(stream.said[at].role == Role::Dialog)
+    }),
+    frames("drop-run-start", "the event with which a run begins does not come", |stream, at| {
+        dropped(begins(stream, at))
+    }),
+    frames("drop-run-end", "the event with which a run may end does not come", |stream, at| {
+        dropped(ends(stream, at))
+    }),
+    frames("drop-first", "the first frame does not come", |stream, at| {
+        dropped(at == 0 && is_frame(&stream.said[at]))
+    }),
+    frames("drop-last", "the last frame does not come", |stream, at| {
+        dropped(
+            stream.complete
+                && at + 1 == stream.said.len()
+                && is_frame(&stream.said[at])
+                && !stream.is_piece(at),
+        )
+    })
+    .seeing(Sees::All),
+    frames("twice-answer", "an answer comes twice", |stream, at| {
+        twice(stream, at, stream.said[at].is_answer())
+    }),
+    frames("twice-event", "an event comes twice", |stream, at| {
+        twice(stream, at, stream.said[at].is_event() && !stream.is_piece(at))
+    }),
+    frames("twice-dialog", "a question or a notice comes twice", |stream, at| {
+        twice(stream, at, stream.said[at].role == Role::Dialog)
+    }),
+];
+
+/// Whether the line is an event with which work begins.
+pub(super) fn begins(stream: &Stream, at: usize) -> bool {
+    stream.said[at].event().is_some_and(|event| event.run == RunEffect::Begins)
+}
+
+/// Whether the line is an event with which a run is over, or may be.
+pub(super) fn ends(stream: &Stream, at: usize) -> bool {
+    stream.said[at].event().is_some_and(|event| matches!(event.run, RunEffect::MayEnd | RunEffect::Ends))
+}
+
+fn dropped(applies: bool) -> Effects {
+    whole_if(applies, || Effect::Bytes(Vec::new()))
+}
+
+fn twice(stream: &Stream, at: usize, applies: bool) -> Effects {
+    whole_if(applies, || Effect::Bytes(with_end(&stream.said[at].line).repeat(2)))
+}

@@ -1,0 +1,114 @@
+//! Ids: those of answers, and those with which events refer to each other.
+
+use serde_json::{Value, json};
+
+use super::{Effects, edit, put};
+use crate::place::{Edit, Place};
+use crate::site::Kind;
+use crate::stream::{Role, Stream, envelope};
+use crate::{Group, Mutator};
+
+const fn ids(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
+    Mutator::new(name, says, Group::Ids, find)
+}
+
+pub(super) const ALL: &[Mutator] = &[
+    ids("wrong-id", "an answer has an id that nobody gave", |stream, at| {
+        with_id(stream, at, |_, id| {
+            Some(match id {
+                Value::String(text) => json!(format!("{text}x")),
+                Value::Number(number) => json!(number.as_i64().map_or(7_919, |number| number + 7_919)),
+                _ => json!("x"),
+            })
+        })
+    }),
+    ids("missing-id", "an answer has no id", |stream, at| match id_of(stream, at) {
+        Some((place, _)) => vec![edit(&place, Edit::Remove)],
+        None => Vec::new(),
+    }),
+    ids("null-id", "an answer has null as its id", |stream, at| {
+        with_id(stream, at, |_, id| (!id.is_null()).then_some(Value::Null))
+    }),
+    ids("other-id", "an answer has the id of another command", |stream, at| {
+        with_id(stream, at, |stream, id| {
+            let member = envelope(stream.spec).id;
+            let others = stream.asked.iter().rev().filter_map(|asked| asked.get(member));
+            others.into_iter().find(|other| *other != id).cloned()
+        })
+    }),
+    ids(
+        "retyped-id",
+        "the id of an answer is a text in place of a number, or the other way round",
+        |stream, at| {
+            with_id(stream, at, |_, id| match id {
+                Value::Number(number) => Some(json!(number.to_string())),
+                Value::String(text) => {
+                    Some(text.parse::<i64>().map_or_else(|_| json!(1), |number| json!(number)))
+                }
+                _ => None,
+            })
+        },
+    ),
+    ids("added-id", "an answer to a command without an id has one", |stream, at| {
+        let member = envelope(stream.spec).id;
+        let said = &stream.said[at];
+        // What answers a line that is no command may have any.
+        if is_of_a_command(stream, at) && said.frame.get(member).is_none() {
+            vec![edit(&Place::default(), Edit::Add(member.to_owned(), "\"x\"".to_owned()))]
+        } else {
+            Vec::new()
+        }
+    }),
+    ids("wrong-reference", "a frame refers to something that there is not", |stream, at| {
+        references(stream, at, |_, _, text| Some(format!("{text}x")))
+    }),
+    ids("other-reference", "a frame refers to something else", |stream, at| {
+        references(stream, at, other_reference)
+    }),
+];
+
+/// Whether the line answers a command that there is, by its name.
+pub(super) fn is_of_a_command(stream: &Stream, at: usize) -> bool {
+    let Role::Answer { command: Some(command), .. } = &stream.said[at].role else { return false };
+    stream.spec.command(command).is_some()
+}
+
+/// The id of an answer, where it has one.
+fn id_of(stream: &Stream, at: usize) -> Option<(Place, &Value)> {
+    let said = stream.said[at].is_answer().then_some(&stream.said[at])?;
+    let member = envelope(stream.spec).id;
+    Some((Place::default().member(member), said.frame.get(member)?))
+}
+
+fn with_id(stream: &Stream, at: usize, other: fn(&Stream, &Value) -> Option<Value>) -> Effects {
+    let found = id_of(stream, at).and_then(|(place, id)| Some((place, other(stream, id)?)));
+    found.map(|(place, id)| put(&place, id)).into_iter().collect()
+}
+
+/// Whether members of that name hold ids, as names are written in these dialects.
+fn names_an_id(name: &str) -> bool {
+    name == "id" || name.ends_with("Id") || name.ends_with("_id")
+}
+
+/// Texts within a frame that refer to something that the client or the model named.
+fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
+    let said = &stream.said[at];
+    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
+    sites
+        .filter_map(|site| {
+            let name = site.place.name().filter(|name| names_an_id(name))?;
+            let text = site.place.of(&said.frame)?.as_str()?;
+            Some(put(&site.place, json!(other(stream, name, text)?)))
+        })
+        .collect()
+}
+
+/// Another text that a member of that name has had.
+fn other_reference(stream: &Stream, name: &str, text: &str) -> Option<String> {
+    let texts = stream.said.iter().rev().flat_map(|said| {
+        let named =
+            said.sites.iter().filter(|site| site.kind == Kind::Text && site.place.name() == Some(name));
+        named.filter_map(|site| site.place.of(&said.frame)?.as_str())
+    });
+    texts.into_iter().find(|other| *other != text).map(str::to_owned)
+}

@@ -1,0 +1,76 @@
+//! Members that are missing, or have another name.
+
+use super::{Effects, edit};
+use crate::place::Edit;
+use crate::site::{Kind, Site};
+use crate::stream::Stream;
+use crate::{Group, Mutator};
+
+const fn members(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
+    Mutator::new(name, says, Group::Members, find)
+}
+
+pub(super) const ALL: &[Mutator] = &[
+    members("member-missing", "a member that has to be there is missing", |stream, at| {
+        each(stream, at, |site| site.required.then_some(Edit::Remove))
+    }),
+    members(
+        "optional-missing",
+        "a member is missing that may, but that this agent has here",
+        |stream, at| each(stream, at, |site| (!site.required).then_some(Edit::Remove)),
+    )
+    .not_growing(),
+    members("member-renamed", "a member's name has another ending", |stream, at| {
+        each(stream, at, |site| Some(Edit::Rename(format!("{}s", site.place.name()?))))
+    }),
+    members("member-recased", "a member's name is written in the other case", |stream, at| {
+        each(stream, at, |site| {
+            let name = site.place.name()?;
+            let other = recased(name);
+            (other != name).then_some(Edit::Rename(other))
+        })
+    }),
+];
+
+/// One change at each member that is declared.
+fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effects {
+    let said = &stream.said[at];
+    let sites = said.sites.iter().filter(|site| site.place.name().is_some());
+    let sites = sites.filter(|site| {
+        // Null says as much as nothing, in some places; there is a mutator for values.
+        (site.kind != Kind::Any || site.required) && !site.may_be_absent
+    });
+    sites.filter_map(|site| Some(edit(&site.place, change(site)?))).collect()
+}
+
+/// `messageCount` for `message_count`, and the other way round.
+fn recased(name: &str) -> String {
+    if name.contains('_') {
+        let mut words = name.split('_').filter(|word| !word.is_empty());
+        let first = words.next().unwrap_or_default().to_owned();
+        return words.fold(first, |name, word| {
+            let mut letters = word.chars();
+            let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+            name + &initial.into_iter().chain(letters).collect::<String>()
+        });
+    }
+    name.chars().fold(String::new(), |mut name, letter| {
+        if letter.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+        name
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recased;
+
+    #[test]
+    fn names_are_written_in_the_other_case() {
+        assert_eq!(recased("messageCount"), "message_count");
+        assert_eq!(recased("session_id"), "sessionId");
+        assert_eq!(recased("type"), "type");
+    }
+}

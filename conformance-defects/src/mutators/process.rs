@@ -1,0 +1,31 @@
+//! Agents that end too early, in another way, or not at all.
+
+use super::whole_if;
+use crate::{Effect, Group, Mutator, Sees};
+
+const fn process(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
+    Mutator::new(name, says, Group::Process, find)
+}
+
+pub(super) const ALL: &[Mutator] = &[
+    process("ends-early", "the agent ends in the middle of its work, as if all were well", |_, at| {
+        whole_if(at > 0, || Effect::Ends(0))
+    }),
+    process("crashes", "the agent ends in the middle of its work, with exit code 1", |_, at| {
+        whole_if(at > 0, || Effect::Ends(1))
+    }),
+    process("says-nothing", "the agent never says anything and ends", |_, at| {
+        whole_if(at == 0, || Effect::Ends(0))
+    }),
+    process("hangs", "the agent says nothing any more and does not end", |_, _| {
+        whole_if(true, || Effect::Hangs)
+    }),
+    process("other-exit-code", "the agent says everything and ends with another exit code", |stream, at| {
+        whole_if(stream.complete && at + 1 == stream.said.len(), || Effect::Code(3))
+    })
+    .seeing(Sees::All),
+    process("does-not-end", "the agent says everything and does not end with its input", |stream, at| {
+        whole_if(stream.complete && at + 1 == stream.said.len(), || Effect::Stays)
+    })
+    .seeing(Sees::All),
+];

@@ -1,0 +1,181 @@
+//! Changes that no client may notice: an agent is as good with them as without.
+
+mod pieces;
+mod tokens;
+
+use agentese::types::{Direction, TranscriptRecord};
+use agentese_conformance::transcript::whole_line;
+use agentese_conformance::writing;
+use serde_json::Value;
+
+use crate::site::Kind;
+use crate::stream::Stream;
+
+/// A change that is no defect.
+#[derive(Debug, Clone, Copy)]
+pub struct Neutral {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub says: &'static str,
+    change: Change,
+}
+
+/// A change of texts, but for what stands in the case itself, which is the second argument.
+type TextChange = fn(&[&str], &str, &mut fastrand::Rng) -> Option<Vec<String>>;
+
+/// How it is made.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// Line by line.
+    Line(fn(&Stream, usize, &mut fastrand::Rng) -> Option<String>),
+    /// In the texts of all lines, of both sides.
+    Texts(TextChange),
+    /// In the lines of the agent, each of which becomes any number of lines.
+    Lines(fn(&Stream, &mut fastrand::Rng) -> Option<Vec<Vec<String>>>),
+}
+
+/// All neutral changes.
+pub fn neutrals() -> Vec<Neutral> {
+    let neutral = |name, says, change| Neutral { name, says, change };
+    vec![
+        neutral(
+            "member-order",
+            "the members of objects stand in another order",
+            Change::Line(|stream, at, rng| {
+                let mut frame = frame(stream, at)?.clone();
+                writing::shuffle(&mut frame, rng);
+                Some(frame.to_string())
+            }),
+        ),
+        neutral(
+            "white-space",
+            "white space stands between members and items",
+            Change::Line(|stream, at, rng| {
+                frame(stream, at)?;
+                Some(writing::spaced(&stream.said[at].line, rng))
+            }),
+        ),
+        neutral(
+            "escapes",
+            "characters of texts and names are written as escapes",
+            Change::Line(|stream, at, rng| {
+                frame(stream, at)?;
+                Some(writing::escaped(&stream.said[at].line, rng))
+            }),
+        ),
+        neutral(
+            "plain-characters",
+            "no character is escaped that need not be",
+            Change::Line(|stream, at, _| Some(frame(stream, at)?.to_string())),
+        ),
+        neutral(
+            "digits",
+            "a fraction has a zero more",
+            Change::Line(|stream, at, _| {
+                frame(stream, at)?;
+                Some(writing::digits(&stream.said[at].line))
+            }),
+        ),
+        neutral(
+            "more-members",
+            "declared objects have a member that is not declared",
+            Change::Line(more_members),
+        ),
+        neutral("fewer-pieces", "messages grow in fewer pieces", Change::Lines(pieces::joined)),
+        neutral("more-pieces", "messages grow in more pieces", Change::Lines(pieces::split)),
+        neutral("other-ids", "ids that the agent makes up are others", Change::Texts(tokens::ids)),
+        neutral("other-times", "everything happens some days later", Change::Texts(tokens::times)),
+    ]
+}
+
+impl Neutral {
+    /// Whether it changes into how many pieces a message is cut.
+    pub(super) fn is_of_pieces(&self) -> bool {
+        matches!(self.change, Change::Lines(_))
+    }
+
+    /// The records of a transcript with the change; none where it changes nothing. `case` is the text of the case.
+    pub fn change(
+        &self,
+        stream: &Stream,
+        records: &[TranscriptRecord],
+        case: &str,
+        seed: u64,
+    ) -> Option<Vec<TranscriptRecord>> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let lines: Vec<Vec<String>> = match self.change {
+            Change::Line(change) => (0..stream.said.len())
+                .map(|at| vec![change(stream, at, &mut rng).unwrap_or_else(|| stream.said[at].line.clone())])
+                .collect(),
+            Change::Lines(change) => change(stream, &mut rng)?,
+            Change::Texts(change) => return in_texts(records, case, change, &mut rng),
+        };
+        let mut lines = lines.into_iter();
+        let mut out = Vec::new();
+        for record in records {
+            match record {
+                TranscriptRecord::Line(line) if line.dir == Direction::S2c => {
+                    for text in lines.next().unwrap_or_default() {
+                        let mut line = line.clone();
+                        (line.line, line.line_parts) = (Some(text), None);
+                        out.push(TranscriptRecord::Line(line));
+                    }
+                }
+                record => out.push(record.clone()),
+            }
+        }
+        (out != records).then_some(out)
+    }
+}
+
+fn in_texts(
+    records: &[TranscriptRecord],
+    case: &str,
+    change: TextChange,
+    rng: &mut fastrand::Rng,
+) -> Option<Vec<TranscriptRecord>> {
+    let texts: Vec<String> = records
+        .iter()
+        .map(|record| match record {
+            TranscriptRecord::Line(line) => whole_line(line).unwrap_or_default(),
+            _ => String::new(),
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let changed = change(&texts, case, rng)?;
+    let mut out = records.to_vec();
+    for (record, text) in out.iter_mut().zip(changed) {
+        if let TranscriptRecord::Line(line) = record {
+            (line.line, line.line_parts) = (Some(text), None);
+        }
+    }
+    let same = out.iter().zip(records).all(|(new, old)| match (new, old) {
+        (TranscriptRecord::Line(new), TranscriptRecord::Line(old)) => whole_line(new) == whole_line(old),
+        _ => true,
+    });
+    (!same).then_some(out)
+}
+
+/// A line of the agent, where it is a frame.
+fn frame(stream: &Stream, at: usize) -> Option<&Value> {
+    let frame = &stream.said[at].frame;
+    frame.is_object().then_some(frame)
+}
+
+/// Members that nobody declared, where the declaration leaves objects open.
+fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<String> {
+    use crate::place::{Edit, Place, edited};
+    let said = &stream.said[at];
+    // Pieces of one text are alike, and so is what a tool shows of one call.
+    frame(stream, at).filter(|_| !stream.is_piece(at))?;
+    let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
+    let objects = objects.filter(|site| !site.grows).map(|site| &site.place);
+    let mut line = said.line.clone();
+    for place in [Place::default()].iter().chain(objects) {
+        if stream.is_record(at, place) && rng.bool() {
+            line = edited(&line, place, &Edit::Add("somethingNew".to_owned(), "{\"yes\":[1]}".to_owned()))?;
+        }
+    }
+    Some(line)
+}

@@ -1,0 +1,87 @@
+//! The same text in another number of pieces.
+
+use serde_json::{Value, json};
+
+use crate::place::{Edit, Place, edited};
+use crate::stream::Stream;
+
+/// Some neighbouring pieces of one text come as one.
+pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
+    let mut lines: Vec<Vec<String>> = stream.said.iter().map(|said| vec![said.line.clone()]).collect();
+    // What the piece before a line was, where that was joined to it.
+    let mut before = String::new();
+    for (at, line) in lines.iter_mut().enumerate() {
+        let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else { continue };
+        let text = std::mem::take(&mut before) + piece;
+        if at + 1 < stream.said.len() && are_of_one_text(stream, at, at + 1) && rng.bool() {
+            line.clear();
+            before = text;
+        } else if text != piece {
+            *line = vec![put(&stream.said[at].line, &place, &text)?];
+        }
+    }
+    Some(lines)
+}
+
+/// Some pieces come as two.
+pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
+    let lines = (0..stream.said.len()).map(|at| {
+        let line = &stream.said[at].line;
+        let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else {
+            return Some(vec![line.clone()]);
+        };
+        let count = piece.chars().count();
+        if count < 2 || rng.u8(0..4) == 0 {
+            return Some(vec![line.clone()]);
+        }
+        let end = piece.char_indices().nth(rng.usize(1..count))?.0;
+        let (first, second) = piece.split_at(end);
+        let early = without_end(stream, at, second).unwrap_or_else(|| line.clone());
+        Some(vec![put(&early, &place, first)?, put(line, &place, second)?])
+    });
+    lines.collect()
+}
+
+/// Whether two neighbouring lines are pieces of one text: they differ in nothing but the piece and the message so far.
+fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
+    let rest = |at: usize| -> Option<Value> {
+        let mut frame = stream.said[at].frame.clone();
+        stream.piece(at)?;
+        let places = stream.snapshots(at).into_iter().chain(stream.piece_place(at));
+        for place in places {
+            let value = place.0.iter().try_fold(&mut frame, |value, step| match step {
+                crate::place::Step::Member(name) => value.get_mut(name),
+                crate::place::Step::Item(item) => value.get_mut(item),
+            })?;
+            *value = Value::Null;
+        }
+        Some(frame)
+    };
+    stream.said[at].after == stream.said[next].after && rest(at).is_some() && rest(at) == rest(next)
+}
+
+/// The line with messages so far that end where the second part of the piece begins, as they would have been.
+/// None where they are not that exact.
+fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
+    let row = stream.grows(at)?;
+    let (text, member) = stream.text_so_far(at)?;
+    let frame = &stream.said[at].frame;
+    let block = usize::try_from(stream.within(at, row.block).of(frame)?.as_u64()?).ok()?;
+    let mut line = stream.said[at].line.clone();
+    for place in stream.snapshots(at) {
+        let place = place.member(row.blocks).item(block).member(member);
+        let early = text.strip_suffix(second)?;
+        // Some agents are ahead of their pieces; what was said cannot be taken back.
+        let before = (0..at).rev().find_map(|before| place.of(&stream.said[before].frame)?.as_str());
+        let is_ahead = before.is_some_and(|before| !early.starts_with(before) && text.starts_with(before));
+        if place.of(frame)?.as_str()? != text || is_ahead {
+            return None;
+        }
+        line = put(&line, &place, early)?;
+    }
+    Some(line)
+}
+
+fn put(line: &str, place: &Place, text: &str) -> Option<String> {
+    edited(line, place, &Edit::Put(json!(text).to_string()))
+}

@@ -1,0 +1,249 @@
+//! A mutator between a client and a live agent: what it does to what the agent says, as it comes.
+//!
+//! [`Filter`] is the state machine, without I/O; [`run`] is the program around it.
+
+use crate::change::{Effect, End};
+use crate::stream::Stream;
+use crate::{Application, Mutator, Sees};
+
+mod shell;
+
+pub use shell::{ProxyError, ProxyOptions, Report, run};
+
+/// Passes on what an agent says, with one change: the n-th application of a mutator.
+#[derive(Debug)]
+pub struct Filter {
+    stream: Stream,
+    mutator: Mutator,
+    /// How many applications go by before the one that is made.
+    left: usize,
+    /// How many applications there were so far.
+    seen: usize,
+    /// A line that waits for the next one, because the mutator has to see that.
+    held: Option<Vec<u8>>,
+    /// A line that comes later than it was said: behind which line, or at the very end.
+    moved: Option<(Option<usize>, Vec<u8>)>,
+    applied: Option<Application>,
+    end: Option<End>,
+}
+
+impl Filter {
+    /// A filter that applies a mutator at the place with that number, counted from 0 as the places come.
+    pub fn new(stream: Stream, mutator: Mutator, at: usize) -> Self {
+        Self { stream, mutator, left: at, seen: 0, held: None, moved: None, applied: None, end: None }
+    }
+
+    /// What was done, once it was.
+    pub fn applied(&self) -> Option<&Application> {
+        self.applied.as_ref()
+    }
+
+    /// The line that was changed.
+    pub fn changed_line(&self) -> Option<&str> {
+        let at = self.applied.as_ref()?.at;
+        self.stream.said.get(at).map(|said| said.line.as_str())
+    }
+
+    /// How many places there were so far where the mutator applies.
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// How the agent is to end, where that was changed; at once.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Whether a line waits for the next one. Who hears nothing for a while has to [`release`](Self::release) it.
+    pub fn holds(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The client sends a line.
+    pub fn asked(&mut self, line: &[u8]) {
+        self.stream.ask(&text(line));
+    }
+
+    /// The agent says a line, with its end. Gives what is passed on.
+    pub fn said(&mut self, line: &[u8]) -> Vec<u8> {
+        if self.end.is_some() {
+            return Vec::new();
+        }
+        self.stream.say(&text(line));
+        let at = self.stream.said.len() - 1;
+        if self.applied.is_some() {
+            let mut out = line.to_vec();
+            if let Some((_, moved)) = self.moved.take_if(|(until, _)| *until == Some(at)) {
+                out.extend(moved);
+            }
+            return out;
+        }
+        match self.mutator.sees {
+            Sees::Line => match self.next_application(at) {
+                Some(application) => self.apply(application, line, at),
+                None => line.to_vec(),
+            },
+            Sees::Next => {
+                let Some(before) = self.held.replace(line.to_vec()) else { return Vec::new() };
+                let Some(application) = self.next_application(at - 1) else { return before };
+                let mut out = self.apply(application, &before, at - 1);
+                out.extend(self.held.take().unwrap_or_default());
+                if let Some((_, moved)) = self.moved.take_if(|(until, _)| *until == Some(at)) {
+                    out.extend(moved);
+                }
+                out
+            }
+            Sees::All => line.to_vec(),
+        }
+    }
+
+    /// Gives the line that waits: the next one does not come soon.
+    pub fn release(&mut self) -> Vec<u8> {
+        self.held.take().unwrap_or_default()
+    }
+
+    /// The agent says nothing more. Gives what is still to be passed on.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut out = self.release();
+        if let Some((_, moved)) = self.moved.take() {
+            out.extend(moved);
+        }
+        self.stream.complete = true;
+        if self.mutator.sees == Sees::All && self.applied.is_none() && !self.stream.said.is_empty() {
+            let last = self.stream.said.len() - 1;
+            // What was said cannot be taken back.
+            if let Some(application) = self.next_application(last).filter(|found| at_the_end(&found.effect)) {
+                self.apply(application, b"", last);
+            }
+        }
+        out
+    }
+
+    /// The application that is to be made, where it is one of this line.
+    fn next_application(&mut self, at: usize) -> Option<Application> {
+        let mut found = self.mutator.applications_at(&self.stream, at);
+        self.seen += found.len();
+        if self.left < found.len() {
+            return Some(found.swap_remove(self.left));
+        }
+        self.left -= found.len();
+        None
+    }
+
+    fn apply(&mut self, application: Application, line: &[u8], at: usize) -> Vec<u8> {
+        let out = match &application.effect {
+            Effect::Edit(..) | Effect::Bytes(_) => {
+                application.bytes(&self.stream.said[at].line).unwrap_or_else(|| line.to_vec())
+            }
+            Effect::Behind(other) => {
+                self.moved = Some((Some(*other), line.to_vec()));
+                Vec::new()
+            }
+            Effect::Last => {
+                self.moved = Some((None, line.to_vec()));
+                Vec::new()
+            }
+            Effect::Ends(code) => self.stop(End::Code(*code)),
+            Effect::Hangs | Effect::Stays => self.stop(End::Killed),
+            Effect::Code(code) => self.stop(End::Code(*code)),
+        };
+        self.applied = Some(application);
+        out
+    }
+
+    fn stop(&mut self, end: End) -> Vec<u8> {
+        self.end = Some(end);
+        Vec::new()
+    }
+}
+
+/// Whether a change can be made when everything has been said.
+fn at_the_end(effect: &Effect) -> bool {
+    matches!(effect, Effect::Code(_) | Effect::Stays)
+}
+
+/// Whether a mutator can be applied while an agent speaks.
+pub fn works_live(mutator: &Mutator) -> bool {
+    let mut stream = Stream::new(agentese::dynamic::SPECS[0]);
+    stream.say("{}");
+    stream.complete = true;
+    mutator.sees != Sees::All
+        || mutator.applications_at(&stream, 0).iter().any(|found| at_the_end(&found.effect))
+}
+
+/// A line as text, without its end.
+fn text(line: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line))
+}
+
+/// What a mutator makes of lines that come one by one, as [`change::apply`](crate::change::apply) of all.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::with_end;
+    use crate::{change, mutators};
+
+    const LINES: &[&str] = &[
+        r#"{"id":"a","type":"response","command":"prompt","success":true}"#,
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"turn_start"}"#,
+        r#"{"type":"message_start","message":{"role":"user","content":"hi","timestamp":1}}"#,
+        r#"{"type":"agent_end","messages":[]}"#,
+        r#"{"id":"b","type":"response","command":"get_last_assistant_text","success":true,"data":{"text":"ü\n"}}"#,
+    ];
+
+    fn stream() -> Stream {
+        let mut stream = Stream::new(agentese::dynamic::spec("pi").unwrap());
+        stream.ask(r#"{"id":"a","type":"prompt","message":"hi"}"#);
+        stream.ask(r#"{"id":"b","type":"get_last_assistant_text"}"#);
+        stream
+    }
+
+    /// Line by line is the same as all at once, for every mutator at every place.
+    #[test]
+    fn a_filter_does_what_the_mutator_says() {
+        let mut complete = stream();
+        LINES.iter().for_each(|line| complete.say(line));
+        complete.complete = true;
+        let mut count = 0;
+        for mutator in mutators().into_iter().filter(works_live) {
+            for (at, application) in mutator.applications(&complete).into_iter().enumerate() {
+                let expected = change::apply(LINES, &application);
+                let bytes: Vec<u8> = expected.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let mut filter = Filter::new(stream(), mutator, at);
+                let mut out: Vec<u8> = LINES.iter().flat_map(|line| filter.said(&with_end(line))).collect();
+                out.extend(filter.finish());
+                // Which line another is like may depend on what was said later.
+                let application = filter.applied().cloned().map_or(application, |found| found);
+                let told = format!("{} at {at}: {application:?}", mutator.name);
+                let live = change::apply(LINES, &application);
+                let live_bytes: Vec<u8> = live.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                assert!(out == bytes || out == live_bytes, "{told}: {}", String::from_utf8_lossy(&out));
+                assert_eq!(filter.end(), expected.end, "{told}");
+                count += 1;
+            }
+        }
+        assert!(count > 100, "{count}");
+    }
+
+    #[test]
+    fn what_waits_is_given_when_nothing_comes() {
+        let mut filter = Filter::new(stream(), crate::mutator("swap-events").unwrap(), 0);
+        assert_eq!(filter.said(&with_end(LINES[2])), b"");
+        assert!(filter.holds());
+        assert_eq!(filter.release(), with_end(LINES[2]));
+        assert_eq!(filter.said(&with_end(LINES[3])), b"");
+        assert_eq!(filter.finish(), with_end(LINES[3]));
+        assert_eq!(filter.applied(), None);
+    }
+
+    #[test]
+    fn what_was_said_is_not_taken_back() {
+        let names = |live: bool| -> Vec<_> {
+            let all = mutators().into_iter().filter(|mutator| works_live(mutator) == live);
+            all.map(|mutator| mutator.name).collect()
+        };
+        assert_eq!(names(false), ["drop-last", "event-at-exit", "answer-at-exit", "last-line-open"]);
+        assert!(names(true).contains(&"other-exit-code"));
+    }
+}

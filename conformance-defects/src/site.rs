@@ -1,0 +1,297 @@
+//! What stands where in a frame, by the declaration: the generated schema of what a server sends, walked
+//! along the frame. What the schema leaves open is never given as declared.
+
+use agentese::schema::{Side, schema};
+use agentese::spec::Spec;
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// What may stand at a site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Always this value: a tag.
+    Constant,
+    /// One of these strings; others only where the set is open.
+    Choice {
+        /// The strings.
+        values: Vec<String>,
+        /// Whether others may stand there.
+        open: bool,
+    },
+    /// Any text.
+    Text,
+    /// True or false.
+    Boolean,
+    /// A number.
+    Number,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+    /// Anything.
+    Any,
+}
+
+/// A declared member or item of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Where.
+    pub place: Place,
+    /// The declared record that it is a member of; none where that has no name.
+    pub record: Option<String>,
+    /// What may stand there.
+    pub kind: Kind,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// Whether other shapes may stand there too.
+    pub several: bool,
+    /// Whether it may be missing or null where the recording has it.
+    pub may_be_absent: bool,
+    /// Whether it is part of a message that grows: any earlier version of it is as good.
+    pub grows: bool,
+}
+
+/// The declared shapes of what a server of one dialect sends.
+#[derive(Debug)]
+pub struct Shapes {
+    root: Value,
+}
+
+impl Shapes {
+    /// Those of a dialect.
+    pub fn of(spec: &Spec) -> Self {
+        let text = schema(&spec.id(), Side::Server).unwrap_or("{}");
+        Self { root: serde_json::from_str(text).unwrap_or_default() }
+    }
+
+    /// The sites of a frame, outer ones first. `method` is what it answers, where that says what it holds.
+    pub fn sites(&self, frame: &Value, method: Option<&str>) -> Vec<Site> {
+        let mut walk = Walk { shapes: self, sites: Vec::new() };
+        walk.inside(&self.root, frame, &Place::default());
+        // Results of JSON-RPC are told apart by what was asked.
+        let results = method.and_then(|method| self.root.get("x-results")?.get(method));
+        if let (Some(shape), Some(result)) = (results, frame.get("result")) {
+            walk.inside(shape, result, &Place::default().member("result"));
+        }
+        walk.sites
+    }
+
+    fn resolve<'a>(&'a self, mut shape: &'a Value) -> &'a Value {
+        while let Some(name) = shape.get("$ref").and_then(Value::as_str) {
+            match name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) {
+                Some(found) => shape = found,
+                None => break,
+            }
+        }
+        shape
+    }
+}
+
+struct Walk<'a> {
+    shapes: &'a Shapes,
+    sites: Vec<Site>,
+}
+
+impl<'a> Walk<'a> {
+    /// Goes into a value whose shape is known.
+    fn inside(&mut self, shape: &'a Value, value: &Value, place: &Place) {
+        let (shape, record) = self.fitting(shape, value);
+        match value {
+            Value::Object(members) => {
+                let declared = shape.get("properties").and_then(Value::as_object);
+                for (name, value) in members {
+                    let inner = match declared.and_then(|declared| declared.get(name)) {
+                        Some(inner) => inner,
+                        None => match shape.get("additionalProperties").filter(|inner| inner.is_object()) {
+                            Some(inner) => inner,
+                            None => continue,
+                        },
+                    };
+                    let required =
+                        shape["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+                    self.site(inner, value, place.member(name), required, record);
+                }
+            }
+            Value::Array(items) => {
+                let Some(inner) = shape.get("items") else { return };
+                for (at, value) in items.iter().enumerate() {
+                    self.site(inner, value, place.item(at), true, None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn site(
+        &mut self,
+        shape: &'a Value,
+        value: &Value,
+        place: Place,
+        required: bool,
+        record: Option<&'a str>,
+    ) {
+        let whole = self.shapes.resolve(shape);
+        let nullable = allows_null(whole);
+        let several = whole.get("anyOf").and_then(Value::as_array).is_some_and(|arms| {
+            arms.iter().filter(|arm| self.shapes.resolve(arm)["type"] != "null").count() > 1
+        });
+        let kind = kind(self.fitting(shape, value).0, value);
+        let record = record.map(str::to_owned);
+        self.sites.push(Site {
+            place: place.clone(),
+            record,
+            kind,
+            required,
+            nullable,
+            several,
+            may_be_absent: false,
+            grows: false,
+        });
+        self.inside(shape, value, &place);
+    }
+
+    /// The arm of a union that the value is, and its name.
+    fn fitting(&self, shape: &'a Value, value: &Value) -> (&'a Value, Option<&'a str>) {
+        let name = shape.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
+        let shape = self.shapes.resolve(shape);
+        let arms = shape.get("oneOf").or_else(|| shape.get("anyOf")).and_then(Value::as_array);
+        let Some(arms) = arms else { return (shape, name) };
+        let mut arms = arms.iter().map(|arm| self.fitting(arm, value));
+        arms.find(|(arm, _)| fits(arm, value)).unwrap_or((&Value::Null, None))
+    }
+}
+
+/// Whether a value looks like a shape as far as telling shapes apart needs it.
+fn fits(shape: &Value, value: &Value) -> bool {
+    let Some(shape) = shape.as_object() else { return false };
+    let is = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "integer" | "number" => value.is_number(),
+        _ => false,
+    };
+    let kind = match shape.get("type") {
+        None => true,
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(is),
+        Some(name) => name.as_str().is_some_and(is),
+    };
+    let constants =
+        shape.get("properties").and_then(Value::as_object).into_iter().flatten().all(|(name, inner)| match (
+            inner.get("const"),
+            inner.get("not").and_then(|not| not.get("enum")),
+            value.get(name),
+        ) {
+            (Some(constant), _, found) => found == Some(constant),
+            (None, Some(known), Some(found)) => known.as_array().is_none_or(|known| !known.contains(found)),
+            _ => true,
+        });
+    let required = shape.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required = required.filter_map(Value::as_str).all(|name| value.get(name).is_some());
+    kind && constants && (required || !value.is_object())
+}
+
+fn allows_null(shape: &Value) -> bool {
+    let is_null = |name: &Value| name == "null";
+    match shape.get("type") {
+        Some(Value::Array(names)) => names.iter().any(is_null),
+        Some(name) => is_null(name),
+        None => match shape.get("anyOf").and_then(Value::as_array) {
+            Some(arms) => arms.iter().any(|arm| arm.get("type").is_some_and(is_null)),
+            // Nothing is said: anything may stand there.
+            None => {
+                ["oneOf", "const", "enum", "properties", "$ref"].iter().all(|word| shape.get(word).is_none())
+            }
+        },
+    }
+}
+
+fn kind(shape: &Value, value: &Value) -> Kind {
+    if shape.get("const").is_some() {
+        return Kind::Constant;
+    }
+    let strings = |word: &str| -> Option<Vec<String>> {
+        Some(shape.get(word)?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    };
+    let says_nothing = shape.as_object().is_none_or(|shape| shape.get("type").is_none());
+    if says_nothing {
+        return Kind::Any;
+    }
+    match value {
+        Value::String(_) => match (strings("enum"), strings("examples")) {
+            (Some(values), _) => Kind::Choice { values, open: false },
+            (None, Some(values)) => Kind::Choice { values, open: true },
+            (None, None) => Kind::Text,
+        },
+        Value::Bool(_) => Kind::Boolean,
+        Value::Number(_) => Kind::Number,
+        Value::Object(_) => Kind::Object,
+        Value::Array(_) => Kind::Array,
+        Value::Null => Kind::Any,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Place, kind, required for each site of a frame, as text.
+    fn outline(dialect: &str, frame: &Value, method: Option<&str>) -> Vec<String> {
+        let shapes = Shapes::of(agentese::dynamic::spec(dialect).unwrap());
+        let told = |site: Site| {
+            let kind = match site.kind {
+                Kind::Choice { open, .. } => format!("Choice open {open}"),
+                kind => format!("{kind:?}"),
+            };
+            format!("{} {kind}{}", site.place, if site.required { "" } else { " optional" })
+        };
+        shapes.sites(frame, method).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn an_answer_has_the_sites_of_its_command() {
+        let frame = json!({"id": 1, "type": "response", "command": "cycle_thinking_level", "success": true,
+            "data": {"level": "low", "more": 1}});
+        assert_eq!(
+            outline("pi", &frame, None),
+            [
+                "id Any optional",
+                "type Constant",
+                "command Constant",
+                "success Constant",
+                "data Object",
+                "data.level Choice open false",
+            ]
+        );
+    }
+
+    #[test]
+    fn unions_are_told_apart_by_their_tags() {
+        let frame = json!({"type": "message_end", "message": {"role": "user", "timestamp": 1,
+            "content": [{"type": "text", "text": "hi"}, {"type": "unheard", "text": "of"}]}});
+        let sites = outline("pi", &frame, None);
+        assert!(sites.contains(&"message.content[0].text Text".to_owned()), "{sites:?}");
+        assert!(!sites.iter().any(|site| site.starts_with("message.content[1].text")), "{sites:?}");
+    }
+
+    #[test]
+    fn results_of_json_rpc_are_known_by_what_was_asked() {
+        let frame = json!({"jsonrpc": "2.0", "id": 1, "result": {"queued": true}});
+        let sites = outline("opal", &frame, Some("agent/prompt"));
+        assert!(sites.contains(&"result.queued Boolean".to_owned()), "{sites:?}");
+        assert!(!outline("opal", &frame, None).contains(&"result.queued Boolean".to_owned()));
+    }
+
+    #[test]
+    fn an_envelope_is_looked_into() {
+        let frame = json!({"type": "event", "event": {"type": "agent_end", "messages": []}});
+        let sites = outline("operator", &frame, None);
+        assert!(sites.contains(&"event.messages Array".to_owned()), "{sites:?}");
+    }
+}

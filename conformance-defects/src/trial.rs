@@ -1,0 +1,301 @@
+//! Trials: what an agent said in a case is changed, and the suite judges it again.
+
+use agentese::dynamic;
+use agentese::types::{
+    CheckLevel, Direction, Profile, ProfileClaims, Scenario, TranscriptControl, TranscriptLine,
+    TranscriptRecord,
+};
+use agentese::wire::Maybe;
+use agentese_conformance::judge::{counts, judge};
+use agentese_conformance::player::Played;
+use agentese_conformance::recording::{NOT_UTF8, Recording};
+use agentese_conformance::suite::{Suite, SuiteError};
+use agentese_conformance::transcript::{Record, whole_line};
+use agentese_conformance::verdict::{Finding, Outcome};
+
+use crate::change::{Changed, Effect, End, apply};
+use crate::stream::Stream;
+use crate::waits::Waits;
+use crate::{Application, Mutator, Neutral};
+
+/// The signal with which the player ends an agent that does not end.
+const TERM: i64 = 15;
+
+/// What an agent said in a case, and what the suite says of it as it is.
+#[derive(Debug, Clone)]
+pub struct Base {
+    /// The case.
+    pub case: Scenario,
+    profile: Profile,
+    played: Played,
+    /// What was said.
+    pub stream: Stream,
+    /// The record of each line of the agent.
+    records: Vec<usize>,
+    waits: Waits,
+}
+
+/// Why a case is no ground for trials.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoBase {
+    /// The transcript or the dialect cannot be had.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// The dialect is not known.
+    #[error(transparent)]
+    Dialect(#[from] agentese::Error),
+    /// There is no transcript.
+    #[error("there is no transcript of it")]
+    NoTranscript,
+    /// No check of the case counts.
+    #[error("no check of it counts")]
+    OnlyInfo,
+    /// What the case leaves free is its own matter.
+    #[error("it has allowances of its own")]
+    Allows,
+    /// It fails as it is.
+    #[error("it fails as it is: {0}")]
+    Fails(String),
+}
+
+impl Base {
+    /// What a golden transcript says, as if the agent that it was recorded from had just said it.
+    ///
+    /// # Errors
+    /// Where there is none, or nothing of the case counts.
+    pub fn golden(suite: &Suite, case: &Scenario, profile: &Profile) -> Result<Self, NoBase> {
+        let golden = suite.golden(&case.dialect, &case.name)?.ok_or(NoBase::NoTranscript)?;
+        let mut profile = profile.clone();
+        profile.agent.clone_from(&golden.header.agent);
+        // What the model received is in no transcript.
+        profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
+        let records = golden.records.iter().map(written).collect();
+        let recording = Recording { header: golden.header, records };
+        let played = Played {
+            recording,
+            requests: Vec::new(),
+            broke_off: None,
+            unsent: false,
+            patience: 1.0,
+            directory: None,
+        };
+        Self::played(suite, case, &profile, played)
+    }
+
+    /// What an agent said when it was played.
+    ///
+    /// # Errors
+    /// Where nothing of the case counts.
+    pub fn played(suite: &Suite, case: &Scenario, profile: &Profile, played: Played) -> Result<Self, NoBase> {
+        if case.level == Some(CheckLevel::Info) {
+            return Err(NoBase::OnlyInfo);
+        }
+        if case.allow.as_ref().is_some_and(|allowances| !allowances.is_empty()) {
+            return Err(NoBase::Allows);
+        }
+        let mut stream = Stream::new(dynamic::spec(&case.dialect)?);
+        let mut records = Vec::new();
+        for (at, record) in played.recording.records.iter().enumerate() {
+            let TranscriptRecord::Line(line) = record else { continue };
+            let text = whole_line(line).unwrap_or_default();
+            match line.dir {
+                Direction::C2s => stream.ask(&text),
+                Direction::S2c => {
+                    stream.say(&text);
+                    records.push(at);
+                }
+            }
+        }
+        stream.complete = true;
+        let mut base = Self {
+            case: case.clone(),
+            profile: profile.clone(),
+            played,
+            stream,
+            records,
+            waits: Waits::default(),
+        };
+        base.waits = Waits::of(case, &base.played.recording.records);
+        match faults(suite, case, profile, &base.played)?.into_iter().next() {
+            Some(fault) => Err(NoBase::Fails(fault)),
+            None => Ok(base),
+        }
+    }
+
+    /// Judges what was said with a defect. Gives what fails; nothing: it was missed.
+    ///
+    /// # Errors
+    /// Where the suite cannot judge.
+    pub fn defect(&self, suite: &Suite, application: &Application) -> Result<Vec<String>, SuiteError> {
+        let mut played = self.played.clone();
+        played.recording.records = self.changed(application);
+        played.broke_off = self.waits.in_vain(&played.recording.records);
+        faults(suite, &self.case, &self.profile, &played)
+    }
+
+    /// Judges what was said with a neutral change, as [`Base::defect`]; none where it changes nothing.
+    ///
+    /// # Errors
+    /// Where the suite cannot judge.
+    pub fn neutral(
+        &self,
+        suite: &Suite,
+        neutral: &Neutral,
+        seed: u64,
+    ) -> Result<Option<Vec<String>>, SuiteError> {
+        let case = serde_json::to_string(&self.case).unwrap_or_default();
+        let Some(records) = neutral.change(&self.stream, &self.played.recording.records, &case, seed) else {
+            return Ok(None);
+        };
+        let mut played = self.played.clone();
+        played.recording.records = records;
+        played.broke_off = self.waits.in_vain(&played.recording.records);
+        if neutral.is_of_pieces() && played.broke_off.is_some() {
+            // The scenario itself waits for a piece as it was cut.
+            return Ok(None);
+        }
+        faults(suite, &self.case, &self.profile, &played).map(Some)
+    }
+
+    /// The applications of a mutator that change what is said or how it ends.
+    pub fn applications(&self, mutator: &Mutator) -> Vec<Application> {
+        let mut found = mutator.applications(&self.stream);
+        // What changes a line shows; the end of an agent that had to be ended anyway does not.
+        found.retain(|application| {
+            // Answers come in any order, but for a client that waits for one before it goes on.
+            if application.effect == Effect::Last && self.stream.said[application.at].is_answer() {
+                return self.waits.in_vain(&self.changed(application)).is_some();
+            }
+            let ends = matches!(application.effect, Effect::Code(_) | Effect::Stays);
+            !ends || self.changed(application) != self.played.recording.records
+        });
+        found
+    }
+
+    /// The records of the transcript with a defect.
+    fn changed(&self, application: &Application) -> Vec<TranscriptRecord> {
+        let lines: Vec<&str> = self.stream.said.iter().map(|said| said.line.as_str()).collect();
+        self.relined(&apply(&lines, application))
+    }
+
+    /// Whether the player had to end the agent.
+    fn was_ended(&self) -> bool {
+        self.played.recording.records.iter().any(|record| {
+            matches!(record, TranscriptRecord::Control(control) if control.event.starts_with("signal "))
+        })
+    }
+
+    /// Reads what is said now as the player would have read it.
+    fn relined(&self, changed: &Changed) -> Vec<TranscriptRecord> {
+        // The end of an agent that had to be ended anyway says nothing.
+        let forced = self.was_ended();
+        let mut out = Vec::new();
+        let mut pending = Vec::new();
+        let mut said = changed.said.iter().peekable();
+        // A line that comes later than it was said takes those behind it along.
+        let mut latest = 0;
+        let mut at = 0;
+        for (place, record) in self.played.recording.records.iter().enumerate() {
+            match record {
+                TranscriptRecord::Line(line) if line.dir == Direction::S2c => {
+                    while let Some((_, bytes)) = said.next_if(|(origin, _)| latest.max(*origin) <= at) {
+                        pending.extend_from_slice(bytes);
+                    }
+                    latest = at;
+                    take_lines(&mut pending, line, &mut out);
+                    debug_assert_eq!(self.records.get(at), Some(&place));
+                    at += 1;
+                }
+                TranscriptRecord::Control(control) if control.code != Maybe::Absent => {
+                    take_rest(&mut pending, &mut out);
+                    end(control, changed.end.filter(|_| !forced), &mut out);
+                }
+                record => out.push(record.clone()),
+            }
+        }
+        out
+    }
+}
+
+/// A record as it is written to a file.
+fn written(record: &Record) -> TranscriptRecord {
+    let line = |dir, text: &str| {
+        let mut line = TranscriptLine::new(dir);
+        line.line = Some(text.to_owned());
+        TranscriptRecord::Line(line)
+    };
+    match record {
+        Record::Sent(text) => line(Direction::C2s, text.as_str()),
+        Record::Received(text) => line(Direction::S2c, text.as_str()),
+        Record::Control(control) => TranscriptRecord::Control(control.clone()),
+    }
+}
+
+/// Notes the lines that are complete.
+fn take_lines(pending: &mut Vec<u8>, like: &TranscriptLine, out: &mut Vec<TranscriptRecord>) {
+    while let Some(end) = memchr::memchr(b'\n', pending) {
+        note(&pending[..end], None, like, out);
+        pending.drain(..=end);
+    }
+}
+
+/// Notes what was said without an end.
+fn take_rest(pending: &mut Vec<u8>, out: &mut Vec<TranscriptRecord>) {
+    if !pending.is_empty() {
+        note(pending, Some(""), &TranscriptLine::new(Direction::S2c), out);
+        pending.clear();
+    }
+}
+
+fn note(bytes: &[u8], eol: Option<&str>, like: &TranscriptLine, out: &mut Vec<TranscriptRecord>) {
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        out.push(TranscriptRecord::Control(TranscriptControl::new(NOT_UTF8)));
+    }
+    let mut line = TranscriptLine::new(Direction::S2c);
+    line.t.clone_from(&like.t);
+    line.line = Some(text.into_owned());
+    line.eol = eol.map_or(Maybe::Absent, |eol| Maybe::Value(eol.to_owned()));
+    out.push(TranscriptRecord::Line(line));
+}
+
+/// Notes the end of the agent, as it is now.
+fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRecord>) {
+    let mut control = control.clone();
+    let is_last = control.event == "exit";
+    match end {
+        None => {}
+        Some(End::Code(code)) => control.code = Maybe::Value(code.into()),
+        Some(End::Killed) if is_last => {
+            out.push(TranscriptRecord::Control(TranscriptControl::new("signal SIGTERM")));
+            control.code = Maybe::Value(-TERM);
+        }
+        Some(End::Killed) => {
+            control = TranscriptControl::new("still_running");
+        }
+    }
+    out.push(TranscriptRecord::Control(control));
+}
+
+/// The checks of a case that count and fail, with what they say.
+///
+/// # Errors
+/// Where the suite cannot judge.
+pub fn faults(
+    suite: &Suite,
+    case: &Scenario,
+    profile: &Profile,
+    played: &Played,
+) -> Result<Vec<String>, SuiteError> {
+    let judged = judge(case, profile, played, suite)?;
+    let counted = judged.findings.iter().filter(|finding| counts(finding.level, CheckLevel::Should));
+    Ok(counted.filter_map(told).collect())
+}
+
+/// A check that fails, in words.
+fn told(finding: &Finding) -> Option<String> {
+    let Outcome::Failed(mismatch) = &finding.outcome else { return None };
+    let found = mismatch.found.as_ref().map(|shown| shown.line.as_str()).unwrap_or_default();
+    Some(format!("{}: {} {} {found}", finding.check, mismatch.says, mismatch.path))
+}

@@ -1,0 +1,103 @@
+//! Whether a scenario would have gone on: a client sends its next line only once it has what it waits for.
+
+use agentese::types::{Direction, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
+use agentese_conformance::pattern::Pattern;
+use agentese_conformance::transcript::whole_line;
+use serde_json::Value;
+
+/// What a scenario waits for, and what it does meanwhile.
+#[derive(Debug, Clone)]
+enum Step {
+    Wait(Box<WaitStep>, Pattern),
+    /// It sends lines.
+    Sends(usize),
+    /// It closes its end.
+    Closes,
+    /// It looks at what comes from now on.
+    Skips,
+}
+
+/// The waits of a scenario, as far as a transcript can show that they are in vain.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Waits(Vec<Step>);
+
+impl Waits {
+    /// The waits of a case. None at all where the transcript, as it is, does not show that they are met: where
+    /// patterns have variables, or what is sent is not a number of lines.
+    pub(super) fn of(case: &Scenario, records: &[TranscriptRecord]) -> Self {
+        let steps = case.steps.iter().filter_map(|step| match step {
+            ScenarioStep::Send(_) => Some(Some(Step::Sends(1))),
+            ScenarioStep::Raw(raw) => {
+                let text = format!("{}{}", raw.raw, raw.eol.as_deref().unwrap_or("\n"));
+                let whole = text.ends_with('\n');
+                Some(whole.then(|| Step::Sends(text.matches('\n').count())))
+            }
+            ScenarioStep::Wait(wait) => {
+                let pattern = Pattern::new(&wait.wait).ok().filter(|_| !wait.wait.to_string().contains("${"));
+                Some(pattern.map(|pattern| Step::Wait(Box::new(wait.clone()), pattern)))
+            }
+            ScenarioStep::Bytes(_) | ScenarioStep::Ready(_) => Some(None),
+            ScenarioStep::Close(_) => Some(Some(Step::Closes)),
+            ScenarioStep::Quiet(quiet) if quiet.skip == Some(true) => Some(Some(Step::Skips)),
+            _ => None,
+        });
+        let waits = Self(steps.collect::<Option<_>>().unwrap_or_default());
+        if waits.in_vain(records).is_some() { Self::default() } else { waits }
+    }
+
+    /// The first wait that is in vain: what came before the client went on does not fit.
+    pub(super) fn in_vain(&self, records: &[TranscriptRecord]) -> Option<String> {
+        // The agent's frames with their places, and the places at which the client acted.
+        let mut frames: Vec<(usize, Option<Value>)> = Vec::new();
+        let mut sent = Vec::new();
+        let mut closed = None;
+        for (place, record) in records.iter().enumerate() {
+            match record {
+                TranscriptRecord::Line(line) if line.dir == Direction::S2c => {
+                    let text = whole_line(line).unwrap_or_default();
+                    frames.push((place, serde_json::from_str(&text).ok()));
+                }
+                TranscriptRecord::Line(_) => sent.push(place),
+                TranscriptRecord::Control(control) if control.event == "stdin_closed" => {
+                    closed = closed.or(Some(place))
+                }
+                _ => {}
+            }
+        }
+        let (mut next, mut cursor) = (0, 0);
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Sends(lines) => next += lines,
+                Step::Closes => closed = None,
+                Step::Skips => cursor = frames.partition_point(|(place, _)| Some(place) < sent.get(next)),
+                Step::Wait(wait, pattern) => {
+                    let closes = matches!(
+                        self.0[at + 1..].iter().find(|step| !matches!(step, Step::Wait(..))),
+                        Some(Step::Closes)
+                    );
+                    let until = sent.get(next).copied().or(closed.filter(|_| closes)).unwrap_or(usize::MAX);
+                    let from_start = wait.from == Some(WaitFrom::Start);
+                    let mut position = if from_start { 0 } else { cursor };
+                    for _ in 0..wait.count.unwrap_or(1) {
+                        let mut seen = frames
+                            .iter()
+                            .enumerate()
+                            .skip(position)
+                            .take_while(|(_, (place, _))| *place < until);
+                        let found = seen
+                            .find(|(_, (_, frame))| frame.as_ref().is_some_and(|frame| pattern.fits(frame)));
+                        match found {
+                            Some((at, _)) => position = at + 1,
+                            None if wait.optional == Some(true) => break,
+                            None => return Some(format!("nothing like {}", wait.wait)),
+                        }
+                    }
+                    if !from_start && wait.peek != Some(true) {
+                        cursor = position;
+                    }
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,178 @@
+//! What mutators do, and where they apply.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentese_conformance::transcript::Record;
+use agentese_conformance::{Suite, Transcript};
+use agentese_conformance_defects::change::{apply, with_end};
+use agentese_conformance_defects::stream::Stream;
+use agentese_conformance_defects::{Effect, Mutator, mutator, mutators, neutrals};
+
+/// What the agent of a golden transcript says.
+pub fn stream(dialect: &str, case: &str) -> Stream {
+    let golden = Suite::embedded().golden(dialect, case).unwrap().unwrap();
+    stream_of(dialect, &golden)
+}
+
+fn stream_of(dialect: &str, golden: &Transcript) -> Stream {
+    let mut stream = Stream::new(agentese::dynamic::spec(dialect).unwrap());
+    for record in &golden.records {
+        match record {
+            Record::Sent(line) => stream.ask(line.as_str()),
+            Record::Received(line) => stream.say(line.as_str()),
+            Record::Control(_) => {}
+        }
+    }
+    stream.complete = true;
+    stream
+}
+
+/// Short transcripts that have everything in them together.
+const SHORT: &[(&str, &str)] = &[
+    ("pi", "tool-bash-anthropic"),
+    ("pi", "ext-ui-two-at-once"),
+    ("pi", "proto-unknown-command"),
+    ("pi", "get-commands-empty"),
+    ("pi", "prompt-text-openai"),
+    ("omp", "prompt_async_failure"),
+    ("opal", "05_tool_read"),
+    ("operator", "d01_prompt_answered_at_completion"),
+    ("operator", "d03_commands"),
+];
+
+#[test]
+fn there_are_more_than_forty_and_each_has_a_name_of_its_own() {
+    let names: BTreeSet<_> = mutators().iter().map(|mutator| mutator.name).collect();
+    assert_eq!(names.len(), mutators().len());
+    assert!(names.len() >= 40, "{}", names.len());
+    let neutral: BTreeSet<_> = neutrals().iter().map(|neutral| neutral.name).collect();
+    assert_eq!(neutral.len(), neutrals().len());
+    assert!(names.is_disjoint(&neutral));
+}
+
+#[test]
+fn every_mutator_applies_somewhere_and_changes_what_it_says() {
+    let mut places: BTreeMap<&str, usize> = mutators().iter().map(|mutator| (mutator.name, 0)).collect();
+    for (dialect, case) in SHORT {
+        let stream = stream(dialect, case);
+        let lines: Vec<&str> = stream.said.iter().map(|said| said.line.as_str()).collect();
+        let plain: Vec<u8> = lines.iter().flat_map(|line| with_end(line)).collect();
+        for mutator in mutators() {
+            let found = mutator.applications(&stream);
+            *places.get_mut(mutator.name).unwrap() += found.len();
+            for application in found {
+                let changed = apply(&lines, &application);
+                let bytes: Vec<u8> = changed.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let told = format!("{} in {case}: {application:?}", mutator.name);
+                assert!(bytes != plain || changed.end.is_some(), "{told} changes nothing");
+            }
+        }
+    }
+    let nowhere: Vec<_> = places.iter().filter(|(_, count)| **count == 0).map(|(name, _)| *name).collect();
+    // Two pieces and two notices in a row, and calls without an id, are in longer transcripts.
+    let longer: Vec<_> = nowhere.into_iter().filter(|name| !applies_in(name, LONGER)).collect();
+    assert!(longer.is_empty(), "these apply nowhere: {longer:?}");
+}
+
+const LONGER: &[(&str, &str)] = &[
+    ("pi", "tool-multi"),
+    ("pi", "ext-ui-values"),
+    ("pi", "ext-ui-fire-and-forget"),
+    ("pi", "bash-errors"),
+    ("pi", "multi-turn"),
+    ("pi", "tool-args-streaming"),
+    ("pi", "proto-malformed"),
+    ("omp", "todo_reminder"),
+    ("omp", "task_tool"),
+    ("omp", "prompt_custom_tool_events"),
+    ("opal", "17_compact"),
+    ("pi", "proto-missing-fields"),
+];
+
+fn applies_in(name: &str, transcripts: &[(&str, &str)]) -> bool {
+    let mutator: Mutator = mutator(name).unwrap();
+    transcripts.iter().any(|(dialect, case)| {
+        let golden = Suite::embedded().golden(dialect, case).unwrap();
+        golden.is_some_and(|golden| !mutator.applications(&stream_of(dialect, &golden)).is_empty())
+    })
+}
+
+/// Values that agents make up are no place for a defect: another one is as good.
+#[test]
+fn nothing_is_seeded_where_the_matcher_binds() {
+    let stream = stream("pi", "tool-bash-anthropic");
+    let mut seen = 0;
+    for application in mutators().iter().flat_map(|mutator| mutator.applications(&stream)) {
+        let (Some(place), Effect::Edit(..)) = (&application.place, &application.effect) else { continue };
+        seen += 1;
+        let told = format!("{} at line {}, {place}", application.mutator, application.at);
+        for bound in ["timestamp", "sessionId", "sessionFile"] {
+            assert!(!place.to_string().ends_with(bound), "{told}");
+        }
+        // Where the model is, is another port each time.
+        assert!(!place.to_string().ends_with("baseUrl"), "{told}");
+    }
+    assert!(seen > 1000, "{seen}");
+}
+
+/// A message that grows may be behind what it becomes, but not behind the pieces.
+#[test]
+fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
+    let stream = stream("pi", "tool-bash-anthropic");
+    let growing = |name: &str| {
+        let found = mutator(name).unwrap().applications(&stream);
+        found
+            .iter()
+            .filter(|found| found.place.as_ref().is_some_and(|place| place.to_string().contains("partial.")))
+            .count()
+    };
+    assert_eq!(growing("text-cut"), 0);
+    assert_eq!(growing("count-one-less"), 0);
+    assert!(growing("text-changed") > 0);
+    assert!(!mutator("snapshot-behind").unwrap().applications(&stream).is_empty());
+}
+
+/// What an allowance of the dialect lets go is no defect, and the same where no allowance does is one.
+#[test]
+fn nothing_is_seeded_that_an_allowance_lets_go() {
+    let lines = |stream: &Stream, name: &str| -> Vec<String> {
+        let found = mutator(name).unwrap().applications(stream);
+        found.iter().map(|found| stream.said[found.at].line.clone()).collect()
+    };
+    let has = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
+
+    let omp = stream("omp", "prompt_text");
+    assert!(has(&[omp.said[0].line.clone()], "\"ready\""), "{}", omp.said[0].line);
+    assert_eq!(lines(&omp, "drop-first"), Vec::<String>::new());
+    let events = lines(&omp, "drop-event");
+    assert!(has(&events, "agent_start") && !has(&events, "\"ready\""), "{events:?}");
+
+    let omp = stream("omp", "ext_dialogs");
+    let all: Vec<String> = omp.said.iter().map(|said| said.line.clone()).collect();
+    let dialogs = lines(&omp, "drop-dialog");
+    assert!(has(&all, "autoresearch") && !has(&dialogs, "autoresearch"), "{dialogs:?}");
+    assert!(has(&dialogs, "\"select\""), "{dialogs:?}");
+    assert!(has(&lines(&omp, "twice-dialog"), "autoresearch"));
+
+    let opal = stream("opal", "16_resume");
+    let changed = |name: &str| -> Vec<String> {
+        let found = mutator(name).unwrap().applications(&opal);
+        let bytes = found.iter().filter_map(|found| found.bytes(&opal.said[found.at].line));
+        bytes.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+    };
+    assert!(!has(&changed("count-one-more"), "-32602"), "{:?}", changed("count-one-more"));
+    assert!(has(&changed("number-negative"), "\"code\":0") || has(&changed("number-zero"), "\"code\":0"));
+}
+
+/// The agent numbers its questions as it likes, and the client sends back what it was given.
+#[test]
+fn the_id_of_a_question_is_the_agents_own() {
+    let opal = stream("opal", "12_ask_user");
+    let asked = |found: &&agentese_conformance_defects::Application| {
+        opal.said[found.at].role == agentese_conformance_defects::stream::Role::Dialog
+    };
+    let found: Vec<_> = mutators().iter().flat_map(|mutator| mutator.applications(&opal)).collect();
+    let places: BTreeSet<String> =
+        found.iter().filter(asked).filter_map(|found| Some(found.place.as_ref()?.to_string())).collect();
+    assert!(places.contains("params.question") && !places.contains("id"), "{places:?}");
+}
