@@ -235,7 +235,7 @@ What the agent writes on stderr goes to stderr. The exit code is 1 where the age
 #[derive(Debug, Args)]
 #[command(after_help = BRIDGE)]
 pub(super) struct Bridge {
-    /// The dialect to speak on stdin and stdout
+    /// The dialect to speak on stdin and stdout; acp for editors, with one agent for each session
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
     /// The dialect that the agent speaks; found out by asking it where this is not given

@@ -3,6 +3,8 @@
 //!
 //! `npm ci` in `cli/tests/acp` sets the schema up; `make test` does that.
 
+#[path = "acp/behind.rs"]
+mod behind;
 #[path = "acp/edges.rs"]
 mod edges;
 #[path = "acp/questions.rs"]

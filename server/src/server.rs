@@ -9,7 +9,7 @@ use agentese::transport::Transport;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
-use crate::desk::{Elsewhere, Parts, Undecided, Updates};
+use crate::desk::{Agents, Elsewhere, Parts, Undecided, Updates};
 use crate::engine::{Bounds, Chain, Customs, Lead, Ledger, Options, Unsaved};
 use crate::extensions;
 use crate::fronts::{FRONTENDS, Frontend};
@@ -128,6 +128,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     elsewhere: Option<Arc<dyn Elsewhere>>,
+    agents: Option<Arc<dyn Agents>>,
 }
 
 impl Default for Builder {
@@ -161,6 +162,7 @@ impl Default for Builder {
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             elsewhere: None,
+            agents: None,
         }
     }
 }
@@ -366,6 +368,12 @@ impl Builder {
         self
     }
 
+    /// Other agents carry out the sessions, in protocols that have several: one agent is started for each.
+    pub fn agents(mut self, agents: Arc<dyn Agents>) -> Self {
+        self.agents = Some(agents);
+        self
+    }
+
     /// The server. Where the model that was named is not there it has none, and says so to prompts.
     pub fn build(self) -> Server {
         self.server().0
@@ -381,9 +389,10 @@ impl Builder {
         let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
         let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
         let usual_tools = self.tools.is_none();
-        let elsewhere = self.elsewhere.take();
+        let (elsewhere, agents) = (self.elsewhere.take(), self.agents.take());
         let (options, session, error) = self.put_together();
-        let parts = Parts { options, session, extensions, mcp, undecided, updates, usual_tools, elsewhere };
+        let parts =
+            Parts { options, session, extensions, mcp, undecided, updates, usual_tools, elsewhere, agents };
         (Server { frontend, parts }, error)
     }
 

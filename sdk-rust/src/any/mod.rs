@@ -45,3 +45,4 @@ pub use event::Event;
 pub use explain::{Fate, RowFate, RowKind, explain};
 pub use results::{ClearedQueue, Forked, Image, KeptSession, ShellResult, State, Stats, Words};
 pub use run::{Events, Run, RunResult};
+pub use table::carries;

@@ -112,6 +112,12 @@ pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
     tables.get(dialect)
 }
 
+/// Whether a dialect has a command for an intent: in that revision, or in any of them where it is what a client knows.
+#[must_use]
+pub fn carries(spec: &Spec, intent: Intent) -> bool {
+    table_of(spec.name).is_some_and(|table| table.carrier(spec, intent).is_some())
+}
+
 /// What becomes of an intent with an agent whose dialect has no command for it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]

@@ -7,12 +7,14 @@
 //! | file | concept |
 //! |---|---|
 //! | `parts` | what a desk is made of |
+//! | `agents` | sessions that other agents carry out, one agent for each |
 //! | `caller` | who sent a command, and what became of it |
 //! | `prompt` | what the user says |
 //! | `sessions` | what takes the place of the conversation |
 //! | `registry` | several conversations behind one connection |
 //! | `trust` | asking about the working directory, at the first moment when that matters |
 
+mod agents;
 mod caller;
 mod parts;
 mod prompt;
@@ -25,6 +27,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+pub use agents::{Abilities, Agents, Kept, Trouble};
 pub use caller::{Caller, Taken};
 pub use parts::{Elsewhere, Parts, Updates};
 pub use prompt::{Refused, Said};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Undecided;
+use super::{Agents, Undecided};
 use crate::engine;
 use crate::extensions;
 use crate::mcp;
@@ -44,6 +44,9 @@ pub struct Parts {
     pub usual_tools: bool,
     /// For sessions in other directories, in protocols that have them; none where nobody makes parts for those.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    /// Where other agents carry out the sessions, one agent for each, in protocols that have several; none where this one
+    /// does.
+    pub agents: Option<Arc<dyn Agents>>,
 }
 
 impl Parts {
@@ -61,6 +64,7 @@ impl Parts {
             updates: self.updates,
             usual_tools: self.usual_tools,
             elsewhere: self.elsewhere.clone(),
+            agents: self.agents.clone(),
         }
     }
 }

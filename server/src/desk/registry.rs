@@ -102,6 +102,7 @@ mod tests {
             updates: Updates::default(),
             usual_tools: true,
             elsewhere: None,
+            agents: None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::{Session, Start, Store, names, time};
 impl Session {
     /// An empty one that is nowhere but in memory.
     pub fn in_memory(start: Start) -> Self {
-        let id = start.ids.uuid();
+        let id = start.id.clone().unwrap_or_else(|| start.ids.uuid());
         let timestamp = time::iso(start.clock.now_ms());
         let header = Header::new(&id, &timestamp, &start.cwd.to_string_lossy(), start.parent.as_deref());
         Self {

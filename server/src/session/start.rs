@@ -12,6 +12,7 @@ use crate::world::{Clock, Ids};
 pub struct Start {
     pub(super) cwd: PathBuf,
     pub(super) parent: Option<String>,
+    pub(super) id: Option<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
@@ -33,13 +34,28 @@ impl Start {
     /// Begins in that directory, which is absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let threads = Threads { write: false, sync: true };
-        Self { cwd: cwd.into(), parent: None, clock, ids, storage: Arc::new(Disk), threads, large: LARGE }
+        Self {
+            cwd: cwd.into(),
+            parent: None,
+            id: None,
+            clock,
+            ids,
+            storage: Arc::new(Disk),
+            threads,
+            large: LARGE,
+        }
     }
 
     /// The session that a new one comes from, in the words of whoever says so. Means nothing for one
     /// that is opened.
     pub fn parent(mut self, parent: Option<String>) -> Self {
         self.parent = parent;
+        self
+    }
+
+    /// The identifier of a session that is not kept; a fresh one by default. Means nothing for one that is.
+    pub fn id(mut self, id: Option<String>) -> Self {
+        self.id = id;
         self
     }
 

@@ -66,6 +66,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
         updates: Updates::default(),
         usual_tools: true,
         elsewhere: None,
+        agents: None,
     };
     let (first, second) = (desk(parts.with(None)), desk(parts.with(None)));
     for desk in [&first, &second] {

@@ -71,6 +71,7 @@ async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
         updates: Updates::default(),
         usual_tools: true,
         elsewhere: None,
+        agents: None,
     };
     let desk = Desk::new(parts, diary.clone(), CancellationToken::new());
     desk.connect(Arc::new(Nobody));

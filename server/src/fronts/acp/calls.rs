@@ -13,14 +13,15 @@ use crate::tools::{ToolContent, resolve_existing_path, resolve_path};
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// What kind of tool has that name.
+/// What kind of tool has that name, here and in the agents that may stand behind this one.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
     match tool {
-        "read" | "ls" => AcpToolKind::Read,
-        "edit" | "write" => AcpToolKind::Edit,
-        "grep" | "find" => AcpToolKind::Search,
-        "bash" => AcpToolKind::Execute,
-        "todo_write" | "task" => AcpToolKind::Think,
+        "read" | "ls" | "read_file" => AcpToolKind::Read,
+        "edit" | "write" | "edit_file" | "write_file" => AcpToolKind::Edit,
+        "grep" | "find" | "glob" | "web_search" => AcpToolKind::Search,
+        "bash" | "shell" | "python" | "eval" => AcpToolKind::Execute,
+        "fetch" => AcpToolKind::Fetch,
+        "todo_write" | "task" | "sub_agent" => AcpToolKind::Think,
         _ => AcpToolKind::OtherValue,
     }
 }
@@ -33,8 +34,8 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 pub(super) fn title(call: &ToolCall) -> String {
     let of = |name: &str| text(&call.arguments, name);
     let line = match (call.name.as_str(), of("command"), of("path"), of("pattern")) {
-        ("bash", Some(command), ..) => format!("`{command}`"),
-        ("grep" | "find", _, path, Some(pattern)) => {
+        ("bash" | "shell", Some(command), ..) => format!("`{command}`"),
+        ("grep" | "find" | "glob", _, path, Some(pattern)) => {
             format!("{} {pattern}{}", call.name, path.map(|path| format!(" in {path}")).unwrap_or_default())
         }
         (name, _, Some(path), _) => format!("{name} {path}"),
@@ -60,22 +61,42 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
 
 /// The file that the tool means by a path.
 fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
-    let resolve = if call.name == "write" { resolve_path } else { resolve_existing_path };
+    let resolve = if ["write", "write_file"].contains(&call.name.as_str()) {
+        resolve_path
+    } else {
+        resolve_existing_path
+    };
     resolve(cwd, path).to_string_lossy().into_owned()
 }
 
-/// The change that a call makes, from its arguments. `before` is what the file held, where that is known.
-pub(super) fn diff(cwd: &Path, call: &ToolCall, before: Option<String>) -> Option<AcpToolContent> {
+/// The changes that a call makes, from its arguments. `before` is what the file held, where that is known.
+pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<AcpToolContent> {
     let of = |name: &str| text(&call.arguments, name);
-    let path = file(cwd, call, of("path")?);
-    let (old, new) = match call.name.as_str() {
-        "edit" => (Some(of("oldText")?.to_owned()), of("newText")?),
-        "write" => (before, of("content")?),
-        _ => return None,
+    let Some(path) = of("path").map(|path| file(cwd, call, path)) else { return Vec::new() };
+    let change = |old: Option<String>, new: &str| {
+        let mut diff = AcpDiff::new(path.as_str(), new);
+        diff.old_text = old.into();
+        diff.into()
     };
-    let mut diff = AcpDiff::new(path, new);
-    diff.old_text = old.into();
-    Some(diff.into())
+    if kind(&call.name) != AcpToolKind::Edit {
+        return Vec::new();
+    }
+    match (replaced(&call.arguments), of("content")) {
+        (Some((old, new)), _) => vec![change(Some(old), new)],
+        (None, Some(content)) => vec![change(before, content)],
+        // Several places of one file.
+        (None, None) => {
+            let edits = call.arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+            let pairs = edits.filter_map(Value::as_object).filter_map(replaced);
+            pairs.map(|(old, new)| change(Some(old), new)).collect()
+        }
+    }
+}
+
+/// A text, and the one that takes its place.
+fn replaced(edit: &Map<String, Value>) -> Option<(String, &str)> {
+    let of = |names: [&str; 2]| names.into_iter().find_map(|name| text(edit, name));
+    Some((of(["oldText", "old_text"])?.to_owned(), of(["newText", "new_text"])?))
 }
 
 /// A text that a call shows.

@@ -93,7 +93,7 @@ fn called(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> Ac
     told.raw_input = Value::from(call.arguments.clone()).into();
     told.locations = teller::some(calls::locations(cwd, call));
     let is_error = result.is_none_or(|result| result.is_error);
-    let mut content: Vec<_> = calls::diff(cwd, call, None).into_iter().filter(|_| !is_error).collect();
+    let mut content: Vec<_> = calls::diffs(cwd, call, None).into_iter().filter(|_| !is_error).collect();
     // A call without a result was never carried out.
     told.status = result.map_or(AcpToolStatus::Failed, |result| teller::status(result.is_error)).into();
     if let Some(result) = result {

@@ -36,7 +36,7 @@ use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Home;
-use crate::desk::{Parts, Registry};
+use crate::desk::{Agents, Parts, Registry};
 use crate::engine::{Calls, Customs};
 use client::Client;
 use opened::Opened;
@@ -94,6 +94,11 @@ impl crate::fronts::Front for Front {
 impl Front {
     fn parts(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agents that carry out the sessions, where others do.
+    fn agents(&self) -> Option<Arc<dyn Agents>> {
+        self.parts().agents.clone()
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Opened>>> {

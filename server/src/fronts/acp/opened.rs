@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
+use super::options::Offers;
 use super::sink::Sink;
 use super::{failed, history, options, teller};
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
@@ -25,6 +26,7 @@ pub(super) struct Opened {
     pub desk: Arc<Desk>,
     client: Arc<Client>,
     sink: Arc<Sink>,
+    offers: Offers,
     /// Cancelled by the client together with all turns that are going on.
     turn: Mutex<CancellationToken>,
     /// Ends what goes on beside the session.
@@ -32,8 +34,16 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub fn new(id: String, cwd: PathBuf, desk: Arc<Desk>, client: Arc<Client>, sink: Arc<Sink>) -> Self {
-        Self { id, cwd, desk, client, sink, turn: Mutex::default(), closed: CancellationToken::new() }
+    pub fn new(
+        id: String,
+        cwd: PathBuf,
+        desk: Arc<Desk>,
+        client: Arc<Client>,
+        sink: Arc<Sink>,
+        offers: Offers,
+    ) -> Self {
+        let (turn, closed) = (Mutex::default(), CancellationToken::new());
+        Self { id, cwd, desk, client, sink, offers, turn, closed }
     }
 
     fn turn(&self) -> MutexGuard<'_, CancellationToken> {
@@ -107,12 +117,12 @@ impl Opened {
 
     /// What can be chosen.
     pub fn options(&self) -> Vec<AcpConfigOption> {
-        options::all(self.desk.engine())
+        options::all(self.desk.engine(), self.offers)
     }
 
     /// Chooses something; gives all options.
     pub fn choose(&self, option: &str, value: &Value) -> Result<Vec<AcpConfigOption>, Refusal> {
-        options::set(self.desk.engine(), option, value)?;
+        options::set(self.desk.engine(), self.offers, option, value)?;
         Ok(self.options())
     }
 

@@ -8,13 +8,31 @@ use agentese::types::{Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::invalid;
+use crate::desk::Abilities;
 use crate::engine::Engine;
 
 const MODEL: &str = "model";
 const THINKING: &str = "thinking";
 
+/// What a session lets the client choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offers {
+    model: bool,
+    thinking: bool,
+}
+
+impl Offers {
+    /// All of it, or what the agent behind this one can do.
+    pub fn of(abilities: Option<Abilities>) -> Self {
+        match abilities {
+            Some(Abilities { models: model, thinking, .. }) => Self { model, thinking },
+            None => Self { model: true, thinking: true },
+        }
+    }
+}
+
 /// All options, with what is chosen now.
-pub(super) fn all(engine: &Engine) -> Vec<AcpConfigOption> {
+pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
     let view = engine.view();
     let mut models = engine.models();
     // The model that is used is among the choices, whatever can be asked.
@@ -24,7 +42,7 @@ pub(super) fn all(engine: &Engine) -> Vec<AcpConfigOption> {
         models.insert(0, current);
     }
     let mut options = Vec::new();
-    if let Some(current) = view.model.as_ref().or(models.first()).map(name) {
+    if let Some(current) = view.model.as_ref().or(models.first()).map(name).filter(|_| offers.model) {
         let values = models.iter().map(|model| {
             let mut value = AcpConfigValue::new(name(model), model.name.as_str());
             value.description = model.provider.clone().into();
@@ -33,7 +51,7 @@ pub(super) fn all(engine: &Engine) -> Vec<AcpConfigOption> {
         options.push(select(MODEL, "Model", AcpConfigCategory::Model, current, values.collect()));
     }
     let levels = engine.thinking_levels();
-    if levels.len() > 1 {
+    if levels.len() > 1 && offers.thinking {
         let values = levels.iter().map(|level| AcpConfigValue::new(level.as_str(), capital(level.as_str())));
         let current = view.thinking.as_str().to_owned();
         options.push(select(
@@ -48,15 +66,15 @@ pub(super) fn all(engine: &Engine) -> Vec<AcpConfigOption> {
 }
 
 /// Chooses a value. Refused where there is no such option, or no such value.
-pub(super) fn set(engine: &Engine, option: &str, value: &Value) -> Result<(), Refusal> {
+pub(super) fn set(engine: &Engine, offers: Offers, option: &str, value: &Value) -> Result<(), Refusal> {
     let refused = |reason: &str| invalid("session/set_config_option", reason);
     let value = value.as_str().ok_or_else(|| refused("`value` has to be a string"))?;
     match option {
-        MODEL => {
+        MODEL if offers.model => {
             let chosen = value.split_once('/').and_then(|(provider, id)| engine.set_model(provider, id));
             chosen.map(drop).ok_or_else(|| refused(&format!("no model \"{value}\" can be used")))
         }
-        THINKING => {
+        THINKING if offers.thinking => {
             let level = serde_json::from_value::<ThinkingLevel>(value.into());
             let level = level.ok().filter(|level| engine.thinking_levels().contains(level));
             engine

@@ -14,6 +14,7 @@ use serde_json::Map;
 
 use super::start::Wanted;
 use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
+use crate::desk::Kept;
 use crate::session::{DeleteError, Record, Scope};
 
 /// The version that is spoken.
@@ -22,9 +23,6 @@ const VERSION: u64 = 1;
 /// Sessions in one page of a list.
 const PAGE: usize = 100;
 
-/// The longest title of a session without a name, in characters.
-const LONGEST_TITLE: usize = 80;
-
 impl Service for Front {
     async fn initialize(
         &self,
@@ -32,15 +30,21 @@ impl Service for Front {
         _: Call<Acp, AcpInitialized>,
     ) -> Result<AcpInitialized, Refusal> {
         self.client.introduce(params.client_capabilities.into_option().unwrap_or_default());
-        let can = || Some(Map::new()).into();
+        let agents = self.agents();
+        let abilities = agents.as_ref().map(|agents| agents.abilities());
+        let can = |has: bool| has.then(Map::new).into();
         let mut prompts = AcpPromptCapabilities::new();
         (prompts.image, prompts.audio, prompts.embedded_context) = (Some(true), Some(false), Some(true));
         let mut servers = AcpMcpCapabilities::new();
-        (servers.http, servers.sse) = (Some(true), Some(false));
+        (servers.http, servers.sse) = (Some(agents.is_none()), Some(false));
         let mut sessions = AcpSessionCapabilities::new();
-        (sessions.list, sessions.delete, sessions.resume, sessions.close) = (can(), can(), can(), can());
+        let (list, delete, resume, load) = abilities.map_or((true, true, true, true), |abilities| {
+            (abilities.list, abilities.delete, abilities.open, abilities.open && abilities.history)
+        });
+        (sessions.list, sessions.delete) = (can(list), can(delete));
+        (sessions.resume, sessions.close) = (can(resume), can(true));
         let mut all = AcpAgentCapabilities::new();
-        all.load_session = Some(true);
+        all.load_session = Some(load);
         all.prompt_capabilities = Some(prompts);
         all.mcp_capabilities = Some(servers);
         all.session_capabilities = Some(sessions);
@@ -122,20 +126,20 @@ impl Service for Front {
             }
             None => 0,
         };
+        let cwd = params.cwd.into_option();
+        if let Some(agents) = self.agents() {
+            let kept = agents.list(cwd.as_deref()).await.map_err(failed)?;
+            return Ok(page(kept.into_iter().skip(from).take(PAGE + 1).collect(), from));
+        }
         let Some(store) = self.parts().options.store.clone() else {
             return Ok(AcpSessionList::new(Vec::new()));
         };
-        let cwd = params.cwd.into_option();
         let wanted = move |record: &Record| record.cwd.is_some() && (cwd.is_none() || record.cwd == cwd);
-        let mut found: Vec<Record> = blocking(move || {
-            store.list(Scope::All).into_iter().filter(wanted).skip(from).take(PAGE + 1).collect()
-        })
-        .await;
-        let more = found.len() > PAGE;
-        found.truncate(PAGE);
-        let mut list = AcpSessionList::new(found.into_iter().map(info).collect());
-        list.next_cursor = more.then(|| (from + PAGE).to_string()).into();
-        Ok(list)
+        let found = blocking(move || {
+            let all = store.list(Scope::All).into_iter().filter(wanted);
+            all.skip(from).take(PAGE + 1).map(Kept::from).collect()
+        });
+        Ok(page(found.await, from))
     }
 
     async fn close_session(&self, params: AcpCloseSessionParams, _: Call<Acp>) -> Result<(), Refusal> {
@@ -147,7 +151,17 @@ impl Service for Front {
 
     async fn delete_session(&self, params: AcpDeleteSessionParams, _: Call<Acp>) -> Result<(), Refusal> {
         let id = params.session_id;
+        let agents = self.agents();
+        if agents.as_ref().is_some_and(|agents| !agents.abilities().delete) {
+            return Err(invalid("session/delete", "the agent deletes no sessions"));
+        }
         let closed = self.close(&id).await;
+        if let Some(agents) = agents {
+            return match agents.delete(&id).await.map_err(failed)? {
+                true => Ok(()),
+                false => Err(unknown(&id)),
+            };
+        }
         let store = self.parts().options.store.clone();
         let Some(store) = store else { return if closed { Ok(()) } else { Err(unknown(&id)) } };
         for _ in 0..LOOKS {
@@ -257,13 +271,17 @@ impl Drop for Request<'_> {
     }
 }
 
-fn info(record: Record) -> AcpSessionInfo {
-    let mut info = AcpSessionInfo::new(record.id, record.cwd.unwrap_or_default());
-    let first = record.first_message.map(|text| {
-        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        line.chars().take(LONGEST_TITLE).collect()
-    });
-    info.title = record.name.or(first).into();
-    info.updated_at = record.modified.into();
+/// A page of a list that begins there; one more than fit into a page says that another follows.
+fn page(mut found: Vec<Kept>, from: usize) -> AcpSessionList {
+    let more = found.len() > PAGE;
+    found.truncate(PAGE);
+    let mut list = AcpSessionList::new(found.into_iter().map(info).collect());
+    list.next_cursor = more.then(|| (from + PAGE).to_string()).into();
+    list
+}
+
+fn info(kept: Kept) -> AcpSessionInfo {
+    let mut info = AcpSessionInfo::new(kept.id, kept.cwd);
+    (info.title, info.updated_at) = (kept.title.into(), kept.modified.into());
     info
 }

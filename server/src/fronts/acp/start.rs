@@ -11,8 +11,8 @@ use super::opened::Opened;
 use super::person::Person;
 use super::sink::Sink;
 use super::teller::Teller;
-use super::{CUSTOMS, Front, LOOKS, PAUSE, blocking, failed, files, invalid, terminals, unknown};
-use crate::desk::{Desk, Parts};
+use super::{CUSTOMS, Front, LOOKS, PAUSE, blocking, failed, files, invalid, options, terminals, unknown};
+use crate::desk::{Agents, Desk, Parts};
 use crate::engine::Options;
 use crate::mcp;
 use crate::providers::Chosen;
@@ -35,11 +35,16 @@ pub(super) struct Wanted {
 pub(super) struct Started {
     pub session: Arc<Opened>,
     pub complaints: Vec<String>,
+    /// Who is there once the client knows the session: an agent behind this one may have to say something already.
+    person: Option<Arc<Person>>,
 }
 
 impl Started {
     /// Tells what there is to tell once the client knows the session.
     pub fn tell(self, front: &Front) {
+        if let Some(person) = self.person {
+            self.session.desk.connect(person);
+        }
         for complaint in &self.complaints {
             front.client.notice(&self.session.id, AcpNoticeSeverity::Warning, complaint, true);
         }
@@ -52,6 +57,9 @@ impl Front {
     /// Parameters that cannot be used leave a session that is open as it is.
     pub(super) async fn open(&self, wanted: Wanted) -> Result<Started, Refusal> {
         let cwd = directory(wanted.method, &wanted.cwd).await?;
+        if let Some(agents) = self.agents() {
+            return self.join(&*agents, cwd, wanted).await;
+        }
         let mut parts = self.parts_in(&cwd).await?;
         let (definitions, complaints) = given(&cwd, wanted.servers);
         let is_new = |known: &mcp::Definition| definitions.iter().all(|given| given.name != known.name);
@@ -72,6 +80,30 @@ impl Front {
             }
             parts.session = Some(session);
         }
+        let (session, person) = self.put_together(cwd, parts);
+        session.desk.connect(person);
+        Ok(Started { session, complaints, person: None })
+    }
+
+    /// Opens a session that another agent carries out.
+    async fn join(&self, agents: &dyn Agents, cwd: PathBuf, wanted: Wanted) -> Result<Started, Refusal> {
+        let complaint = |server: AcpMcpServer| {
+            format!("This agent takes no MCP servers from its client: \"{}\" is not used", server.name)
+        };
+        let complaints = wanted.servers.into_iter().map(complaint).collect();
+        let id = wanted.session.as_deref();
+        if let Some(id) = id {
+            self.close(id).await;
+        }
+        let joined = agents.join(&cwd, id).await.map_err(failed)?;
+        let mut parts = joined.ok_or_else(|| unknown(id.unwrap_or_default()))?;
+        parts.options.customs = CUSTOMS;
+        let (session, person) = self.put_together(cwd, parts);
+        Ok(Started { session, complaints, person: Some(person) })
+    }
+
+    /// A session of those parts, and who is asked and told in it.
+    fn put_together(&self, cwd: PathBuf, mut parts: Parts) -> (Arc<Opened>, Arc<Person>) {
         let cost = parts.session.as_ref().map_or(0.0, |session| session.stats().cost);
         let teller = Teller::new(cwd.clone(), parts.options.catalog.clone(), cost);
         let sink = Arc::new(Sink::new(self.client.clone(), teller));
@@ -80,11 +112,12 @@ impl Front {
         let desk = Arc::new(Desk::new(parts, sink.clone(), self.stop.clone()));
         let id = desk.engine().view().session_id;
         sink.of(&id);
-        desk.connect(Arc::new(Person::new(self.client.clone(), sink.clone(), id.clone())));
+        let person = Arc::new(Person::new(self.client.clone(), sink.clone(), id.clone()));
         self.desks.add(desk.clone());
-        let session = Arc::new(Opened::new(id.clone(), cwd, desk, self.client.clone(), sink));
+        let offers = options::Offers::of(self.agents().map(|agents| agents.abilities()));
+        let session = Arc::new(Opened::new(id.clone(), cwd, desk, self.client.clone(), sink, offers));
         self.all().insert(id, session.clone());
-        Ok(Started { session, complaints })
+        (session, person)
     }
 
     /// What a session in that directory is made of.
@@ -118,7 +151,11 @@ impl Front {
         session.cancel().await;
         session.silence();
         drop(session);
-        self.desks.close(id).await
+        let closed = self.desks.close(id).await;
+        if let Some(agents) = self.agents() {
+            agents.leave(id).await;
+        }
+        closed
     }
 }
 

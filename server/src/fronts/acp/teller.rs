@@ -106,7 +106,7 @@ impl Teller {
         asked.raw_input = Value::from(call.arguments.clone()).into();
         asked.locations = some(calls::locations(&self.cwd, call));
         let before = self.before.get(id).cloned();
-        asked.content = calls::diff(&self.cwd, call, before).map(|diff| vec![diff]).into();
+        asked.content = some(calls::diffs(&self.cwd, call, before));
         Some(asked)
     }
 
@@ -151,7 +151,7 @@ impl Teller {
     /// A call, or what is known of it now.
     fn announce(&mut self, call: &ToolCall, status: AcpToolStatus) -> AcpUpdate {
         let (title, locations) = (calls::title(call), some(calls::locations(&self.cwd, call)));
-        let content = calls::diff(&self.cwd, call, None).map(|diff| vec![diff]).into();
+        let content = some(calls::diffs(&self.cwd, call, None));
         let input = Value::from(call.arguments.clone());
         if self.told.insert(call.id.clone()) {
             let mut told = AcpToolCall::new(call.id.as_str(), title);
@@ -188,7 +188,7 @@ impl Teller {
             return vec![AcpCallTerminal::new(terminal.as_str()).into()];
         }
         let before = self.before.get(&call.id).cloned();
-        let mut content: Vec<_> = calls::diff(&self.cwd, call, before).into_iter().collect();
+        let mut content = calls::diffs(&self.cwd, call, before);
         content.extend(calls::content(blocks));
         content
     }

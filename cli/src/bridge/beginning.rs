@@ -1,0 +1,152 @@
+//! What an agent is before anybody says anything to it, and the front that begins with that.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::any::{Agent, Intent};
+use agentese::types::{Model, ThinkingLevel};
+use agentese_server::config::Settings;
+use agentese_server::fronts::Frontend;
+use agentese_server::providers::{Catalog, Failure, FailureKind, Provider, Request, StreamEvent};
+use agentese_server::server::{Builder, Server};
+use agentese_server::session::{Session, Start};
+use agentese_server::tools::ToolSet;
+use agentese_server::world::{RandomIds, SystemClock};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use serde_json::Value;
+
+use super::remote::Remote;
+use super::{convert, remote};
+
+/// What the agent is before anybody says anything to it.
+pub(super) struct Beginning {
+    models: Vec<Model>,
+    model: Option<Model>,
+    thinking: Option<ThinkingLevel>,
+    settings: Settings,
+    messages: Vec<agentese::types::AgentMessage>,
+    /// Its session, as far as the agent tells.
+    pub session: agentese::view::Session,
+}
+
+impl Beginning {
+    /// Asks the agent.
+    pub async fn of(agent: &Agent) -> Result<Self, agentese::Error> {
+        agent.session().await?;
+        let state = match agent.can(Intent::State) {
+            true => agent.state().await?,
+            false => agentese::any::State::default(),
+        };
+        let models = match agent.can(Intent::Models) {
+            true => agent.models().await?,
+            false => Vec::new(),
+        };
+        let messages = match agent.can(Intent::Messages) {
+            true => agent.messages().await?,
+            false => Vec::new(),
+        };
+        let model = match &state.model {
+            Some(model) => Some(convert::model(model)),
+            // Answers say who gave them.
+            None if models.is_empty() => Some(convert::unnamed(agent.dialect())),
+            None => None,
+        };
+        let mut models: Vec<Model> = models.iter().map(convert::model).collect();
+        // The one in use need not be listed.
+        let is_known = |model: &Model| models.iter().any(|one| one.id == model.id);
+        if let Some(model) = model.clone().filter(|model| !is_known(model)) {
+            models.insert(0, model);
+        }
+        let set = |name: &str| state.settings.get(name).cloned().unwrap_or_default();
+        let mut settings = Settings::default();
+        settings.retry.enabled = set("autoRetry").as_bool().unwrap_or(true);
+        settings.compaction.enabled = set("autoCompaction").as_bool().unwrap_or(true);
+        if let Ok(mode) = serde_json::from_value(set("steeringMode")) {
+            settings.steering_mode = mode;
+        }
+        if let Ok(mode) = serde_json::from_value(set("followUpMode")) {
+            settings.follow_up_mode = mode;
+        }
+        let level = state.thinking_level.clone().map(Value::from).unwrap_or_default();
+        Ok(Self {
+            models,
+            model,
+            thinking: serde_json::from_value(level).ok(),
+            settings,
+            messages: remote::history(&messages.iter().collect::<Vec<_>>()),
+            session: state.session,
+        })
+    }
+
+    /// A front with that agent behind it, which works in that directory; its session has that id. Nothing of this machine's own settings, models and
+    /// programs plays a part.
+    pub fn server(
+        self,
+        frontend: &'static Frontend,
+        remote: &Arc<Remote>,
+        cwd: &Path,
+        id: Option<String>,
+    ) -> Builder {
+        let start = Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds)).id(id);
+        let mut session = Session::in_memory(start);
+        if let Some(model) = &self.model {
+            session.model_changed(&model.provider, &model.id);
+        }
+        session.thinking_changed(self.thinking.unwrap_or(ThinkingLevel::Off));
+        self.messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
+        if let Some(name) = &self.session.name {
+            let _ = session.rename(name);
+        }
+        let mut builder: Builder = Server::builder()
+            .lead(remote.clone())
+            .catalog(Catalog::new(providers(self.models)))
+            .persist(Arc::new(super::settings::Settings(remote.clone())))
+            .settings(self.settings)
+            .session(session)
+            .tools(ToolSet::none())
+            .dialect(frontend)
+            .cwd(cwd);
+        if let Some(level) = self.thinking {
+            builder = builder.thinking(level);
+        }
+        if let Some(model) = &self.model {
+            builder = builder.provider(&model.provider).model(&model.id);
+        }
+        builder
+    }
+}
+
+/// Models that another agent asks: it is led, and nobody here asks them.
+struct Theirs {
+    name: String,
+    models: Vec<Model>,
+}
+
+impl Provider for Theirs {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    fn stream(&self, _: Request) -> BoxStream<'static, StreamEvent> {
+        let failure =
+            Failure::new(FailureKind::BadRequest, "the agent behind this one asks its models itself");
+        futures::stream::iter([StreamEvent::Error(failure)]).boxed()
+    }
+}
+
+/// The providers of those models, each with its own, in their order.
+fn providers(models: Vec<Model>) -> Vec<Arc<dyn Provider>> {
+    let mut grouped: Vec<Theirs> = Vec::new();
+    for model in models {
+        match grouped.iter_mut().find(|provider| provider.name == model.provider) {
+            Some(provider) => provider.models.push(model),
+            None => grouped.push(Theirs { name: model.provider.clone(), models: vec![model] }),
+        }
+    }
+    grouped.into_iter().map(|provider| -> Arc<dyn Provider> { Arc::new(provider) }).collect()
+}

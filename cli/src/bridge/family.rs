@@ -1,0 +1,279 @@
+//! An agent for each session of a client of ACP: started in the session's directory, and ended with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese::any::{self, Agent, Intent};
+use agentese::serve::Options;
+use agentese::spec::Spec;
+use agentese::{Error, dynamic};
+use agentese_server::config::agent_dir;
+use agentese_server::desk::{Abilities, Agents, Kept, Parts, Trouble};
+use agentese_server::fronts::{ACP, Frontend};
+use agentese_server::providers::Catalog;
+use agentese_server::server::Server;
+use agentese_server::session::{Record, Scope, Store};
+use agentese_server::tools::ToolSet;
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
+
+use super::beginning::Beginning;
+use super::person::Person;
+use super::pump::reason;
+use super::remote::Remote;
+use super::{child, here};
+use crate::arguments::Bridge;
+use crate::environment::variable;
+use crate::stderr::Stderr;
+use crate::{Failure, rpc};
+
+/// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out, and for a report, which is
+/// about one agent.
+pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    if options.report.is_some() {
+        return Err(Failure::Usage("--report cannot be combined with --to acp".to_owned()));
+    }
+    let family = Arc::new(Family::find(options, stderr).await?);
+    let server = Server::builder()
+        .catalog(Catalog::new(Vec::new()))
+        .tools(ToolSet::none())
+        .dialect(&ACP)
+        .cwd(here())
+        .agents(family.clone());
+    let served = rpc::serve(server.build(), Options::default(), stderr).await;
+    family.end().await;
+    served
+}
+
+/// The agents of a command line.
+struct Family {
+    options: Bridge,
+    stderr: Stderr,
+    spec: &'static Spec,
+    /// The agents of open sessions, by the ids of these.
+    open: Mutex<BTreeMap<String, Agent>>,
+    /// Directories in which agents keep the files of sessions, as they said.
+    directories: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Family {
+    /// Where the dialect is not named, an agent is started that says it, and ended again.
+    async fn find(options: Bridge, stderr: &Stderr) -> Result<Self, Failure> {
+        let unusable = |error: Error| Failure::Usage(format!("the agent: {error}"));
+        let spec = match &options.from {
+            Some(name) => {
+                let (spec, revision) = dynamic::client(name).map_err(unusable)?;
+                revision.unwrap_or(spec)
+            }
+            None => {
+                let agent = Agent::spawn(child(&options, stderr)?, any::Options::new()).await;
+                let agent = agent.map_err(unusable)?;
+                let spec = agent.spec();
+                agent.close().await;
+                spec
+            }
+        };
+        let (open, directories) = (Mutex::default(), Mutex::default());
+        Ok(Self { options, stderr: stderr.clone(), spec, open, directories })
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<String, Agent>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends all of them.
+    async fn end(&self) {
+        let open = std::mem::take(&mut *self.open());
+        join_all(open.values().map(Agent::close)).await;
+    }
+
+    async fn spawn(&self, cwd: &Path, person: Person) -> Result<Agent, Trouble> {
+        let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
+        let mut connect = any::Options::new().asked(person);
+        connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
+        Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
+    }
+
+    /// Has an agent open a session; false where it has no such session.
+    async fn go_to(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<bool, Error> {
+        if !agent.can(Intent::OpenSession) {
+            return Ok(false);
+        }
+        let name = if agent.can(Intent::ListSessions) {
+            let kept = agent.list_sessions().await?;
+            kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
+        } else {
+            // An agent that names no file keeps nothing.
+            let file = agent.state().await?.session.file;
+            match file.as_deref().and_then(|file| Path::new(file).parent()) {
+                Some(directory) => {
+                    self.seen(directory);
+                    self.file(cwd, session).await.map(|file| file.to_string_lossy().into_owned())
+                }
+                None => None,
+            }
+        };
+        match name {
+            Some(name) => agent.open_session(&name).await,
+            None => Ok(false),
+        }
+    }
+
+    fn seen(&self, directory: &Path) {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
+    }
+
+    /// Where the agents keep the files of sessions: as they said, and as their dialect's users know it.
+    fn stores(&self, cwd: &Path) -> Vec<Store> {
+        let said = self.directories.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut stores: Vec<Store> = said.iter().map(|directory| Store::at(directory, cwd)).collect();
+        if let Ok(frontend) = Frontend::find(self.spec.name) {
+            let files = frontend.home();
+            let home = variable("HOME").map(PathBuf::from);
+            let agent_dir = agent_dir(&files, &variable);
+            stores.extend(rpc::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
+        }
+        stores
+    }
+
+    async fn file(&self, cwd: &Path, session: &str) -> Option<PathBuf> {
+        let (stores, session) = (self.stores(cwd), session.to_owned());
+        let find = move || stores.iter().find_map(|store| store.find_in(Scope::All, &session));
+        tokio::task::spawn_blocking(find).await.ok().flatten()
+    }
+
+    /// What a session of an agent is made of. None where the agent has no such session.
+    async fn parts(
+        &self,
+        agent: &Agent,
+        person: Person,
+        cwd: &Path,
+        session: Option<&str>,
+    ) -> Result<Option<Parts>, Trouble> {
+        let trouble = |error: Error| reason(&error);
+        if let Some(id) = session
+            && !self.go_to(agent, cwd, id).await.map_err(trouble)?
+        {
+            return Ok(None);
+        }
+        let start = Beginning::of(agent).await.map_err(trouble)?;
+        if let Some(directory) = start.session.file.as_deref().and_then(|file| Path::new(file).parent()) {
+            self.seen(directory);
+        }
+        let told = start.session.id.clone();
+        if session.is_some() && told.is_some() && told.as_deref() != session {
+            return Err("the agent opened another session than the one that was asked for".to_owned());
+        }
+        let id = session.map(str::to_owned).or(told);
+        let remote = Arc::new(Remote::new(agent.clone(), person));
+        let parts = start.server(&ACP, &remote, cwd, id).all_parts().map_err(|error| error.to_string())?;
+        if let Some(session) = &parts.session {
+            self.open().insert(session.id().to_owned(), agent.clone());
+        }
+        Ok(Some(parts))
+    }
+}
+
+impl Agents for Family {
+    fn abilities(&self) -> Abilities {
+        let can = |intent| any::carries(self.spec, intent);
+        Abilities {
+            open: can(Intent::OpenSession),
+            history: can(Intent::Messages),
+            // The others keep files, which can be read.
+            list: can(Intent::OpenSession),
+            delete: can(Intent::DeleteSession),
+            models: can(Intent::SetModel) && can(Intent::Models),
+            thinking: can(Intent::SetThinking),
+        }
+    }
+
+    fn join<'a>(
+        &'a self,
+        cwd: &'a Path,
+        session: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>> {
+        async move {
+            let person = Person::new();
+            let agent = self.spawn(cwd, person.clone()).await?;
+            let parts = self.parts(&agent, person, cwd, session).await;
+            if !matches!(parts, Ok(Some(_))) {
+                agent.close().await;
+            }
+            parts
+        }
+        .boxed()
+    }
+
+    fn leave<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()> {
+        async move {
+            let agent = self.open().remove(session);
+            if let Some(agent) = agent {
+                agent.close().await;
+            }
+        }
+        .boxed()
+    }
+
+    fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>> {
+        async move {
+            if any::carries(self.spec, Intent::ListSessions) {
+                return self.listed(cwd).await;
+            }
+            let (stores, wanted) = (self.stores(&here()), cwd.map(str::to_owned));
+            let read = move || {
+                let mut all: Vec<Record> = stores.iter().flat_map(|store| store.list(Scope::All)).collect();
+                all.retain(|record| record.cwd.is_some() && (wanted.is_none() || record.cwd == wanted));
+                all.sort_by(|one, other| other.modified.cmp(&one.modified));
+                let mut known = BTreeSet::new();
+                all.retain(|record| known.insert(record.id.clone()));
+                all.into_iter().map(Kept::from).collect()
+            };
+            tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>> {
+        async move {
+            self.asked(here(), |agent| async move {
+                let is_kept = agent.list_sessions().await?.iter().any(|kept| kept.session == session);
+                if is_kept {
+                    agent.delete_session(session).await?;
+                }
+                Ok(is_kept)
+            })
+            .await
+        }
+        .boxed()
+    }
+}
+
+impl Family {
+    /// The sessions that an agent in that directory lists: it does not say to which directories they belong.
+    async fn listed(&self, cwd: Option<&str>) -> Result<Vec<Kept>, Trouble> {
+        let directory = cwd.map_or_else(here, PathBuf::from);
+        let kept = self.asked(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
+        let directory = directory.to_string_lossy();
+        let kept = kept.into_iter().map(|kept| Kept {
+            id: kept.session,
+            cwd: directory.clone().into_owned(),
+            title: kept.name,
+            modified: kept.modified,
+        });
+        Ok(kept.collect())
+    }
+
+    /// Starts an agent, asks it something, and ends it.
+    async fn asked<T, F>(&self, cwd: PathBuf, ask: impl FnOnce(Agent) -> F) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let agent = self.spawn(&cwd, Person::new()).await?;
+        let answer = ask(agent.clone()).await;
+        agent.close().await;
+        answer.map_err(|error| reason(&error))
+    }
+}
