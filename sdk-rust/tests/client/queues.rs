@@ -43,6 +43,33 @@ async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     within("the call", call).await.unwrap().unwrap();
 }
 
+/// Events of a run whose prompt is not answered yet never hold up the answer, which gives the handle that reads them.
+#[tokio::test]
+async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
+    let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
+    let started = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await }
+    });
+    let id = peer.hear_command("prompt").await;
+    for n in 0..20 {
+        peer.say(&update(n)).await;
+    }
+    peer.say(&success(&id, "prompt", "")).await;
+    let mut run = within("the run", started).await.unwrap().unwrap();
+    for n in 0..20 {
+        let event = within("an event", run.next_raw()).await.unwrap();
+        assert_eq!(event.frame().as_str(), update(n));
+    }
+    // From now on it is read, and its queue holds what it holds.
+    for n in 0..20 {
+        peer.say(&update(n)).await;
+    }
+    let impatient = client.with_timeout(Duration::from_millis(100));
+    let error = within("the stall", impatient.get_state()).await.unwrap_err();
+    assert!(matches!(error, Error::Stalled { .. }), "{error}");
+}
+
 /// Without anybody listening events are dropped and counted, and answers come.
 #[tokio::test]
 async fn events_without_a_listener_are_dropped_and_counted() {

@@ -136,17 +136,22 @@ impl Shared {
             state.recent.push(event.frame.as_str());
         }
         let State { runs, subscribers, .. } = &mut *state;
-        let runs = runs.iter().filter(|run| run.hears(session)).map(super::runs::Slot::sender);
-        let mut listeners = subscribers.iter().map(|subscriber| &subscriber.0).chain(runs).peekable();
+        let runs = runs.iter().filter(|run| run.hears(session)).map(|run| (run.sender(), run.is_held()));
+        let subscribed = subscribers.iter().map(|subscriber| (&subscriber.0, true));
+        let mut listeners = subscribed.chain(runs).peekable();
         let mut event = Some(event);
-        while let Some(sender) = listeners.next() {
+        while let Some((sender, is_held)) = listeners.next() {
             // Most of the time there is one, and nothing is cloned for it.
             let given = if listeners.peek().is_some() { event.clone() } else { event.take() };
             let Some(given) = given else { break };
             match sender.try_push_quietly(given, size, key) {
                 Ok(Pushed::Queued | Pushed::Coalesced) => offered.delivered = true,
                 Ok(pushed) => gone |= pushed == Pushed::NoSubscriber,
-                Err(event) => offered.full.push((sender.clone(), event)),
+                Err(event) if is_held => offered.full.push((sender.clone(), event)),
+                // Its handle comes with an answer that may stand behind this event: nobody could make room.
+                Err(event) => {
+                    offered.delivered |= sender.push_beyond(event, size, key) == Pushed::Queued;
+                }
             }
         }
         if gone {

@@ -246,6 +246,7 @@ impl Shared {
         if role == RunRole::Starts
             && let Some(token) = self.run_of_command(&settled.id)
         {
+            self.hold_run(token);
             match &result {
                 Ok(_) => self.feed_run(token, Input::Answered),
                 Err(error) => self.finish_run(token, Err(error.clone())),

@@ -10,6 +10,7 @@ use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
 use crate::queue;
 use crate::run_tracker::{Action, Input, Outcome, RunTracker};
+use crate::spec::Answer;
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -31,6 +32,8 @@ pub(super) struct Slot {
     wake: u64,
     /// Whether the state was asked for and has not come.
     asking: bool,
+    /// Whether its handle was given to the caller: nobody can read its events before.
+    held: bool,
 }
 
 impl Slot {
@@ -40,6 +43,11 @@ impl Slot {
 
     pub fn sender(&self) -> &EventSender {
         &self.sender
+    }
+
+    /// Whether somebody can read its events.
+    pub fn is_held(&self) -> bool {
+        self.held
     }
 
     /// Whether events of that session belong to the run.
@@ -66,6 +74,8 @@ impl Shared {
     ) -> Result<RunQueue, Error> {
         let (events, receiver) = queue::channel(self.settings.queue_bytes, self.settings.overflow);
         let (sender, answer) = oneshot::channel();
+        // Where the answer comes at the end, the handle does not wait for it.
+        let held = self.spec.command(command).is_some_and(|row| row.answer == Answer::Done);
         let mut token = 0;
         self.send_command(command, members, Waiter::Caller(sender), |state, key| {
             token = state.next_id;
@@ -77,6 +87,7 @@ impl Shared {
                 sender: events,
                 wake: 0,
                 asking: false,
+                held,
             });
         })?;
         Ok(RunQueue { events: receiver, answer, token })
@@ -88,6 +99,13 @@ impl Shared {
         if let Some(at) = state.runs.iter().position(|run| run.token == token) {
             let run = state.runs.remove(at);
             state.pending.abandon(&run.command_id);
+        }
+    }
+
+    /// The command that started a run was answered: its caller gets the handle.
+    pub(super) fn hold_run(&self, token: u64) {
+        if let Some(run) = self.state().runs.iter_mut().find(|run| run.token == token) {
+            run.held = true;
         }
     }
 
