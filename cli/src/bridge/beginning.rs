@@ -16,8 +16,8 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde_json::Value;
 
+use super::convert;
 use super::remote::Remote;
-use super::{convert, remote};
 
 /// What the agent is before anybody says anything to it.
 pub(super) struct Beginning {
@@ -74,7 +74,7 @@ impl Beginning {
             model,
             thinking: serde_json::from_value(level).ok(),
             settings,
-            messages: remote::history(&messages.iter().collect::<Vec<_>>()),
+            messages: convert::history(&messages.iter().collect::<Vec<_>>()),
             session: state.session,
         })
     }
@@ -88,6 +88,10 @@ impl Beginning {
         cwd: &Path,
         id: Option<String>,
     ) -> Builder {
+        let mut elsewhere = convert::elsewhere(&self.session);
+        if id.is_some() {
+            elsewhere.id.clone_from(&id);
+        }
         let start = Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds)).id(id);
         let mut session = Session::in_memory(start);
         if let Some(model) = &self.model {
@@ -98,6 +102,7 @@ impl Beginning {
         if let Some(name) = &self.session.name {
             let _ = session.rename(name);
         }
+        session.kept_elsewhere(elsewhere);
         let mut builder: Builder = Server::builder()
             .lead(remote.clone())
             .catalog(Catalog::new(providers(self.models)))

@@ -1,13 +1,17 @@
 //! Messages of the neutral conversation as the server's engine has them.
 
+use std::path::PathBuf;
+
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, AssistantMessageBuilder, BashExecutionMessageBuilder,
-    CompactionSummaryMessage, CustomMessageBuilder, ImageContent, InputBlock, InputContent, InputKind, Model,
-    ModelBuilder, ModelCostBuilder, StopReason, TextContent, ThinkingContent, ToolCall,
-    ToolResultMessageBuilder, Usage, UserMessage,
+    BranchSummaryMessage, CompactionSummaryMessage, CustomMessageBuilder, ImageContent, InputBlock,
+    InputContent, InputKind, Model, ModelBuilder, ModelCostBuilder, StopReason, TextContent, ThinkingContent,
+    ToolCall, ToolResultMessageBuilder, Usage, UserMessage,
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
-use agentese_server::providers::number;
+use agentese_server::providers::{TokenCounts, number};
+use agentese_server::resources::{CommandInfo, CommandSource};
+use agentese_server::session::Elsewhere;
 use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
 use agentese_server::world::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
@@ -15,8 +19,16 @@ use serde_json::{Map, Value, json};
 /// The name of the wire format of models behind another agent, which nobody here speaks.
 pub(super) const API: &str = "agent";
 
+/// The kind of a summary of what another branch said.
+const BRANCH: &str = "branch";
+
 /// The name of the provider of models whose agent names none.
 const PROVIDER: &str = "agent";
+
+/// The messages of a conversation as the engine has them.
+pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Vec<AgentMessage> {
+    messages.iter().filter_map(|one| message(one)).collect()
+}
 
 /// A message of the conversation; none for what stands in another one.
 pub(super) fn message(message: &Message) -> Option<AgentMessage> {
@@ -24,15 +36,21 @@ pub(super) fn message(message: &Message) -> Option<AgentMessage> {
     Some(match message.role {
         Role::User | Role::System => UserMessage::new(input(&message.blocks), time).into(),
         Role::Assistant => answer(message).into(),
-        Role::Tool => ToolResultMessageBuilder {
-            tool_call_id: message.call_id.clone().unwrap_or_default(),
-            tool_name: message.name.clone().unwrap_or_default(),
-            content: input_blocks(&message.blocks),
-            is_error: message.state == MessageState::Failed,
-            timestamp: time,
+        Role::Tool => {
+            let mut result = ToolResultMessageBuilder {
+                tool_call_id: message.call_id.clone().unwrap_or_default(),
+                tool_name: message.name.clone().unwrap_or_default(),
+                content: input_blocks(&message.blocks),
+                is_error: message.state == MessageState::Failed,
+                timestamp: time,
+            }
+            .build();
+            result.details = message.details.clone().into();
+            result.into()
         }
-        .build()
-        .into(),
+        Role::Summary if message.kind.as_deref() == Some(BRANCH) => {
+            BranchSummaryMessage::new(message.text(), None, time).into()
+        }
         Role::Summary => {
             CompactionSummaryMessage::new(message.text(), message.tokens_before.unwrap_or_default(), time)
                 .into()
@@ -47,16 +65,20 @@ pub(super) fn message(message: &Message) -> Option<AgentMessage> {
             }
             .build();
             shell.exit_code = message.exit_code.into();
+            shell.exclude_from_context = message.hidden;
             shell.into()
         }
-        _ => CustomMessageBuilder {
-            custom_type: message.kind.clone().unwrap_or_else(|| "note".to_owned()),
-            content: input(&message.blocks),
-            display: message.hidden != Some(true),
-            timestamp: time,
+        _ => {
+            let mut note = CustomMessageBuilder {
+                custom_type: message.kind.clone().unwrap_or_else(|| "note".to_owned()),
+                content: input(&message.blocks),
+                display: message.hidden != Some(true),
+                timestamp: time,
+            }
+            .build();
+            note.details = message.details.clone().into();
+            note.into()
         }
-        .build()
-        .into(),
     })
 }
 
@@ -78,7 +100,7 @@ pub(super) fn answer(message: &Message) -> AssistantMessage {
     let mut answer = AssistantMessageBuilder {
         content,
         // The engine puts the model in use where the agent names none.
-        api: String::new(),
+        api: message.api.clone().unwrap_or_default(),
         provider: message.provider.clone().unwrap_or_default(),
         model: message.model.clone().unwrap_or_default(),
         usage: usage(message.usage.as_ref()),
@@ -111,9 +133,10 @@ pub(super) fn words(error: &Value) -> String {
 fn block(block: &Block) -> Option<AssistantBlock> {
     Some(match block {
         Block::Text { text } => TextContent::new(text).into(),
-        Block::Thinking { text, redacted } => {
+        Block::Thinking { text, redacted, signature } => {
             let mut thinking = ThinkingContent::new(text);
             thinking.redacted = *redacted;
+            thinking.thinking_signature.clone_from(signature);
             thinking.into()
         }
         Block::Tool(tool) => call(tool).into(),
@@ -123,7 +146,9 @@ fn block(block: &Block) -> Option<AssistantBlock> {
 
 /// A call of the model.
 pub(super) fn call(tool: &ToolBlock) -> ToolCall {
-    ToolCall::new(&tool.call_id, &tool.name, arguments(tool))
+    let mut call = ToolCall::new(&tool.call_id, &tool.name, arguments(tool));
+    call.thought_signature.clone_from(&tool.signature);
+    call
 }
 
 /// The arguments of a call: whole, or as far as they can be read.
@@ -182,40 +207,89 @@ fn usage(told: Option<&view::Usage>) -> Usage {
     (usage.input, usage.output, usage.cache_read, usage.cache_write) =
         (input, output, cache_read, cache_write);
     usage.total_tokens = told.total.or_else(|| Some(parts.iter().sum()));
+    if let Some(costs) = told.costs.and_then(|costs| serde_json::from_value(costs).ok()) {
+        usage.cost = costs;
+    }
     usage.cost.total = number(told.cost.unwrap_or_default());
     usage
 }
 
+/// Where the agent keeps a session.
+pub(super) fn elsewhere(session: &view::Session) -> Elsewhere {
+    Elsewhere { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
+}
+
+/// What a prompt can invoke there.
+pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
+    CommandInfo {
+        source: match command.source.as_deref() {
+            Some("prompt") => CommandSource::Template,
+            Some("skill") => CommandSource::Skill,
+            _ => CommandSource::Extension,
+        },
+        name: command.name,
+        description: command.description,
+        location: None,
+        path: None,
+    }
+}
+
+/// What was used so far of an answer that grows.
+pub(super) fn counts(told: &view::Usage) -> TokenCounts {
+    let count = |tokens: Option<u64>| tokens.unwrap_or_default();
+    TokenCounts {
+        input: count(told.input),
+        output: count(told.output),
+        cache_read: count(told.cache_read),
+        cache_write: count(told.cache_write),
+        ..TokenCounts::default()
+    }
+}
+
 /// The model of an agent that names none.
 pub(super) fn unnamed(dialect: &str) -> Model {
-    of(dialect, None, PROVIDER, false, 0)
+    of(dialect, PROVIDER)
 }
 
-/// A model of the agent's.
+/// A model of the agent's, as far as it is told.
 pub(super) fn model(told: &view::Model) -> Model {
-    let provider = told.provider.as_deref().unwrap_or(PROVIDER);
-    of(
-        &told.id,
-        told.name.as_deref(),
-        provider,
-        told.reasoning == Some(true),
-        told.window.unwrap_or_default(),
-    )
+    let mut model = of(&told.id, told.provider.as_deref().unwrap_or(PROVIDER));
+    let text = |mine: &mut String, told: &Option<String>| {
+        if let Some(told) = told {
+            mine.clone_from(told);
+        }
+    };
+    text(&mut model.name, &told.name);
+    text(&mut model.api, &told.api);
+    text(&mut model.base_url, &told.base_url);
+    model.reasoning = told.reasoning == Some(true);
+    model.context_window = told.window.unwrap_or_default();
+    // An agent that does not tell may fill the window.
+    model.max_tokens = told.max_tokens.unwrap_or(model.context_window);
+    let kind = |word: &String| serde_json::from_value(Value::from(word.as_str())).ok();
+    if let Some(input) = &told.input {
+        model.input = input.iter().filter_map(kind).collect();
+    }
+    if let Some(prices) = told.prices.clone().and_then(|prices| serde_json::from_value(prices).ok()) {
+        model.cost = prices;
+    }
+    model
 }
 
-fn of(id: &str, name: Option<&str>, provider: &str, reasoning: bool, window: u64) -> Model {
+/// A model of which nothing else is known.
+fn of(id: &str, provider: &str) -> Model {
     let free = || 0.into();
     let cost = ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };
     ModelBuilder {
         id: id.to_owned(),
-        name: name.unwrap_or(id).to_owned(),
+        name: id.to_owned(),
         api: API.to_owned(),
         provider: provider.to_owned(),
         base_url: String::new(),
-        reasoning,
+        reasoning: false,
         input: vec![InputKind::Text, InputKind::Image],
-        context_window: window,
-        max_tokens: window,
+        context_window: 0,
+        max_tokens: 0,
         cost: cost.build(),
     }
     .build()

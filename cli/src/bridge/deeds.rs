@@ -10,7 +10,7 @@ use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
 
-use super::convert;
+use super::{convert, pieces};
 
 /// What an answer says that somebody stopped, where the agent gives no reason.
 const ABORTED: &str = "Request was aborted.";
@@ -53,8 +53,8 @@ pub(super) struct Deeds {
     growing: Option<String>,
     /// Its block that is open: its place, what it is, and how much of it was told.
     open: Option<(usize, Open, usize)>,
-    /// The arguments of the call that is open, as far as they can be read.
-    arguments: Option<Value>,
+    /// The JSON text of the arguments of the open call that was made here of what can be read of them.
+    written: String,
     /// How many blocks of it were opened.
     opened: usize,
     working: bool,
@@ -99,26 +99,33 @@ impl Deeds {
         match event {
             Event::State { state, error } => self.state(state, error, &mut steps),
             Event::MessageBegan { message, role: Role::Assistant } if !self.told.contains(&message) => {
+                // Some agents know at once what the request has used.
+                let used = growing(now, &message).and_then(|answer| answer.usage.as_ref());
+                steps.extend(
+                    used.map(|used| Step::Deed(Deed::Grew(StreamEvent::Usage(convert::counts(used))))),
+                );
                 self.growing = Some(message);
-                (self.open, self.opened) = (None, 0);
+                (self.open, self.opened, self.written) = (None, 0, String::new());
                 push(&mut steps, Deed::Grew(StreamEvent::Start));
             }
             Event::TextGrew { message, block, text } if self.is_growing(&message) => {
-                self.open(block, Open::Text, || StreamEvent::TextStart, &mut steps);
+                self.open(block, Open::Text, || StreamEvent::TextStart, now, &mut steps);
                 self.grew(StreamEvent::TextDelta(text), &mut steps);
             }
             Event::ThinkingGrew { message, block, text } if self.is_growing(&message) => {
-                self.open(block, Open::Thinking, || StreamEvent::ThinkingStart, &mut steps);
+                self.open(block, Open::Thinking, || StreamEvent::ThinkingStart, now, &mut steps);
                 self.grew(StreamEvent::ThinkingDelta(text), &mut steps);
             }
             Event::ArgumentsGrew { message, block, call_id, name, text, arguments }
                 if self.is_growing(&message) =>
             {
                 let begins = || StreamEvent::ToolCallStart { id: call_id, name };
-                self.open(block, Open::Call, begins, &mut steps);
-                self.arguments = arguments.or(self.arguments.take());
-                if let Some(text) = text {
-                    self.grew(StreamEvent::ToolCallDelta(text), &mut steps);
+                self.open(block, Open::Call, begins, now, &mut steps);
+                match (text, arguments) {
+                    (Some(text), _) => self.grew(StreamEvent::ToolCallDelta(text), &mut steps),
+                    // Agents that send the arguments as far as they can be read have no pieces of them.
+                    (None, Some(arguments)) => self.wrote(&pieces::begun(&arguments), &mut steps),
+                    (None, None) => {}
                 }
             }
             Event::MessageEnded { message } if self.told.insert(message.key.clone()) => {
@@ -232,18 +239,30 @@ impl Deeds {
         push(steps, Deed::Grew(event));
     }
 
+    /// The arguments of the open call as they are written so far; what nobody knows yet of them is told.
+    fn wrote(&mut self, text: &str, steps: &mut Vec<Step>) {
+        if let Some(more) = text.strip_prefix(&self.written).filter(|more| !more.is_empty()) {
+            let more = more.to_owned();
+            text.clone_into(&mut self.written);
+            self.grew(StreamEvent::ToolCallDelta(more), steps);
+        }
+    }
+
     /// Opens the block at that place, where another one is open.
     fn open(
         &mut self,
         place: usize,
         kind: Open,
         begins: impl FnOnce() -> StreamEvent,
+        now: &Conversation,
         steps: &mut Vec<Step>,
     ) {
         if self.open.is_some_and(|(at, known, _)| at == place && known == kind) {
             return;
         }
-        self.close(None, steps);
+        let whole = self.growing.as_deref().and_then(|key| growing(now, key));
+        let whole = self.open.and_then(|(place, ..)| whole?.blocks.get(place).cloned());
+        self.close(whole.as_ref(), steps);
         push(steps, Deed::Grew(begins()));
         self.open = Some((place, kind, 0));
         self.opened = self.opened.max(place + 1);
@@ -251,31 +270,33 @@ impl Deeds {
 
     /// Closes the block that is open; `whole` is what it came to.
     fn close(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
-        let Some((_, kind, told)) = self.open.take() else { return };
-        let known = self.arguments.take().map(|arguments| arguments.to_string());
-        if (kind, told) == (Open::Call, 0) {
-            // Agents that send the arguments as far as they can be read have no pieces of them.
-            let whole = match whole {
-                Some(Block::Tool(tool)) => Some(written(tool)),
-                _ => known,
-            };
-            steps.extend(whole.map(|text| Step::Deed(Deed::Grew(StreamEvent::ToolCallDelta(text)))));
+        let Some((_, kind, told)) = self.open else { return };
+        let written = std::mem::take(&mut self.written);
+        match whole {
+            Some(Block::Tool(tool)) if kind == Open::Call && (told == 0 || !written.is_empty()) => {
+                self.written = written;
+                self.wrote(&text_of(tool), steps);
+                self.written.clear();
+            }
+            _ => {}
         }
-        push(
-            steps,
-            Deed::Grew(match kind {
-                Open::Text => StreamEvent::TextEnd,
-                Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
-                Open::Call => StreamEvent::ToolCallEnd,
-            }),
-        );
+        self.open = None;
+        let end = match (kind, whole) {
+            (Open::Text, _) => StreamEvent::TextEnd,
+            (Open::Thinking, Some(Block::Thinking { signature, .. })) => {
+                StreamEvent::ThinkingEnd { signature: signature.clone() }
+            }
+            (Open::Thinking, _) => StreamEvent::ThinkingEnd { signature: None },
+            (Open::Call, _) => StreamEvent::ToolCallEnd,
+        };
+        push(steps, Deed::Grew(end));
     }
 
     fn ended(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         match message.role {
             Role::Assistant => {
                 if self.is_growing(&message.key) {
-                    self.rest_of(message, steps);
+                    self.rest_of(message, now, steps);
                 }
                 self.growing = None;
                 let mut answer = convert::answer(message);
@@ -300,23 +321,23 @@ impl Deeds {
     }
 
     /// What was not told of an answer that is complete now.
-    fn rest_of(&mut self, message: &Message, steps: &mut Vec<Step>) {
+    fn rest_of(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         let opened = self.opened;
         let open = self.open.map(|(place, ..)| place);
         self.close(open.and_then(|place| message.blocks.get(place)), steps);
         for (place, block) in message.blocks.iter().enumerate().skip(opened) {
             match block {
                 Block::Text { text } => {
-                    self.open(place, Open::Text, || StreamEvent::TextStart, steps);
+                    self.open(place, Open::Text, || StreamEvent::TextStart, now, steps);
                     self.grew(StreamEvent::TextDelta(text.clone()), steps);
                 }
                 Block::Thinking { text, .. } => {
-                    self.open(place, Open::Thinking, || StreamEvent::ThinkingStart, steps);
+                    self.open(place, Open::Thinking, || StreamEvent::ThinkingStart, now, steps);
                     self.grew(StreamEvent::ThinkingDelta(text.clone()), steps);
                 }
                 Block::Tool(tool) => {
                     let (id, name) = (tool.call_id.clone(), tool.name.clone());
-                    self.open(place, Open::Call, || StreamEvent::ToolCallStart { id, name }, steps);
+                    self.open(place, Open::Call, || StreamEvent::ToolCallStart { id, name }, now, steps);
                 }
                 _ => {}
             }
@@ -338,7 +359,13 @@ fn length(event: &StreamEvent) -> Option<usize> {
     }
 }
 
+/// The answer that grows under that key, as it stands.
+fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
+    let message = now.messages.iter().rev().find(|message| message.key == key)?;
+    Some(&**message)
+}
+
 /// The arguments of a call as JSON text.
-fn written(tool: &ToolBlock) -> String {
+fn text_of(tool: &ToolBlock) -> String {
     Value::Object(convert::arguments(tool)).to_string()
 }

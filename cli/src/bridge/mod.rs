@@ -9,7 +9,9 @@
 //! | `pump` | what it tells, on its way to the engine |
 //! | `beginning` | what the agent is before anybody says anything to it |
 //! | `family` | an agent for each session of a client of ACP |
+//! | `queue` | deeds that wait for the engine |
 //! | `deeds` | from neutral events to deeds; without I/O |
+//! | `pieces` | the text of arguments that grow; without I/O |
 //! | `convert` | messages, tools and models as the engine has them |
 //! | `person` | the agent's questions and notices, for the front's client |
 //! | `place` | where the agent has to go back to for a fork; without I/O |
@@ -21,8 +23,10 @@ mod deeds;
 mod family;
 mod losses;
 mod person;
+mod pieces;
 mod place;
 mod pump;
+mod queue;
 mod remote;
 mod settings;
 

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use super::convert;
 use super::deeds::{Deeds, Step};
 use super::person::Person;
+use super::queue;
 
 /// Words that the agent has no queue for.
 pub(super) type Held = Arc<Mutex<VecDeque<Words>>>;
@@ -44,7 +45,7 @@ pub(super) struct Pump {
     pub events: Events,
     pub person: Person,
     pub deeds: Deeds,
-    pub told: UnboundedSender<Deed>,
+    pub told: queue::Sender,
     /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
     pub unanswered: bool,
     /// Words that go on with that run.
@@ -62,7 +63,7 @@ impl Pump {
             tokio::select! {
                 biased;
                 event = self.events.next() => match event {
-                    Some(Ok(event)) => self.event(event).await,
+                    Some(Ok(event)) => self.event(event),
                     Some(Err(error)) => return self.end(&error),
                     None => return,
                 },
@@ -70,7 +71,7 @@ impl Pump {
                     // What was told before the word is there.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
                         match event {
-                            Ok(event) => self.event(event).await,
+                            Ok(event) => self.event(event),
                             Err(error) => return self.end(&error),
                         }
                     }
@@ -88,11 +89,11 @@ impl Pump {
         }
     }
 
-    async fn event(&mut self, event: agentese::any::Event) {
+    fn event(&mut self, event: agentese::any::Event) {
         let now = self.agent.conversation();
         let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
         for step in self.deeds.take(event, &now) {
-            self.step(step, &now).await;
+            self.step(step, &now);
         }
         // Work that nobody here asked for has no other end.
         if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
@@ -100,7 +101,7 @@ impl Pump {
         }
     }
 
-    async fn step(&mut self, step: Step, now: &Conversation) {
+    fn step(&mut self, step: Step, now: &Conversation) {
         let moving = self.moving.load(Ordering::Acquire);
         match step {
             Step::Deed(_) if moving => {}
@@ -130,15 +131,14 @@ impl Pump {
             }
             Step::Deed(deed) => self.tell(deed),
             Step::Compacted { summary, error, aborted } => {
-                let result = match summary {
-                    Some((summary, before)) => {
-                        let kept = kept(&self.agent).await;
-                        self.deeds.pass_over(&self.agent.conversation());
-                        Some(Compacted { result: CompactionResult::new(summary, "", before), kept })
-                    }
-                    None => None,
-                };
-                self.tell(Deed::CompactionOver { result, aborted, will_retry: false, error });
+                let over = move |result| Deed::CompactionOver { result, aborted, will_retry: false, error };
+                let Some((summary, before)) = summary else { return self.tell(over(None)) };
+                let (agent, words) = (self.agent.clone(), self.words.clone());
+                self.told.ask(async move {
+                    let kept = kept(&agent).await;
+                    settled(&words).await;
+                    over(Some(Compacted { result: CompactionResult::new(summary, "", before), kept }))
+                });
             }
             Step::Notice(notice) => self.notice(notice),
             Step::Panels => self.person.panels(now),
@@ -204,7 +204,15 @@ impl Pump {
     }
 
     fn tell(&self, deed: Deed) {
-        let _ = self.told.send(deed);
+        self.told.tell(deed);
+    }
+}
+
+/// What was told until now was told in another way.
+pub(super) async fn settled(words: &UnboundedSender<Word>) {
+    let (done, over) = oneshot::channel();
+    if words.send(Word::PassOver(done)).is_ok() {
+        let _ = over.await;
     }
 }
 

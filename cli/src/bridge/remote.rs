@@ -9,20 +9,22 @@ use agentese::any::{Agent, Intent, Words};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
 use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
-use agentese_server::resources::{CommandInfo, CommandSource};
+use agentese_server::resources::CommandInfo;
+use agentese_server::session::Elsewhere;
 use agentese_server::tools::RpcBashOutput;
 use agentese_server::ui::Ui;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::convert;
+use super::convert::{self, elsewhere, history};
 use super::deeds::Deeds;
 use super::person::Person;
 use super::place;
-use super::pump::{Held, Joining, Pump, Word, begin, kept, reason};
+use super::pump::{Held, Joining, Pump, Word, begin, kept, reason, settled};
+use super::queue;
 
 type Job = BoxFuture<'static, ()>;
 
@@ -30,7 +32,7 @@ type Job = BoxFuture<'static, ()>;
 pub(super) struct Remote {
     pub(super) agent: Agent,
     person: Person,
-    deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
+    deeds: tokio::sync::Mutex<queue::Receiver>,
     /// Settings on their way to the agent, one after the other.
     jobs: UnboundedSender<Job>,
     words: UnboundedSender<Word>,
@@ -49,7 +51,7 @@ pub(super) struct Remote {
 impl Remote {
     /// Listens to the agent from now on. Must be called on a tokio runtime.
     pub fn new(agent: Agent, person: Person) -> Self {
-        let (told, deeds) = unbounded_channel();
+        let (told, deeds) = queue::queue();
         let (jobs, mut waiting) = unbounded_channel::<Job>();
         let (words, said) = unbounded_channel();
         let gone = Arc::<Mutex<Option<String>>>::default();
@@ -149,17 +151,9 @@ impl Remote {
         self.moving.store(true, Ordering::Release);
         let done = asked.await;
         if !matches!(done, Ok(true)) {
-            self.settled().await;
+            settled(&self.words).await;
         }
         done
-    }
-
-    /// What was told until now was told in another way.
-    async fn settled(&self) {
-        let (done, over) = oneshot::channel();
-        if self.words.send(Word::PassOver(done)).is_ok() {
-            let _ = over.await;
-        }
     }
 
     /// The entry from which the conversation is to go on so that it ends before that message of the user; none for its
@@ -176,20 +170,9 @@ impl Remote {
     }
 }
 
-/// The messages of a conversation as the engine has them.
-pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Vec<AgentMessage> {
-    messages.iter().filter_map(|message| convert::message(message)).collect()
-}
-
 impl Lead for Remote {
     fn next(&self) -> BoxFuture<'_, Deed> {
-        async move {
-            match self.deeds.lock().await.recv().await {
-                Some(deed) => deed,
-                None => std::future::pending().await,
-            }
-        }
-        .boxed()
+        async move { self.deeds.lock().await.next().await }.boxed()
     }
 
     fn connect(&self, ui: Arc<dyn Ui>) {
@@ -291,18 +274,7 @@ impl Lead for Remote {
                 return Vec::new();
             }
             let commands = self.agent.commands().await.unwrap_or_default();
-            let info = |command: agentese::view::SlashCommand| CommandInfo {
-                source: match command.source.as_deref() {
-                    Some("prompt") => CommandSource::Template,
-                    Some("skill") => CommandSource::Skill,
-                    _ => CommandSource::Extension,
-                },
-                name: command.name,
-                description: command.description,
-                location: None,
-                path: None,
-            };
-            commands.into_iter().map(info).collect()
+            commands.into_iter().map(convert::command).collect()
         }
         .boxed()
     }
@@ -318,7 +290,7 @@ impl Lead for Remote {
             let text = summary.map(Message::text).unwrap_or_default();
             let before = summary.and_then(|summary| summary.tokens_before).unwrap_or_default();
             let kept = kept(&self.agent).await;
-            self.settled().await;
+            settled(&self.words).await;
             Ok(Compacted { result: CompactionResult::new(text, "", before), kept })
         }
         .boxed()
@@ -380,13 +352,29 @@ impl Lead for Remote {
         self.moves(fork).boxed()
     }
 
+    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
+        async move {
+            if !self.agent.can(Intent::State) {
+                return (None, Elsewhere::default());
+            }
+            match self.agent.state().await {
+                Ok(state) => (state.session.name.clone(), elsewhere(&state.session)),
+                Err(error) => {
+                    tracing::warn!(%error, "the agent does not say which session it has");
+                    (None, Elsewhere::default())
+                }
+            }
+        }
+        .boxed()
+    }
+
     fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
         async move {
             let told = match self.agent.can(Intent::Messages) {
                 true => Some(self.agent.messages().await),
                 false => None,
             };
-            self.settled().await;
+            settled(&self.words).await;
             let messages = told.transpose().map_err(|error| reason(&error))?;
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }

@@ -38,7 +38,11 @@ const OUTCOME: &[Gives] = &[give(
     "`started`, `queued`, or `handled` where no run follows; missing where the agent does not say.",
 )];
 const CANCELLED: Gives = give("cancelled", "True where an extension of the agent prevented it.");
-const MODEL: Gives = give("model", "The model: `id`, `provider`, `name`, `window` in tokens, `reasoning`.");
+const MODEL: Gives = give(
+    "model",
+    "The model: `id`, `provider`, `name`, `window` and `maxTokens` in tokens, `reasoning`, `input`, `api`, `baseUrl`, \
+     `prices` in US dollars for a million tokens.",
+);
 const LEVEL: Gives = give("thinkingLevel", "How hard the model thinks.");
 const USAGE: Gives =
     give("usage", "`input`, `output`, `cacheRead`, `cacheWrite`, `total` in tokens, `cost` in US dollars.");
@@ -148,7 +152,7 @@ pub const INTENTS: &[Neutral] = &[
         Intent::ForkPoints,
         "forkPoints",
         "Lists the places from which a fork can be made.",
-        Lost("the agent does not list them"),
+        Seen("the messages of the user that were seen"),
     )
     .gives(&[give("points", "Each with `id` and `text`.")]),
     row(
@@ -202,7 +206,7 @@ pub const INTENTS: &[Neutral] = &[
         "Lists the models that can be chosen.",
         Seen("the model in use alone, where it was told"),
     )
-    .gives(&[give("models", "Each with `id`, `provider`, `name`, `window` in tokens, `reasoning`.")]),
+    .gives(&[give("models", "Each with the members of `model`.")]),
     row(Intent::SetModel, "setModel", "Chooses a model.", Lost("the agent's model cannot be changed"))
         .takes(&[
             needs("provider", Kind::Text, "The model's provider."),

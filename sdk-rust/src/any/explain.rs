@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::members::{self, Member, Row};
 use super::table::{Carrier, Table, Without, neutral, table_of};
 use crate::error::Error;
 use crate::generated::intents::Intent;
@@ -50,6 +51,9 @@ pub struct RowFate {
     pub reason: String,
     /// The intents that it stands for; empty for events and dialogs.
     pub intents: Vec<&'static str>,
+    /// The members of its answers or frames that come from the agent. All others are made by who stands between the two:
+    /// they are approximated. Of a row that is lost there are none.
+    pub members: Vec<Member>,
 }
 
 /// What becomes of each row of the front end's dialect where an agent of another dialect stands behind it. Both may be
@@ -69,10 +73,17 @@ pub struct RowFate {
 /// ```
 pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
     let pair = Pair { front: side(front)?, agent: side(agent)? };
-    let commands = front.commands.iter().map(|row| pair.command(row.wire));
-    let events = front.events.iter().map(|row| pair.event(row.name));
-    let dialogs = front.dialogs.iter().map(|row| pair.dialog(row.wire));
-    Ok(commands.chain(events).chain(dialogs).collect())
+    let commands = front.commands.iter().map(|row| (pair.command(row.wire), Row::Command(row.wire)));
+    let events = front.events.iter().map(|row| (pair.event(row.name), Row::Event(row.name)));
+    let dialogs = front.dialogs.iter().map(|row| (pair.dialog(row.wire), Row::Dialog(row.wire)));
+    let sides = ((front, pair.front.table), (agent, pair.agent.table));
+    let with_members = |(mut fate, row): (RowFate, Row<'_>)| {
+        if fate.fate != Fate::Lost {
+            fate.members = members::from_agent(sides.0, sides.1, &row);
+        }
+        fate
+    };
+    Ok(commands.chain(events).chain(dialogs).map(with_members).collect())
 }
 
 fn side(spec: &Spec) -> Result<Side<'_>, Error> {
@@ -134,6 +145,34 @@ fn instead(act: Act) -> &'static [Act] {
     }
 }
 
+/// What becomes of a command that stands for several intents: where they differ, some of it is missing. Every reason is
+/// told, with the intents that it is about.
+fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, String) {
+    let fates: Vec<_> = fates.collect();
+    let fate = match &fates[..] {
+        [] => Fate::Lost,
+        [(_, (first, _)), rest @ ..] if rest.iter().all(|(_, (fate, _))| fate == first) => *first,
+        _ => Fate::Approximated,
+    };
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (intent, (_, reason)) in fates.iter().filter(|(_, (_, reason))| !reason.is_empty()) {
+        let name = format!("`{}`", intent.name());
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let told = match &reasons[..] {
+        // It is about all of the command.
+        [(reason, names)] if names.len() == fates.len() => (*reason).to_owned(),
+        reasons => {
+            let each = reasons.iter().map(|(reason, names)| format!("{}: {reason}", names.join(", ")));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    (fate, told)
+}
+
 struct Pair<'a> {
     front: Side<'a>,
     agent: Side<'a>,
@@ -158,6 +197,7 @@ impl Pair<'_> {
             fate,
             reason,
             intents,
+            members: Vec::new(),
         };
         if self.is_same() && self.agent.spec.command(wire).is_some() {
             return row((Fate::Carried, String::new()));
@@ -172,10 +212,7 @@ impl Pair<'_> {
                 None => (Fate::Lost, "nothing is declared for it".to_owned()),
             });
         }
-        let fates: Vec<_> =
-            stands_for.iter().map(|(intent, carrier)| self.intent(wire, *intent, carrier)).collect();
-        // A command that stands for several intents does what the best of them can.
-        row(fates.into_iter().min_by_key(|(fate, _)| *fate).unwrap_or((Fate::Lost, String::new())))
+        row(joined(stands_for.iter().map(|(intent, front)| (*intent, self.intent(wire, *intent, front)))))
     }
 
     fn intent(&self, wire: &str, intent: Intent, front: &Carrier) -> (Fate, String) {
@@ -260,6 +297,7 @@ impl Pair<'_> {
             fate,
             reason: reason.to_owned(),
             intents: Vec::new(),
+            members: Vec::new(),
         };
         if same {
             return row(Fate::Carried, "");
@@ -288,5 +326,35 @@ impl Pair<'_> {
             () if kind == RowKind::Dialog => row(Fate::Lost, "the agent never asks or shows that"),
             () => row(Fate::Lost, "the agent tells nothing of the kind"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
+        joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
+    }
+
+    #[test]
+    fn every_reason_of_a_command_with_several_intents_is_told() {
+        let (fate, reason) = of(&[
+            (Intent::Prompt, Fate::Carried, ""),
+            (Intent::Steer, Fate::Approximated, "words wait"),
+            (Intent::FollowUp, Fate::Approximated, "words wait"),
+            (Intent::Fork, Fate::Lost, "no forks"),
+        ]);
+        assert_eq!(fate, Fate::Approximated);
+        assert_eq!(reason, "`steer`, `followUp`: words wait; `fork`: no forks");
+    }
+
+    #[test]
+    fn a_reason_for_all_of_a_command_names_no_intent() {
+        let (fate, reason) = of(&[(Intent::Fork, Fate::Lost, "no"), (Intent::ForkPoints, Fate::Lost, "no")]);
+        assert_eq!((fate, reason.as_str()), (Fate::Lost, "no"));
+        let (fate, reason) =
+            of(&[(Intent::Fork, Fate::Carried, ""), (Intent::ForkPoints, Fate::Carried, "")]);
+        assert_eq!((fate, reason.as_str()), (Fate::Carried, ""));
     }
 }

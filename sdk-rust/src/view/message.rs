@@ -64,6 +64,9 @@ pub enum Block {
         /// True where it cannot be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         redacted: Option<bool>,
+        /// What the provider wants back with it; of no meaning to others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
     },
     /// An image.
     Image {
@@ -134,6 +137,8 @@ record! {
         duration_ms: f64,
         /// A description for people, in one line.
         label: String,
+        /// What the provider wants back with it; of no meaning to others.
+        signature: String,
         /// What a subagent said that the tool set to work.
         child: Box<Conversation>,
     }
@@ -160,6 +165,8 @@ record! {
         model: String,
         /// The model's provider.
         provider: String,
+        /// The wire format of the model's API, in the agent's word.
+        api: String,
         /// Tokens and cost.
         usage: Usage,
         /// Why the model stopped, in the dialect's word.
@@ -231,5 +238,7 @@ record! {
         total: u64,
         /// US dollars.
         cost: f64,
+        /// Of one message: what the cost is made of, as the agent writes it.
+        costs: Value,
     }
 }

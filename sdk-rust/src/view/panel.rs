@@ -156,6 +156,16 @@ record! {
         window: u64,
         /// Whether it can think.
         reasoning: bool,
+        /// The wire format of its API, in the agent's word.
+        api: String,
+        /// The address of its API.
+        base_url: String,
+        /// What can be put in: `text`, `image`.
+        input: Vec<String>,
+        /// The most tokens of one answer.
+        max_tokens: u64,
+        /// Prices in US dollars for a million tokens, as the agent writes them.
+        prices: Value,
     }
 }
 

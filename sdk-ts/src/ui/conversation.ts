@@ -63,6 +63,8 @@ export interface Message {
   readonly blocks: readonly Block[];
   readonly model?: string;
   readonly provider?: string;
+  /** The wire format of the model's API, in the agent's word. */
+  readonly api?: string;
   readonly usage?: Usage;
   readonly stopReason?: string;
   readonly error?: string;
@@ -88,7 +90,13 @@ export interface Message {
 /** A part of a message. */
 export type Block =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "thinking"; readonly text: string; readonly redacted?: boolean }
+  | {
+      readonly type: "thinking";
+      readonly text: string;
+      readonly redacted?: boolean;
+      /** What the provider wants back with it; of no meaning to others. */
+      readonly signature?: string;
+    }
   | { readonly type: "image"; readonly mimeType: string; readonly data: string }
   | { readonly type: "data"; readonly value: JsonValue }
   | ToolBlock;
@@ -111,6 +119,8 @@ export interface ToolBlock {
   readonly durationMs?: number;
   /** A description for people, in one line. */
   readonly label?: string;
+  /** What the provider wants back with it; of no meaning to others. */
+  readonly signature?: string;
   /** What a subagent said that the tool set to work. */
   readonly child?: Conversation;
 }
@@ -123,6 +133,8 @@ export interface Usage {
   readonly cacheWrite?: number;
   readonly total?: number;
   readonly cost?: number;
+  /** Of one message: what the cost is made of, as the agent writes it. */
+  readonly costs?: JsonValue;
 }
 
 /** What the agent is doing. */
@@ -201,6 +213,16 @@ export interface Model {
   /** The context window in tokens. */
   readonly window?: number;
   readonly reasoning?: boolean;
+  /** The wire format of its API, in the agent's word. */
+  readonly api?: string;
+  /** The address of its API. */
+  readonly baseUrl?: string;
+  /** What can be put in: `text`, `image`. */
+  readonly input?: readonly string[];
+  /** The most tokens of one answer. */
+  readonly maxTokens?: number;
+  /** Prices in US dollars for a million tokens, as the agent writes them. */
+  readonly prices?: JsonValue;
 }
 
 /** Something that a prompt can invoke with `/name`. */

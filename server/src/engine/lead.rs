@@ -15,6 +15,7 @@ use futures::future::BoxFuture;
 use super::StreamingBehavior;
 use crate::providers::StreamEvent;
 use crate::resources::CommandInfo;
+use crate::session::Elsewhere;
 use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
 use crate::ui::Ui;
 
@@ -206,6 +207,11 @@ pub trait Lead: Send + Sync {
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let _ = (number, text);
         cannot("fork the conversation")
+    }
+
+    /// What its session is called, and where it keeps it, as far as that is known.
+    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
+        futures::future::ready((None, Elsewhere::default())).boxed()
     }
 
     /// All messages of its conversation; none where nobody can tell them.

@@ -69,12 +69,18 @@ impl Engine {
             return Ok(false);
         }
         let messages = led.lead.history().await?;
+        let (name, elsewhere) = led.lead.session().await;
         let mut state = self.idle().await;
         let kept = entry.filter(|_| messages.is_none());
         let kept = kept.and_then(|entry| state.session.fork(entry, None).ok());
         let mut session = kept.map_or_else(|| self.shared.options.fresh_session(parent), |(kept, _)| kept);
         session.thinking_changed(state.thinking);
         messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
+        if let Some(name) = name {
+            // An empty name is none.
+            let _ = session.rename(&name);
+        }
+        session.kept_elsewhere(elsewhere);
         drop(state.move_to(session));
         Ok(true)
     }

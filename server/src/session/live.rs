@@ -1,7 +1,7 @@
 //! One conversation that is open.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use agentese::framing::FrameText;
@@ -40,6 +40,16 @@ pub struct Session {
     pub(super) name: Option<String>,
     pub(super) file: Option<Writer>,
     pub(super) repairs: Repairs,
+    pub(super) elsewhere: Option<Elsewhere>,
+}
+
+/// Where another agent keeps a session that is mirrored here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its identifier there.
+    pub id: Option<String>,
+    /// Its file there.
+    pub file: Option<PathBuf>,
 }
 
 impl Session {
@@ -79,14 +89,21 @@ impl Session {
         }
     }
 
+    /// Another agent keeps it: its identifier and its file are those that it has there. Nothing here writes that file.
+    pub fn kept_elsewhere(&mut self, elsewhere: Elsewhere) {
+        self.elsewhere = Some(elsewhere);
+    }
+
     /// Its identifier.
     pub fn id(&self) -> &str {
-        self.header.id()
+        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.id.as_deref());
+        elsewhere.unwrap_or_else(|| self.header.id())
     }
 
     /// The path of its file, also before the file is there; none for one that is in memory alone.
     pub fn file(&self) -> Option<&Path> {
-        self.file.as_ref().map(Writer::path)
+        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.file.as_deref());
+        elsewhere.or_else(|| self.file.as_ref().map(Writer::path))
     }
 
     /// The session that it came from, in the words of whoever said so.

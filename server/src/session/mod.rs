@@ -55,7 +55,7 @@ pub use context::{Restored, Spoken};
 pub use entry::{Entry, EntryId};
 pub use error::{DeleteError, EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};
-pub use live::Session;
+pub use live::{Elsewhere, Session};
 pub use load::Repairs;
 pub use names::may_be_id;
 pub use record::Record;

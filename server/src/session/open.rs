@@ -32,6 +32,7 @@ impl Session {
             name: None,
             file: None,
             repairs: Repairs::default(),
+            elsewhere: None,
         }
     }
 

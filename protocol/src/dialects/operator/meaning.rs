@@ -47,7 +47,10 @@ const READERS: &[Reader] = &[
         tag: "type",
         cases: &[
             case("text", &[("type", text("text")), ("text", at("content"))]),
-            case("thinking", &[("type", text("thinking")), ("text", at("content"))]),
+            case(
+                "thinking",
+                &[("type", text("thinking")), ("text", at("content")), ("signature", at("signature"))],
+            ),
             case(
                 "tool_call",
                 &[

@@ -73,6 +73,8 @@ class Usage(Record):
     cache_write: int | None = None
     total: int | None = None
     cost: float | None = None
+    costs: Json = None
+    """Of one message: what the cost is made of, as the agent writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,8 @@ class Block(Record):
     """Of text and reasoning."""
     redacted: bool | None = None
     """Of reasoning: true where it cannot be read."""
+    signature: str | None = None
+    """Of reasoning and tool calls: what the provider wants back with it; of no meaning to others."""
     mime_type: str | None = None
     """Of an image."""
     data: str | None = None
@@ -126,6 +130,8 @@ class Message(Record):
     blocks: tuple[Block, ...] = ()
     model: str | None = None
     provider: str | None = None
+    api: str | None = None
+    """The wire format of the model's API, in the agent's word."""
     usage: Usage | None = None
     stop_reason: str | None = None
     error: Json = None
@@ -279,6 +285,16 @@ class Model(Record):
     window: int | None = None
     """The context window in tokens."""
     reasoning: bool | None = None
+    api: str | None = None
+    """The wire format of its API, in the agent's word."""
+    base_url: str | None = None
+    """The address of its API."""
+    input: tuple[str, ...] | None = None
+    """What can be put in: `text`, `image`."""
+    max_tokens: int | None = None
+    """The most tokens of one answer."""
+    prices: Json = None
+    """Prices in US dollars for a million tokens, as the agent writes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,7 +135,7 @@ fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
     if message.blocks.get(place).is_none_or(|block| kind_of(block) != kind) {
         let fresh = match kind {
             "tool" => Block::Tool(Box::default()),
-            "thinking" => Block::Thinking { text: String::new(), redacted: None },
+            "thinking" => Block::Thinking { text: String::new(), redacted: None, signature: None },
             _ => Block::Text { text: String::new() },
         };
         match message.blocks.get_mut(place) {

@@ -153,14 +153,14 @@ export const neutral = {
       {"name":"points","doc":"Each with `id` and `text`."}
     ],
     "without": {
-      "lost": "the agent does not list them"
+      "seen": "the messages of the user that were seen"
     }
   },
   "state": {
     "doc": "Says what the agent is doing, and with which settings.",
     "params": [],
     "gives": [
-      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` in tokens, `reasoning`."},
+      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` and `maxTokens` in tokens, `reasoning`, `input`, `api`, `baseUrl`, `prices` in US dollars for a million tokens."},
       {"name":"thinkingLevel","doc":"How hard the model thinks."},
       {"name":"working","doc":"Whether a run is going on."},
       {"name":"compacting","doc":"Whether a summary is being made."},
@@ -217,7 +217,7 @@ export const neutral = {
     "doc": "Lists the models that can be chosen.",
     "params": [],
     "gives": [
-      {"name":"models","doc":"Each with `id`, `provider`, `name`, `window` in tokens, `reasoning`."}
+      {"name":"models","doc":"Each with the members of `model`."}
     ],
     "without": {
       "seen": "the model in use alone, where it was told"
@@ -230,7 +230,7 @@ export const neutral = {
       {"name":"id","kind":"text","required":true,"doc":"The model's id."}
     ],
     "gives": [
-      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` in tokens, `reasoning`."},
+      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` and `maxTokens` in tokens, `reasoning`, `input`, `api`, `baseUrl`, `prices` in US dollars for a million tokens."},
       {"name":"thinkingLevel","doc":"How hard the model thinks."}
     ],
     "without": {
@@ -241,7 +241,7 @@ export const neutral = {
     "doc": "Chooses the next model.",
     "params": [],
     "gives": [
-      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` in tokens, `reasoning`."},
+      {"name":"model","doc":"The model: `id`, `provider`, `name`, `window` and `maxTokens` in tokens, `reasoning`, `input`, `api`, `baseUrl`, `prices` in US dollars for a million tokens."},
       {"name":"thinkingLevel","doc":"How hard the model thinks."}
     ],
     "without": {

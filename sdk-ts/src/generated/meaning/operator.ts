@@ -20,7 +20,7 @@ export const operator: Meaning = {
       "tag": "type",
       "cases": [
         {"tag":"text","gives":{"type":{"is":"text"},"text":"content"}},
-        {"tag":"thinking","gives":{"type":{"is":"thinking"},"text":"content"}},
+        {"tag":"thinking","gives":{"type":{"is":"thinking"},"text":"content","signature":"signature"}},
         {"tag":"tool_call","gives":{"type":{"is":"tool"},"callId":"id","name":"name","arguments":"args","state":{"is":"coming"}}},
         {"tag":"(string)","gives":{"type":{"is":"text"},"text":""}},
         {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}

@@ -17,7 +17,7 @@ export const pi: Meaning = {
       "tag": "role",
       "cases": [
         {"tag":"user","gives":{"role":{"is":"user"},"blocks":{"each":"block","of":"content"},"time":"timestamp"}},
-        {"tag":"assistant","gives":{"role":{"is":"assistant"},"blocks":{"each":"block","of":"content"},"model":"model","provider":"provider","usage":{"read":"usage","of":"usage"},"stopReason":"stopReason","error":"errorMessage","state":{"map":"stopReason","to":{"error":"failed","aborted":"aborted"}},"time":"timestamp"}},
+        {"tag":"assistant","gives":{"role":{"is":"assistant"},"blocks":{"each":"block","of":"content"},"model":"model","provider":"provider","api":"api","usage":{"read":"usage","of":"usage"},"stopReason":"stopReason","error":"errorMessage","state":{"map":"stopReason","to":{"error":"failed","aborted":"aborted"}},"time":"timestamp"}},
         {"tag":"toolResult","gives":{"role":{"is":"tool"},"callId":"toolCallId","name":"toolName","blocks":{"each":"block","of":"content"},"details":"details","state":{"map":"isError","to":{"true":"failed","false":"done"}},"time":"timestamp"}},
         {"tag":"bashExecution","gives":{"role":{"is":"shell"},"command":{"text":"command"},"blocks":{"each":"block","of":"output"},"exitCode":"exitCode","cancelled":"cancelled","truncated":"truncated","hidden":{"map":"excludeFromContext","to":{"true":true}},"time":"timestamp"}},
         {"tag":"custom","gives":{"role":{"is":"note"},"kind":"customType","blocks":{"each":"block","of":"content"},"details":"details","hidden":{"map":"display","to":{"false":true}},"time":"timestamp"}},
@@ -31,9 +31,9 @@ export const pi: Meaning = {
       "tag": "type",
       "cases": [
         {"tag":"text","gives":{"type":{"is":"text"},"text":"text"}},
-        {"tag":"thinking","gives":{"type":{"is":"thinking"},"text":"thinking","redacted":"redacted"}},
+        {"tag":"thinking","gives":{"type":{"is":"thinking"},"text":"thinking","redacted":"redacted","signature":"thinkingSignature"}},
         {"tag":"image","gives":{"type":{"is":"image"},"mimeType":"mimeType","data":"data"}},
-        {"tag":"toolCall","gives":{"type":{"is":"tool"},"callId":"id","name":"name","arguments":"arguments","state":{"is":"coming"}}},
+        {"tag":"toolCall","gives":{"type":{"is":"tool"},"callId":"id","name":"name","arguments":"arguments","signature":"thoughtSignature","state":{"is":"coming"}}},
         {"tag":"(string)","gives":{"type":{"is":"text"},"text":""}},
         {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}
       ]
@@ -41,7 +41,7 @@ export const pi: Meaning = {
     "usage": {
       "tag": "",
       "cases": [
-        {"tag":"(other)","gives":{"input":"input","output":"output","cacheRead":"cacheRead","cacheWrite":"cacheWrite","total":{"first":["totalTokens","total"]},"cost":"cost.total"}}
+        {"tag":"(other)","gives":{"input":"input","output":"output","cacheRead":"cacheRead","cacheWrite":"cacheWrite","total":{"first":["totalTokens","total"]},"cost":"cost.total","costs":"cost"}}
       ]
     },
     "summary": {
@@ -53,7 +53,7 @@ export const pi: Meaning = {
     "model": {
       "tag": "",
       "cases": [
-        {"tag":"(other)","gives":{"id":"id","provider":"provider","name":"name","window":"contextWindow","reasoning":"reasoning"}}
+        {"tag":"(other)","gives":{"id":"id","provider":"provider","name":"name","window":"contextWindow","reasoning":"reasoning","api":"api","baseUrl":"baseUrl","input":"input","maxTokens":"maxTokens","prices":"cost"}}
       ]
     },
     "command": {

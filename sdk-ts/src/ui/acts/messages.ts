@@ -175,8 +175,11 @@ function settle(conversation: Conversation, { callId, blocks, details, state }: 
 
 /** The sum of what two messages have used. */
 export function sum(one: Usage, other: Usage): Usage {
-  const total: Record<string, number> = { ...one };
-  for (const [name, number] of Object.entries(other)) total[name] = (total[name] ?? 0) + (number as number);
+  const total: Record<string, number> = {};
+  for (const [name, number] of [...Object.entries(one), ...Object.entries(other)]) {
+    // What a cost is made of is told of single messages.
+    if (typeof number === "number") total[name] = (total[name] ?? 0) + number;
+  }
   return total;
 }
 

@@ -1,0 +1,76 @@
+//! The JSON text of arguments that grow, as it would be written so far, of agents that tell what can be read of them.
+
+use serde_json::Value;
+
+/// The text of a value of which the last part may still grow: what is behind that part is left out. Each is the beginning
+/// of the next one, and of the text of the whole value, where only the last part has grown.
+pub(super) fn begun(value: &Value) -> String {
+    let mut text = String::new();
+    begin(value, &mut text);
+    text
+}
+
+fn begin(value: &Value, text: &mut String) {
+    match value {
+        Value::String(words) => {
+            let whole = Value::from(words.as_str()).to_string();
+            text.push_str(whole.strip_suffix('"').unwrap_or_default());
+        }
+        Value::Array(items) => {
+            text.push('[');
+            parts(items.iter().map(|item| (String::new(), item)), text);
+        }
+        Value::Object(members) => {
+            text.push('{');
+            parts(
+                members.iter().map(|(name, item)| (format!("{}:", Value::from(name.as_str())), item)),
+                text,
+            );
+        }
+        // A number may get more digits.
+        Value::Number(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+fn parts<'a>(parts: impl Iterator<Item = (String, &'a Value)>, text: &mut String) {
+    let mut parts = parts.peekable();
+    while let Some((name, value)) = parts.next() {
+        text.push_str(&name);
+        match parts.peek() {
+            Some(_) => {
+                text.push_str(&value.to_string());
+                text.push(',');
+            }
+            None => begin(value, text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_text_is_the_beginning_of_the_next() {
+        let growing = [
+            json!({}),
+            json!({"command": ""}),
+            json!({"command": "echo \"a"}),
+            json!({"command": "echo \"a\"\n"}),
+            json!({"command": "echo \"a\"\n", "timeout": 1}),
+            json!({"command": "echo \"a\"\n", "timeout": 12}),
+            json!({"command": "echo \"a\"\n", "timeout": 12, "env": [{"name": "A"}]}),
+            json!({"command": "echo \"a\"\n", "timeout": 12, "env": [{"name": "A"}, null]}),
+        ];
+        let texts: Vec<String> = growing.iter().map(begun).collect();
+        for pair in texts.windows(2) {
+            assert!(pair[1].starts_with(&pair[0]), "{pair:?}");
+        }
+        let whole = growing.last().unwrap().to_string();
+        assert!(whole.starts_with(texts.last().unwrap()), "{texts:?}");
+        assert_eq!(texts[2], r#"{"command":"echo \"a"#);
+        assert_eq!(texts[4], r#"{"command":"echo \"a\"\n","timeout":"#);
+    }
+}

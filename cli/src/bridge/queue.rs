@@ -1,0 +1,189 @@
+//! Deeds on their way to the engine. Nobody waits to put one in; what waits itself is merged, so that a client that reads
+//! slowly makes it no longer than what the conversation keeps anyhow.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentese_server::engine::Deed;
+use agentese_server::providers::StreamEvent;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
+
+/// What waits.
+enum Item {
+    Deed(Box<Deed>),
+    /// A deed of which a part has to be asked for.
+    Asked(BoxFuture<'static, Deed>),
+}
+
+#[derive(Default)]
+struct Shared {
+    items: Mutex<VecDeque<Item>>,
+    bell: Notify,
+}
+
+impl Shared {
+    fn items(&self) -> MutexGuard<'_, VecDeque<Item>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where deeds are put in.
+#[derive(Clone)]
+pub(super) struct Sender(Arc<Shared>);
+
+/// Where they are taken out, in their order.
+pub(super) struct Receiver {
+    shared: Arc<Shared>,
+    asked: Option<BoxFuture<'static, Deed>>,
+}
+
+/// A queue.
+pub(super) fn queue() -> (Sender, Receiver) {
+    let shared = Arc::<Shared>::default();
+    (Sender(shared.clone()), Receiver { shared, asked: None })
+}
+
+impl Sender {
+    /// Puts a deed behind the others, or into the one that it goes on from.
+    pub fn tell(&self, deed: Deed) {
+        let mut items = self.0.items();
+        if let Some(deed) = merged(&mut items, deed) {
+            items.push_back(Item::Deed(Box::new(deed)));
+        }
+        drop(items);
+        self.0.bell.notify_one();
+    }
+
+    /// Puts a deed behind the others that is known later; those behind it wait for it.
+    pub fn ask(&self, deed: impl Future<Output = Deed> + Send + 'static) {
+        self.0.items().push_back(Item::Asked(deed.boxed()));
+        self.0.bell.notify_one();
+    }
+}
+
+impl Receiver {
+    /// The next deed. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Deed {
+        loop {
+            if let Some(asked) = &mut self.asked {
+                let deed = asked.await;
+                self.asked = None;
+                return deed;
+            }
+            let item = self.shared.items().pop_front();
+            match item {
+                Some(Item::Deed(deed)) => return *deed,
+                Some(Item::Asked(asked)) => self.asked = Some(asked),
+                None => self.shared.bell.notified().await,
+            }
+        }
+    }
+}
+
+/// Puts a deed into one that waits, where it only goes on from that; else gives it back.
+fn merged(items: &mut VecDeque<Item>, mut deed: Deed) -> Option<Deed> {
+    if let Some((kind, more)) = piece(&mut deed) {
+        if let Some(Item::Deed(last)) = items.back_mut()
+            && let Some((known, text)) = piece(last)
+            && known == kind
+        {
+            text.push_str(more);
+            return None;
+        }
+        return Some(deed);
+    }
+    let Deed::ToolShowed(id, update) = deed else { return Some(deed) };
+    // It takes the place of what the tool showed before; other tools may have shown something between.
+    for item in items.iter_mut().rev() {
+        let Item::Deed(last) = item else { break };
+        let Deed::ToolShowed(known, shown) = &mut **last else { break };
+        if *known == id {
+            *shown = update;
+            return None;
+        }
+    }
+    Some(Deed::ToolShowed(id, update))
+}
+
+/// What is appended to a growing answer, with a number for its kind.
+fn piece(deed: &mut Deed) -> Option<(u8, &mut String)> {
+    match deed {
+        Deed::Grew(StreamEvent::TextDelta(text)) => Some((0, text)),
+        Deed::Grew(StreamEvent::ThinkingDelta(text)) => Some((1, text)),
+        Deed::Grew(StreamEvent::ToolCallDelta(text)) => Some((2, text)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese_server::tools::{ToolContent, ToolUpdate};
+
+    use super::*;
+
+    fn text(text: &str) -> Deed {
+        Deed::Grew(StreamEvent::TextDelta(text.to_owned()))
+    }
+
+    fn showed(id: &str, text: String) -> Deed {
+        let update = ToolUpdate { content: vec![ToolContent::Text(text)], details: None };
+        Deed::ToolShowed(id.to_owned(), update)
+    }
+
+    /// The bytes of the texts that wait.
+    fn bytes(sender: &Sender) -> usize {
+        let of = |item: &mut Item| match item {
+            Item::Deed(deed) => match (piece(deed).map(|(_, text)| text.len()), &**deed) {
+                (Some(length), _) => length,
+                (None, Deed::ToolShowed(_, update)) => format!("{:?}", update.content).len(),
+                _ => 0,
+            },
+            Item::Asked(_) => 0,
+        };
+        sender.0.items().iter_mut().map(of).sum()
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_a_slow_client_takes_no_more_than_the_conversation() {
+        let (sender, mut deeds) = queue();
+        sender.tell(Deed::RunBegan);
+        for number in 0..10_000 {
+            sender.tell(text("0123456789"));
+            if number % 100 == 0 {
+                sender.tell(Deed::Grew(StreamEvent::TextEnd));
+            }
+        }
+        assert_eq!(bytes(&sender), 100_000);
+        for number in 0..10_000 {
+            for tool in ["one", "two"] {
+                sender.tell(showed(tool, format!("{number} {}", "x".repeat(10_000))));
+            }
+        }
+        assert!(bytes(&sender) < 121_000, "{}", bytes(&sender));
+        let waiting = sender.0.items().len();
+        assert!(waiting < 210, "{waiting}");
+        assert_eq!(deeds.next().await, Deed::RunBegan);
+        assert_eq!(deeds.next().await, text("0123456789"));
+        assert_eq!(deeds.next().await, Deed::Grew(StreamEvent::TextEnd));
+        assert_eq!(deeds.next().await, text(&"0123456789".repeat(100)));
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_for_keeps_its_place_and_nobody_who_tells_waits() {
+        let (sender, mut deeds) = queue();
+        let (known, asked) = tokio::sync::oneshot::channel();
+        sender.tell(text("a"));
+        sender.ask(async move { asked.await.unwrap() });
+        sender.tell(text("b"));
+        sender.tell(text("c"));
+        assert_eq!(deeds.next().await, text("a"));
+        // A future that is dropped loses nothing.
+        assert!(deeds.next().now_or_never().is_none());
+        known.send(Deed::Rested { aborted: false }).unwrap();
+        assert_eq!(deeds.next().await, Deed::Rested { aborted: false });
+        assert_eq!(deeds.next().await, text("bc"));
+        assert!(deeds.next().now_or_never().is_none());
+    }
+}

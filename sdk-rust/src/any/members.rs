@@ -1,0 +1,294 @@
+//! Which members of a row's frames come from the agent, computed from the tables that say what frames mean: a member
+//! does where the agent tells what the front end's dialect has there.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::table::{Carrier, Table};
+use crate::generated::intents::Intent;
+use crate::spec::Spec;
+use crate::view::meaning::{Act, Case, Rule, Rules, Source, Test};
+
+/// A member of a row's frames that comes from the agent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct Member {
+    /// Where it stands: names with dots between, `[]` for each item of a list. In answers it begins with `data`.
+    pub path: String,
+    /// Members that have to be these words; of frames in which they are others the member is not told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<(String, String)>,
+}
+
+/// How deep values are looked into: those that contain values of their own kind end somewhere.
+const DEEPEST: usize = 6;
+
+/// What whoever stands between makes itself: when something happened there.
+const OWN: &[&str] = &["time", "at", "key"];
+
+/// What the agent's own tools give is the agent's, and other than the tools of another agent give.
+const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
+
+/// A member, and what stands there in the neutral form.
+struct Leaf {
+    member: Member,
+    told: String,
+}
+
+/// The members of the row's answers, or of its events or dialogs, whose values an agent with that side's frames tells.
+pub(super) fn from_agent(
+    front: (&Spec, &'static Table),
+    agent: (&Spec, &'static Table),
+    row: &Row<'_>,
+) -> Vec<Member> {
+    let told = told(agent.0, agent.1);
+    let is_same = front.0.name == agent.0.name;
+    let leaves = match row {
+        Row::Command(wire) => of_command(front.1, wire),
+        Row::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name)),
+        Row::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire)),
+    };
+    let comes = |leaf: &Leaf| {
+        let is_own = leaf.told.rsplit('.').next().is_some_and(|last| OWN.contains(&last));
+        let of_tools = !is_same && OF_TOOLS.iter().any(|tool| leaf.told.starts_with(tool));
+        !is_own && !of_tools && names(&leaf.told).iter().any(|name| told.contains(name))
+    };
+    let members: BTreeSet<Member> = leaves.into_iter().filter(comes).map(|leaf| leaf.member).collect();
+    members.into_iter().collect()
+}
+
+/// A row, by its name on the wire.
+pub(super) enum Row<'a> {
+    Command(&'a str),
+    Event(&'a str),
+    Dialog(&'a str),
+}
+
+/// Everything that frames of a dialect tell, by its place in the neutral form.
+fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
+    let meaning = &table.meaning;
+    let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Leaf> {
+        let rows = rules.iter().filter(|(name, _)| has(name));
+        rows.flat_map(|(_, rules)| of_rules(table, Some(rules))).collect()
+    };
+    let is_command = |name: &str| spec.command(name).is_some();
+    let mut leaves = known(&meaning.events, &|name| spec.event(name).is_some());
+    leaves.extend(known(&meaning.dialogs, &|name| spec.dialog(name).is_some()));
+    for rules in [&meaning.sent, &meaning.answers, &meaning.refused] {
+        leaves.extend(known(rules, &is_command));
+    }
+    for intent in Intent::ALL {
+        if let Some(carrier) = table.carrier(spec, *intent) {
+            leaves.extend(gives(table, *intent, carrier));
+        }
+    }
+    leaves.into_iter().map(|leaf| leaf.told).collect()
+}
+
+fn of_command(table: &'static Table, wire: &str) -> Vec<Leaf> {
+    let mut leaves = of_rules(table, table.meaning.answers.get(wire));
+    for intent in Intent::ALL {
+        for carrier in table.carriers(*intent).iter().filter(|carrier| carrier.command == wire) {
+            leaves.extend(gives(table, *intent, carrier));
+        }
+    }
+    // What the client sent is not told by the agent.
+    leaves.retain(|leaf| leaf.member.path.starts_with("data"));
+    leaves
+}
+
+fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier) -> Vec<Leaf> {
+    let mut walk = Walk { table, only: Vec::new(), leaves: Vec::new() };
+    for (slot, source) in &carrier.gives {
+        let told = match slot.as_str() {
+            "messages" | "message" => "message".to_owned(),
+            "models" | "model" => "model".to_owned(),
+            "points" => "forkPoints".to_owned(),
+            "usage" | "commands" | "todos" | "thinkingLevel" | "working" => slot.clone(),
+            slot if slot.contains('.') => slot.to_owned(),
+            slot => format!("{}.{slot}", intent.name()),
+        };
+        walk.source(source, "", &told, 0);
+    }
+    walk.leaves
+}
+
+fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    for rule in rules.into_iter().flatten() {
+        let prefix = rule.over.as_ref().map(|list| format!("{list}[]")).unwrap_or_default();
+        let only = rule.when.iter().filter_map(|test| match test {
+            Test::Is(path, word) => Some((join(&prefix, path), word.clone())),
+            _ => None,
+        });
+        let mut walk = Walk { table, only: only.collect(), leaves: Vec::new() };
+        for (slot, source) in &rule.slots {
+            walk.source(source, &prefix, &place(rule, slot), 0);
+        }
+        leaves.extend(walk.leaves);
+    }
+    leaves
+}
+
+/// Where the value of a slot stands in the neutral form.
+fn place(rule: &Rule, slot: &str) -> String {
+    let kind = |slot: &str| match rule.slots.get(slot) {
+        Some(Source::Is { is }) => is.as_str().unwrap_or_default(),
+        _ => "",
+    };
+    match rule.act {
+        Act::Begin | Act::Snapshot | Act::End | Act::History | Act::ShellDone => "message".to_owned(),
+        Act::Message => format!("message<assistant>.{slot}"),
+        Act::Piece | Act::Block => format!("message<assistant>.blocks<{}>.{slot}", kind("type")),
+        Act::Compacted if slot == "message" => "message".to_owned(),
+        Act::Tool => format!("tool.{slot}"),
+        Act::Set | Act::Keep if slot == "models" => "model".to_owned(),
+        Act::Set | Act::Keep => slot.to_owned(),
+        Act::Work if slot == "on" => "working".to_owned(),
+        Act::Usage => "usage".to_owned(),
+        Act::Ask => format!("ask<{}>.{slot}", kind("kind")),
+        Act::Entry => format!("entry<{}>.{slot}", kind("in")),
+        act => format!("{act:?}.{slot}"),
+    }
+}
+
+/// The names under which something may be told: the arguments of a call by its message or by its tool, and so on.
+fn names(told: &str) -> Vec<String> {
+    let mut names = vec![told.to_owned()];
+    for (one, other) in [
+        ("tool.", "message<assistant>.blocks<tool>."),
+        ("tool.result", "message<tool>.blocks"),
+        ("tool.details", "message<tool>.details"),
+        ("usage.", "message<assistant>.usage."),
+    ] {
+        names.extend(told.strip_prefix(one).map(|rest| format!("{other}{rest}")));
+        if one != "usage." {
+            names.extend(told.strip_prefix(other).map(|rest| format!("{one}{rest}")));
+        }
+    }
+    // The text of arguments is what they are written as.
+    let texts = names.iter().filter(|name| name.ends_with("argumentsText"));
+    let whole: Vec<String> = texts.map(|name| name.replace("argumentsText", "arguments")).collect();
+    names.extend(whole);
+    names
+}
+
+struct Walk {
+    table: &'static Table,
+    only: Vec<(String, String)>,
+    leaves: Vec<Leaf>,
+}
+
+impl Walk {
+    fn source(&mut self, source: &'static Source, prefix: &str, told: &str, depth: usize) {
+        match source {
+            Source::At(path)
+            | Source::Map { map: path, .. }
+            | Source::Times { of: path, .. }
+            | Source::Text { text: path }
+            | Source::Count { count: path } => {
+                let member = Member { path: join(prefix, path), only: self.only.clone() };
+                self.leaves.push(Leaf { member, told: told.to_owned() });
+            }
+            Source::Read { read, of } => self.value(read, &join(prefix, of), told, depth),
+            Source::Each { each, of } => {
+                self.value(each, &format!("{}[]", join(prefix, of)), told, depth);
+            }
+            Source::First { first: sources } | Source::Join { join: sources } => {
+                sources.iter().for_each(|source| self.source(source, prefix, told, depth));
+            }
+            Source::Is { .. } => {}
+        }
+    }
+
+    fn value(&mut self, reader: &str, prefix: &str, told: &str, depth: usize) {
+        let Some(reader) = self.table.meaning.readers.get(reader).filter(|_| depth < DEEPEST) else { return };
+        for case in &reader.cases {
+            let told = format!("{told}{}", kind(case));
+            let has_tag = !reader.tag.is_empty() && !case.tag.starts_with('(');
+            if has_tag {
+                self.only.push((join(prefix, &reader.tag), case.tag.clone()));
+            }
+            for (slot, source) in &case.gives {
+                // A list that is one text has no items.
+                let prefix = if case.tag == "(string)" { prefix.trim_end_matches("[]") } else { prefix };
+                self.source(source, prefix, &format!("{told}.{slot}"), depth + 1);
+            }
+            if has_tag {
+                self.only.pop();
+            }
+        }
+    }
+}
+
+/// The kind of a message or a block, where a case says it.
+fn kind(case: &Case) -> String {
+    let word = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
+        Some(Source::Is { is }) => is.as_str(),
+        _ => None,
+    });
+    word.map(|word| format!("<{word}>")).unwrap_or_default()
+}
+
+fn join(prefix: &str, path: &str) -> String {
+    // A place in a list stands as any.
+    let path: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
+    let mut joined = prefix.to_owned();
+    for name in path {
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            joined.push_str("[]");
+            continue;
+        }
+        if !joined.is_empty() {
+            joined.push('.');
+        }
+        joined.push_str(name);
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(front: &str, agent: &str, row: &Row<'_>) -> Vec<Member> {
+        let side =
+            |name: &str| (crate::dynamic::spec(name).unwrap(), super::super::table::table_of(name).unwrap());
+        from_agent(side(front), side(agent), row)
+    }
+
+    fn has(members: &[Member], path: &str, only: &[(&str, &str)]) -> bool {
+        members.iter().any(|member| {
+            member.path == path
+                && only.iter().all(|(path, word)| {
+                    member.only.iter().any(|known| (known.0.as_str(), known.1.as_str()) == (*path, *word))
+                })
+        })
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "opal"))]
+    fn the_text_of_an_answer_comes_from_the_agent_and_its_prices_do_not() {
+        let end = members("pi", "opal", &Row::Event("message_end"));
+        let text = [("message.role", "assistant"), ("message.content[].type", "text")];
+        assert!(has(&end, "message.content[].text", &text), "{end:#?}");
+        assert!(!has(&end, "message.usage.costs", &[]), "{end:#?}");
+        assert!(!end.iter().any(|member| member.path.ends_with("thinkingSignature")), "{end:#?}");
+        let state = members("pi", "opal", &Row::Command("get_state"));
+        assert!(has(&state, "data.sessionId", &[]), "{state:#?}");
+        assert!(!state.iter().any(|member| member.path.contains("cost")), "{state:#?}");
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "omp"))]
+    fn an_agent_of_the_family_tells_prices_and_its_own_tools() {
+        let state = members("pi", "omp", &Row::Command("get_state"));
+        assert!(has(&state, "data.model.cost", &[]), "{state:#?}");
+        let ended = members("pi", "omp", &Row::Event("tool_execution_end"));
+        assert!(has(&ended, "toolName", &[]), "{ended:#?}");
+        assert!(!ended.iter().any(|member| member.path.starts_with("result")), "{ended:#?}");
+        let own = members("pi", "pi", &Row::Event("tool_execution_end"));
+        assert!(has(&own, "result.details", &[]), "{own:#?}");
+    }
+}
