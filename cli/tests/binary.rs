@@ -32,3 +32,5 @@ mod storage;
 mod support;
 #[path = "binary/trust.rs"]
 mod trust;
+#[path = "binary/web_client.rs"]
+mod web_client;

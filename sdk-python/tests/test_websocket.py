@@ -118,6 +118,26 @@ def test_an_answer_that_was_lost_with_the_connection_is_sent_again_until_a_later
         assert len(answers()) == 2
 
 
+def test_a_question_of_json_rpc_settles_no_command_with_the_same_id():
+    def frame(**members):
+        return json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode() + b"\n"
+
+    with listening() as (server, address), websocket.connect(address) as end:
+        end.settimeout(10)
+        server.seen.add(1)
+        with end.makefile("rb") as lines:
+            end.sendall(frame(method="a", params={}))
+            until(lambda: len(server.heard) == 1)
+            server.said.append(frame(method="ask", params={}).decode())
+            server.sockets[0].send(server.said[-1].strip())
+            lines.readline()
+            end.sendall(frame(result={}))
+            until(lambda: len(server.heard) == 2)
+            server.sockets[0].close()
+            until(lambda: len(server.heard) == 4)
+        assert server.heard[2:] == server.heard[:2]
+
+
 @pytest.mark.parametrize("resumes", [True, False], ids=["what was missed is lost", "the server knows no resuming"])
 def test_the_end_is_the_end_of_the_stream(resumes):
     with listening() as (server, address):

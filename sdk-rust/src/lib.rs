@@ -11,6 +11,7 @@
 //! * [`dynamic`] is a client for a dialect that is chosen at run time.
 //! * [`any`] is one client for agents of every dialect, with neutral commands and events.
 //! * [`view`] folds frames of both directions into a conversation that front ends can show.
+//! * `websocket`, a feature, connects a client to an agent behind a WebSocket.
 //! * [`framing`], [`scan`], [`correlate`] and [`run_tracker`] are the parts without I/O.
 //!
 //! ```no_run
@@ -29,6 +30,8 @@ mod core;
 pub mod generated;
 pub mod serve;
 pub mod view;
+#[cfg(feature = "websocket")]
+pub mod websocket;
 
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};

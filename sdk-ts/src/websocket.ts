@@ -33,6 +33,8 @@ const PAUSES = [200, 500, 1000, 2000, 4000];
 const OPEN = 1;
 /** What begins the keys of answers among the lines that may be lost. */
 const ANSWER = "answer ";
+/** How many questions are remembered: lines with the id of one of them are answers. */
+const QUESTIONS = 1024;
 /** What begins every word of a server of `agentese web`, which is no frame of the agent. */
 const MARK = '{"agentese":';
 
@@ -78,7 +80,7 @@ class Link {
    * answered, and answers by `ANSWER` and the question's id until a later command is answered.
    */
   readonly #unsettled = new Map<string, string>();
-  /** The ids of the agent's own questions. */
+  /** The ids of the agent's own questions, the newest last. */
   readonly #questions = new Set<string>();
   /** Wakes writes that wait for a socket. */
   readonly #waiting = new Set<() => void>();
@@ -161,9 +163,19 @@ class Link {
   }
 
   #frame(line: string): void {
-    const id = idOf(line);
-    if (id !== undefined && !this.#settled(id)) this.#questions.add(id);
+    const { id, method } = readId(line);
+    // In JSON-RPC both sides count their own.
+    if (id !== undefined && (method || !this.#settled(id))) this.#asked(id);
     this.#frames.enqueue(this.#encoder.encode(`${line}\n`));
+  }
+
+  #asked(id: string): void {
+    this.#questions.delete(id);
+    this.#questions.add(id);
+    for (const oldest of this.#questions) {
+      if (this.#questions.size <= QUESTIONS) break;
+      this.#questions.delete(oldest);
+    }
   }
 
   /** Whether a frame with that id answers a command. What was sent before that command has arrived, too. */
@@ -177,8 +189,9 @@ class Link {
   }
 
   async #send(line: string): Promise<void> {
-    const id = idOf(line);
-    const key = id !== undefined && this.#questions.delete(id) ? `${ANSWER}${id}` : id;
+    const { id, method, isRpc } = readId(line);
+    const isAnswer = id !== undefined && (isRpc ? !method : this.#questions.has(id));
+    const key = isAnswer ? `${ANSWER}${id}` : id;
     for (;;) {
       const socket = this.#socket;
       if (this.#isOver) throw new Error("the connection is over");
@@ -245,13 +258,15 @@ interface Hello {
   readonly questions?: readonly { readonly line: string }[];
 }
 
-/** The id of a frame as JSON. */
-function idOf(line: string): string | undefined {
-  if (!line.includes('"id"')) return undefined;
+/** The id of a frame as JSON, whether it names a method, and whether it is JSON-RPC. */
+function readId(line: string): { id?: string; method: boolean; isRpc: boolean } {
+  const none = { method: false, isRpc: false };
+  if (!line.includes('"id"')) return none;
   try {
-    const frame = JSON.parse(line) as { id?: unknown } | null;
-    return frame?.id === undefined || frame.id === null ? undefined : JSON.stringify(frame.id);
+    const frame = JSON.parse(line) as { id?: unknown; method?: unknown; jsonrpc?: unknown } | null;
+    if (frame?.id === undefined || frame.id === null) return none;
+    return { id: JSON.stringify(frame.id), method: frame.method !== undefined, isRpc: frame.jsonrpc !== undefined };
   } catch {
-    return undefined;
+    return none;
   }
 }

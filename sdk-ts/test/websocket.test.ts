@@ -180,6 +180,26 @@ describe("an agent behind a WebSocket", () => {
     await soon(writer.close());
   });
 
+  test("a question of JSON-RPC settles no command with the same id", async () => {
+    const server = new Server();
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const frames = transport.readable.getReader();
+    const writer = transport.writable.getWriter();
+    const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...frame })}\n`)));
+    await until(() => server.sockets[0]?.readyState === 1);
+    server.isMute = true;
+    await write({ method: "a", params: {} });
+    server.isMute = false;
+    server.say({ jsonrpc: "2.0", id: 1, method: "ask", params: {} });
+    await soon(frames.read());
+    await write({ result: {} });
+    const heard = server.heard.length;
+    server.sockets[0]!.drop();
+    await until(() => server.heard.length === heard + 2);
+    assert.deepEqual(server.heard.slice(heard), server.heard.slice(0, heard), "both are sent again");
+    await soon(writer.close());
+  });
+
   test("a socket that opens after the client was closed is closed", async () => {
     const server = new Server();
     const client = await connect(server);

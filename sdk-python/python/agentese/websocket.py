@@ -28,6 +28,9 @@ MARK = '{"agentese":'
 ANSWER = "answer "
 """What begins the keys of answers among the lines that may be lost."""
 
+QUESTIONS = 1024
+"""How many questions are remembered: lines with the id of one of them are answers."""
+
 
 @contextmanager
 def connect(address: str, *, patience: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
@@ -70,7 +73,8 @@ class _Link:
         self._unsettled: dict[str, str] = {}
         """The lines that may be lost, in the order in which they were sent: commands by their ids as JSON until they are
         answered, and answers by `ANSWER` and the question's id until a later command is answered."""
-        self._questions: set[str] = set()
+        self._questions: dict[str, None] = {}
+        """The ids of the agent's own questions, the newest last."""
         self._changed = threading.Condition()
         self._socket: Any = None
         self._is_over = False
@@ -168,9 +172,13 @@ class _Link:
         return True
 
     def _frame(self, line: str) -> None:
-        id = _id(line)
-        if id is not None and not self._settled(id):
-            self._questions.add(id)
+        id, method, _ = _id(line)
+        # In JSON-RPC both sides count their own.
+        if id is not None and (method or not self._settled(id)):
+            self._questions.pop(id, None)
+            self._questions[id] = None
+            if len(self._questions) > QUESTIONS:
+                del self._questions[next(iter(self._questions))]
         self._end.sendall(line.encode() + b"\n")
 
     def _settled(self, id: str) -> bool:
@@ -196,8 +204,8 @@ class _Link:
         """Sends a line, on the next WebSocket where this one is lost. False where the connection is over."""
         from websockets.exceptions import WebSocketException
 
-        id = _id(line)
-        is_answer = id in self._questions
+        id, method, is_rpc = _id(line)
+        is_answer = not method if is_rpc else id in self._questions
         if id is not None:
             self._unsettled[f"{ANSWER}{id}" if is_answer else id] = line
         while not self._is_over:
@@ -208,17 +216,16 @@ class _Link:
                 with self._changed:
                     self._changed.wait_for(lambda: self._is_over or self._socket is not made)
                 continue
-            if id is not None and is_answer:
-                self._questions.discard(id)
             return True
         return False
 
 
-def _id(line: str) -> str | None:
-    """The id of a frame as JSON."""
+def _id(line: str) -> tuple[str | None, bool, bool]:
+    """The id of a frame as JSON, whether it names a method, and whether it is JSON-RPC."""
     try:
         frame = json.loads(line) if '"id"' in line else None
     except ValueError:
-        return None
-    id = frame.get("id") if isinstance(frame, dict) else None
-    return None if id is None else json.dumps(id)
+        frame = None
+    if not isinstance(frame, dict) or frame.get("id") is None:
+        return None, False, False
+    return json.dumps(frame["id"]), "method" in frame, "jsonrpc" in frame
