@@ -1,45 +1,63 @@
-// The page of `agentese web` in front of the real pi, in Chromium: a conversation with a tool, a stop, a second tab.
-// `page.mjs [COMMAND…]`; without a command it is the pi that interop/package.json names.
+// The page of `agentese web` in front of the real pi and omp, in Chromium: a conversation with a tool, a second tab, the
+// page loaded again in the middle of an answer, a stop. `page.mjs [REVISION…]`, such as `pi@1.5`; without one it is all of them.
 import { strict as assert } from "node:assert";
 
 import { openBrowser, openPage, say, settled, skip, Site } from "../web/test/support/page.mjs";
 import { startModel } from "./agents/model.mjs";
 import { PROFILES } from "./agents/profiles.mjs";
+import { REAL } from "./agents/real.mjs";
 
 if (skip) {
   console.log(`page: skipped (${skip})`);
   process.exit(0);
 }
-const profile = PROFILES.pi;
-const given = process.argv.slice(2);
-const plain = ["--mode", "rpc", "--model", "loopback/one", "--offline"];
-const command = given.length > 0 ? [...given, ...plain] : [...profile.command.slice(0, 2), ...plain];
-const model = await startModel();
-const files = Object.entries(profile.files(model.url));
-const home = Object.fromEntries(files.map(([name, content]) => [`home/${name}`, JSON.stringify(content)]));
-const site = await Site.start({ command, home });
+
+async function talk(browser, revision) {
+  const model = await startModel();
+  const [dialect] = revision.split("@");
+  const files = Object.entries(PROFILES[dialect].files(model.url));
+  const home = Object.fromEntries(files.map(([name, content]) => [`home/${name}`, typeof content === "string" ? content : JSON.stringify(content)]));
+  // Which revision it is, the page finds out.
+  const site = await Site.start({ dialect, command: REAL[revision](), home });
+  try {
+    const page = await openPage(browser, site);
+    // The real ones take their time to start.
+    page.setDefaultTimeout(60_000);
+    await page.locator("text=one").first().waitFor({ state: "attached" });
+    // omp 18.2 puts words of its own behind the first prompt.
+    await say(page, "hello");
+    await page.locator(".message.assistant .markdown").waitFor();
+    await settled(page);
+    await say(page, "use a tool");
+    await page.locator(".tool.done, .tool.failed").waitFor();
+    // A tool that failed is open.
+    const tool = page.locator("details.tool");
+    if ((await tool.getAttribute("open")) === null) await tool.locator("summary").click();
+    await tool.locator(".output", { hasText: /echo|from the tool|not found/ }).first().waitFor();
+    await settled(page);
+    await say(page, "Tell me about 1");
+    await page.locator(".message.assistant >> text=word 3").waitFor();
+    const other = await openPage(browser, site);
+    other.setDefaultTimeout(60_000);
+    await other.locator(".message.user >> text=Tell me about 1").waitFor();
+    await page.reload();
+    await page.locator(".message.assistant >> text=word 3").waitFor();
+    await other.getByRole("button", { name: "Stop" }).click();
+    await settled(page);
+    assert.equal(await page.locator(".message.user").count(), 3);
+    assert.deepEqual([...page.complaints, ...other.complaints], []);
+    console.log(`page: the real ${revision} is talked to in a browser`);
+  } finally {
+    await site.stop();
+    model.stop();
+  }
+}
+
+const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(REAL);
+for (const revision of asked) assert.ok(revision in REAL, `no real agent speaks ${revision}; known: ${Object.keys(REAL).join(", ")}`);
 const browser = await openBrowser();
 try {
-  const page = await openPage(browser, site);
-  // The real pi takes its time to start.
-  page.setDefaultTimeout(60_000);
-  await page.locator("text=one").first().waitFor({ state: "attached" });
-  await say(page, "use a tool");
-  await page.locator(".tool.done, .tool.failed").waitFor();
-  await page.locator(".tool summary").click();
-  await page.locator(".tool .output >> text=echo").or(page.locator(".tool .output >> text=from the tool")).first().waitFor();
-  await settled(page);
-  await say(page, "Tell me about 1");
-  await page.locator(".message.assistant >> text=word 3").waitFor();
-  const other = await openPage(browser, site);
-  await other.locator(".message.user >> text=Tell me about 1").waitFor();
-  await other.getByRole("button", { name: "Stop" }).click();
-  await settled(page);
-  assert.equal(await page.locator(".message.user").count(), 2);
-  assert.deepEqual(page.complaints, []);
-  console.log(`page: ${command.slice(0, 2).join(" ").replace(/^.*\/node_modules\//, "")} is talked to in a browser`);
+  for (const revision of asked) await talk(browser, revision);
 } finally {
   await browser.close();
-  await site.stop();
-  model.stop();
 }

@@ -92,6 +92,7 @@ pub async fn replay_with(
         ids: HashMap::new(),
         anonymous: Vec::new(),
         last: HashMap::new(),
+        is_at_work: false,
         remark,
     };
     for record in &transcript.records {
@@ -122,13 +123,18 @@ pub async fn replay_with(
 pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
     transcript
         .received()
-        .filter_map(|line| match route(spec, line) {
-            Ok(Routed::Event { kind, .. }) => kind.spec().map(|event| event.run),
-            _ => None,
-        })
+        .map(|line| run_effect(spec, line))
         .filter(|effect| *effect != RunEffect::None)
         .last()
         .is_some_and(|effect| matches!(effect, RunEffect::Begins | RunEffect::Holds))
+}
+
+/// What a line of the agent says about a run.
+fn run_effect(spec: &Spec, line: &FrameText) -> RunEffect {
+    match route(spec, line) {
+        Ok(Routed::Event { kind, .. }) => kind.spec().map_or(RunEffect::None, |event| event.run),
+        _ => RunEffect::None,
+    }
 }
 
 struct Player<R> {
@@ -143,6 +149,8 @@ struct Player<R> {
     anonymous: Vec<(String, Option<Value>)>,
     /// The last answer to each command.
     last: HashMap<String, Value>,
+    /// Whether a run goes on, after all that was said.
+    is_at_work: bool,
     remark: R,
 }
 
@@ -203,6 +211,10 @@ impl<R: FnMut(Remark) + Send> Player<R> {
 
     /// Says what the agent said, with the client's ids.
     async fn say(&mut self, line: &FrameText) -> Result<(), ReplayError> {
+        match run_effect(self.spec, line) {
+            RunEffect::None => {}
+            effect => self.is_at_work = matches!(effect, RunEffect::Begins | RunEffect::Holds),
+        }
         let Ok(mut frame) = serde_json::from_str::<Value>(line.as_str()) else {
             return self.write(line.as_str()).await;
         };
@@ -248,12 +260,15 @@ impl<R: FnMut(Remark) + Send> Player<R> {
             self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
         let mut answer = match self.last.get(&name) {
             Some(answer) => answer.clone(),
-            None => serde_json::json!({"type": "response", "command": name, "success": true, "data": {}}),
+            None if self.spec.framing_is_flat() => {
+                serde_json::json!({"type": "response", "command": name, "success": true, "data": {}})
+            }
+            None => serde_json::json!({"jsonrpc": "2.0", "result": {}}),
         };
         if let (Some(busy), Some(data)) = (busy, answer.get_mut("data")) {
             // A client asks for this to know whether anything follows: what follows is in the
             // transcript, and stands behind this answer only if it came later.
-            data[busy] = Value::Bool(false);
+            data[busy] = Value::Bool(self.is_at_work);
         }
         set_id(&mut answer, said.get("id").cloned());
         self.write(&answer.to_string()).await

@@ -2,7 +2,6 @@
 // repository in the same ones: `revisions.mjs [LANGUAGE…]`.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,12 +10,11 @@ import { promisify } from "node:util";
 
 import { startModel } from "../agents/model.mjs";
 import { PROFILES } from "../agents/profiles.mjs";
+import { REAL, WORDS } from "../agents/real.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 const AGENTESE = process.env.AGENTESE ?? join(TARGET, "debug/agentese");
-/** Where `install` put the agents that the registry's clients cannot install side by side. */
-const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
 /** How long one program may take, in milliseconds: six agents start on a busy machine. */
 const LIMIT = 180_000;
 
@@ -26,21 +24,12 @@ const CLIENTS = {
   typescript: [process.execPath, join(ROOT, "interop/revisions/build/revisions.js")],
 };
 
-const WORDS = ["--mode", "rpc", "--model", "loopback/one"];
-const here = (path) => {
-  const found = [join(PEERS, path), join(ROOT, "interop/node_modules", path.replace(/^.*node_modules\//, ""))].find(existsSync);
-  return found ?? assert.fail(`${path} is not there: \`interop/revisions/install\` installs it`);
-};
-const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
-const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
-const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
-
-/** Each revision with the real agent that speaks it, whether the agent of this repository does, and the newest command. */
+/** For each revision, whether the agent of this repository speaks it, too, and what comes of the newest command. */
 const AGENTS = {
-  "pi@0.55": { real: () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...WORDS, "--offline"], ours: true, newer: "not in pi@0.55" },
-  "pi@1.5": { real: () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`), ...WORDS, "--offline"], ours: true, newer: "answered" },
-  "omp@13.19": { real: () => [bun(), here(`omp/v13/${OMP}`), ...WORDS], ours: true, newer: "not in omp@13.19" },
-  "omp@18.2": { real: () => [bun(), here(`omp/v182/${OMP}`), ...WORDS], ours: false, newer: "answered" },
+  "pi@0.55": { ours: true, newer: "not in pi@0.55" },
+  "pi@1.5": { ours: true, newer: "answered" },
+  "omp@13.19": { ours: true, newer: "not in omp@13.19" },
+  "omp@18.2": { ours: false, newer: "answered" },
 };
 
 async function speak(client, dialect, command, url) {
@@ -65,9 +54,9 @@ async function speak(client, dialect, command, url) {
 const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CLIENTS);
 const model = await startModel();
 try {
-  for (const [revision, { real, ours, newer }] of Object.entries(AGENTS)) {
+  for (const [revision, { ours, newer }] of Object.entries(AGENTS)) {
     const [dialect] = revision.split("@");
-    const commands = { real: real() };
+    const commands = { real: REAL[revision]() };
     if (ours) commands["of this repository"] = [AGENTESE, ...WORDS, "--dialect", revision];
     for (const language of asked) {
       const client = CLIENTS[language] ?? assert.fail(`no language ${language}; known: ${Object.keys(CLIENTS).join(", ")}`);

@@ -5,13 +5,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { REPOSITORY, Site, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
+import { PIXEL, REPOSITORY, Site, openBrowser, openPage, pastePicture, say, settled, skip } from "./support/page.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
 const run = (id, command) => ({ tool: { id, name: "bash", args: { command } } });
-/** A picture of one pixel. */
-const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
 describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   let browser;
   before(async () => {
@@ -100,14 +97,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   });
 
   on("sends a picture that was pasted", { responses: [{ text: "I see." }] }, async (page) => {
-    await page.evaluate((data) => {
-      const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-      const carried = new DataTransfer();
-      carried.items.add(new File([bytes], "pixel.png", { type: "image/png" }));
-      const event = new ClipboardEvent("paste", { clipboardData: carried, bubbles: true, cancelable: true });
-      document.querySelector(".composer > textarea").dispatchEvent(event);
-    }, PIXEL);
-    await page.waitForSelector(".attached img");
+    await pastePicture(page, PIXEL);
     await say(page, "what is this?");
     await page.getByText("I see.").waitFor();
     const source = await page.locator(".message.user img").getAttribute("src");

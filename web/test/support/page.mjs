@@ -116,3 +116,18 @@ export async function say(page, text) {
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".doing") === null);
 }
+
+/** A picture of one pixel, a PNG in base64. */
+export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Pastes a picture into the text that is being written; `data` is a PNG in base64. */
+export async function pastePicture(page, data) {
+  await page.evaluate((data) => {
+    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+    const carried = new DataTransfer();
+    carried.items.add(new File([bytes], "pixel.png", { type: "image/png" }));
+    const event = new ClipboardEvent("paste", { clipboardData: carried, bubbles: true, cancelable: true });
+    document.querySelector(".composer > textarea").dispatchEvent(event);
+  }, data);
+  await page.waitForSelector(".attached img");
+}

@@ -1,0 +1,29 @@
+// The real agents of each revision, and where they were installed.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
+/** Where `revisions/install` put the agents that the registry's clients cannot install side by side. */
+const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
+
+/** What each of them is started with. */
+export const WORDS = ["--mode", "rpc", "--model", "loopback/one"];
+
+const here = (path) => {
+  const found = [join(PEERS, path), join(ROOT, "interop/node_modules", path.replace(/^.*node_modules\//, ""))].find(existsSync);
+  return found ?? assert.fail(`${path} is not there: \`interop/revisions/install\` installs it`);
+};
+const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
+const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
+const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
+
+/** By revision, what gives the command line of the real agent that speaks it. */
+export const REAL = {
+  "pi@0.55": () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...WORDS, "--offline"],
+  "pi@1.5": () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`), ...WORDS, "--offline"],
+  "omp@13.19": () => [bun(), here(`omp/v13/${OMP}`), ...WORDS],
+  "omp@18.2": () => [bun(), here(`omp/v182/${OMP}`), ...WORDS],
+};
