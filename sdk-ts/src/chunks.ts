@@ -84,6 +84,7 @@ export class Assembler {
     const isNext =
       open !== undefined && open.id === id && open.count === count && open.length === length && open.pieces.length === index;
     let fault: string | undefined;
+    const also = (reason: string): string => (fault === undefined ? reason : `${fault}; ${reason}`);
     if (!isNext) {
       fault = this.interrupted(`piece ${index} of ${id}`);
       if (index > 0) return { fault: fault ?? `piece ${index} of ${id} came without those before it` };
@@ -94,14 +95,14 @@ export class Assembler {
     const isWhole = pending.pieces.length === count;
     if (pending.bytes > length || (isWhole && pending.bytes < length)) {
       this.#pending = undefined;
-      return { fault: `the pieces of ${id} have ${pending.bytes} bytes and should have ${length}` };
+      return { fault: also(`the pieces of ${id} have ${pending.bytes} bytes and should have ${length}`) };
     }
     if (!isWhole) return { fault };
     this.#pending = undefined;
     try {
       return { whole: text(pending.pieces, length), fault };
     } catch {
-      return { fault: "the pieces of a frame are not UTF-8" };
+      return { fault: also("the pieces of a frame are not UTF-8") };
     }
   }
 }

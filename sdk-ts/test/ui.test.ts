@@ -239,6 +239,25 @@ test("the beginning of a JSON text is read as far as it goes", () => {
     ['{"a": {"b": "c"}, "d', { a: { b: "c" } }],
     ['{"a": "}", "b": ["]', { a: "}", b: ["]"] }],
     ['{"a": 1}', { a: 1 }],
+    ['{"a": 1, "b', { a: 1 }],
+    ['{"a": [{"b": "c", "d": -', { a: [{ b: "c" }] }],
+    ['["a", "b', ["a", "b"]],
+    ['"a\\"b', 'a"b'],
+    ["1", 1],
+    ['{"a": 1 "b"', undefined],
   ];
   for (const [text, value] of cases) assert.deepEqual(readPartial(text), value, text);
+  // Every beginning of a whole text can be read, and none of them takes back what was read before.
+  const text = JSON.stringify({ path: "a.txt", edits: [{ old: 'one "two"\n', new: "ü\u2028" }, {}], all: true, none: null, count: -1.5e3 });
+  for (let end = 1; end <= text.length; end++) assert.notEqual(readPartial(text.slice(0, end)), undefined, text.slice(0, end));
+});
+
+test("long arguments that are not over are read in one pass", () => {
+  // Reading that looked back from every letter or space would take hours for these.
+  for (const letter of ["a", " ", '\\"', "\\\\"]) {
+    const content = letter.repeat(500_000);
+    const value = readPartial(`{"path": "a", "content": "${content}`) as { content: string };
+    assert.equal(value.content, JSON.parse(`"${content}"`));
+    assert.deepEqual(readPartial(`{"path": "a", "content": "${content}", "rest`), { path: "a", content: value.content });
+  }
 });

@@ -55,10 +55,8 @@ impl Assembler {
         let piece = match Piece::read(chunks, body) {
             Ok(piece) => piece,
             Err(reason) => {
-                let fault = self.interrupted("a piece that cannot be read");
-                return Step::fault(
-                    [fault, Some(reason)].into_iter().flatten().collect::<Vec<_>>().join("; "),
-                );
+                let told = self.interrupted("a piece that cannot be read");
+                return Step::fault(also(told, reason));
             }
         };
         let is_next = |pending: &Pending| {
@@ -83,7 +81,7 @@ impl Assembler {
         if came > length || (is_whole && came < length) {
             let fault = format!("the pieces of {} have {came} bytes and should have {length}", pending.id);
             self.pending = None;
-            return Step::fault(fault);
+            return Step::fault(also(told, fault));
         }
         if !is_whole {
             return Step { whole: None, fault: told };
@@ -91,9 +89,14 @@ impl Assembler {
         let whole = self.pending.take().map(|pending| FrameText::from_utf8(Bytes::from(pending.bytes)));
         match whole {
             Some(Ok(whole)) => Step { whole: Some(whole), fault: told },
-            _ => Step::fault("the pieces of a frame are not UTF-8"),
+            _ => Step::fault(also(told, "the pieces of a frame are not UTF-8".to_owned())),
         }
     }
+}
+
+/// What is to be told already, and one reason more.
+fn also(told: Option<String>, reason: String) -> String {
+    told.map_or_else(|| reason.clone(), |told| format!("{told}; {reason}"))
 }
 
 struct Piece {
@@ -204,6 +207,19 @@ mod tests {
             assert_eq!(play(&all), (vec![FRAME.to_owned()], faults));
         }
         assert_eq!(play(&cut).1, ["2 of 3 pieces of a came, then the end"]);
+    }
+
+    #[test]
+    fn fm_f25_a_wrong_frame_that_interrupts_another_is_told_with_it() {
+        let [one, ..] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
+        let mut wrong = pieces('b', FRAME.len())[0].clone();
+        wrong["byteLength"] = 70.into();
+        let told = "1 of 3 pieces of a came, then piece 0 of b";
+        let length = format!("the pieces of b have {} bytes and should have 70", FRAME.len());
+        assert_eq!(play(&[one.clone(), wrong.clone()]).1, [format!("{told}; {length}")]);
+        wrong["byteLength"] = 1.into();
+        wrong["data"] = STANDARD.encode([0xff]).into();
+        assert_eq!(play(&[one, wrong]).1, [format!("{told}; the pieces of a frame are not UTF-8")]);
     }
 
     #[test]

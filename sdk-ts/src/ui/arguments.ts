@@ -13,43 +13,73 @@ export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsTex
 
 /** The value that a beginning of JSON text holds: open strings, lists and objects are closed where the text ends. */
 export function readPartial(text: string): JsonValue | undefined {
-  const closers: string[] = [];
-  /** The text up to a place where a value is whole, with what closes it. */
-  let whole = "";
-  let isString = false;
-  for (let place = 0; place < text.length; place++) {
+  /** What closes the lists and objects that are open, the innermost last. */
+  const closers: ("}" | "]")[] = [];
+  /** Whether the next string names a member. */
+  let isName = false;
+  /** The text up to a place where a value is whole, and what closes it there. */
+  let end = 0;
+  let close = "";
+  const whole = (at: number, quote = ""): void => {
+    end = at;
+    close = quote + [...closers].reverse().join("");
+  };
+  let place = 0;
+  while (place < text.length) {
     const letter = text[place] as string;
-    if (isString) {
-      if (letter === "\\") place += text[place + 1] === "u" ? 5 : 1;
-      else if (letter === '"') isString = false;
-      if (place < text.length) whole = text.slice(0, place + 1) + (isString ? '"' : "");
-      else continue;
-    } else if (letter === '"') {
-      isString = true;
-      whole = `${text.slice(0, place + 1)}"`;
+    if (letter === '"') {
+      const { next, safe, isOver } = stringAt(text, place);
+      if (isOver && !isName) whole(next);
+      else if (!isOver && !isName) whole(safe, '"');
+      place = next;
     } else if (letter === "{" || letter === "[") {
       closers.push(letter === "{" ? "}" : "]");
-      whole = text.slice(0, place + 1);
+      isName = letter === "{";
+      whole(++place);
     } else if (letter === "}" || letter === "]") {
       closers.pop();
-      whole = text.slice(0, place + 1);
-    } else if (!/[\s,:]/.test(letter)) {
-      whole = text.slice(0, place + 1);
+      whole(++place);
+    } else if (letter === "," || letter === ":") {
+      isName = letter === "," && closers.at(-1) === "}";
+      place += 1;
+    } else if (SPACES.includes(letter)) {
+      place += 1;
+    } else {
+      const next = wordEnd(text, place);
+      // A word at the end may be half of one.
+      if (next < text.length || parsed(text.slice(place)) !== undefined) whole(next);
+      place = next;
     }
   }
-  return closed(whole, closers.reverse().join(""));
+  return end === 0 ? undefined : parsed(text.slice(0, end) + close);
 }
 
-/** The text with its ends, and without what is only half of a member or a word. */
-function closed(whole: string, ends: string): JsonValue | undefined {
-  const member = whole.replace(/,?\s*"(?:[^"\\]|\\.)*"\s*:?\s*$/, "");
-  const word = whole.replace(/(?:,|"(?:[^"\\]|\\.)*"\s*:)?\s*[-+.\w]+$/, "").replace(/,\s*$/, "");
-  for (const text of [whole, member, word, word.replace(/,?\s*"(?:[^"\\]|\\.)*"\s*:?\s*$/, "")]) {
-    try {
-      return JSON.parse(text + ends) as JsonValue;
-    } catch {
-      // The next form leaves out more.
-    }
+const SPACES = " \t\n\r";
+const DELIMITERS = `${SPACES},:"{}[]`;
+
+/** The string that begins at a place: where it ends, and up to where its text can be read if it is not over. */
+function stringAt(text: string, begin: number): { next: number; safe: number; isOver: boolean } {
+  let place = begin + 1;
+  let safe = place;
+  while (place < text.length) {
+    if (text[place] === '"') return { next: place + 1, safe: place, isOver: true };
+    if (text[place] !== "\\") place += 1;
+    else place += text[place + 1] === "u" ? 6 : 2;
+    if (place <= text.length) safe = place;
   }
-  return undefined;
+  return { next: text.length, safe, isOver: false };
+}
+
+function wordEnd(text: string, begin: number): number {
+  let place = begin;
+  while (place < text.length && !DELIMITERS.includes(text[place] as string)) place += 1;
+  return place;
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
 }

@@ -89,6 +89,8 @@ test("F25: what is missing, repeated, too long or no piece is told, and the next
   assert.deepEqual(play([two]), ["piece 1 of a came without those before it"]);
   assert.deepEqual(play([one, two]), ["2 of 3 pieces of a came, then piece 0 of b"]);
   const most = 2 ** 40;
+  const wrong = { ...pieces("c", frame, length)[0], byteLength: length + 1 };
+  assert.deepEqual(play([one, wrong]), [`1 of 3 pieces of a came, then piece 0 of c; the pieces of c have ${length} bytes and should have ${length + 1}`]);
   assert.deepEqual(play([{ ...one, byteLength: most }]), [`a has ${most} bytes; the most is ${chunks.most}`]);
   assert.deepEqual(play([{ ...one, count: 0 }]), [`piece 0 of 0 of a, which has ${length} bytes, is none`]);
   assert.deepEqual(play([{ ...one, data: "?" }]), ["piece 0 of a is not base64"]);

@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
 import { type Block, type ToolBlock, readArguments } from "agentese/ui";
 
+import { agentsOf } from "../text/agents.js";
 import { coloured } from "../text/ansi.js";
 import { type Change, changeOf } from "../text/diff.js";
 import { highlighted, languageOf } from "../text/highlight.js";
 import { duration } from "../text/words.js";
+import { Agents, Child } from "./agents.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
 
@@ -18,8 +20,15 @@ const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "pro
 function summary(tool: ToolBlock): string {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
+  const several = Object.values(given).find(Array.isArray)?.map(described).filter((one) => one !== "");
   const rest = Object.values(given).find((value) => typeof value === "string") ?? "";
-  return String(telling ?? rest).split("\n")[0] ?? "";
+  return String(telling ?? (several?.length ? several.join(", ") : rest)).split("\n")[0] ?? "";
+}
+
+/** One of several things that a call is about, as the subagents that it sets to work. */
+function described(one: unknown): string {
+  const told = typeof one === "object" && one !== null ? (one as Record<string, unknown>)["description"] : undefined;
+  return typeof told === "string" ? told : "";
 }
 
 const STATES = { coming: "being written", running: "running", done: "done", failed: "failed", skipped: "not run" } as const;
@@ -51,10 +60,12 @@ export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
 
 function Inside({ tool, change }: { tool: ToolBlock; change: Change | undefined }) {
   const shown = tool.result ?? tool.output ?? [];
+  const agents = agentsOf(tool);
   const isPlain = change !== undefined && tool.state !== "failed" && tool.state !== "skipped";
   return (
     <div class="tool-inside">
-      {change ? <Diff change={change} /> : <Given tool={tool} />}
+      {change ? <Diff change={change} /> : agents.length > 0 ? <Agents agents={agents} /> : <Given tool={tool} />}
+      {tool.child && <Child conversation={tool.child} />}
       {!isPlain && <Output blocks={shown} live={tool.state === "running"} path={pathOf(tool)} />}
     </div>
   );
