@@ -31,25 +31,26 @@ fn errors_are_one_line_and_name_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script.json");
     std::fs::write(&script, r#"{"responses": [{"txt": "x"}]}"#).unwrap();
-    let table: [(&[&str], &str); 11] = [
-        (&["play", "bash-basic"], "the following required arguments were not provided: --profile <PROFILE>"),
-        (&["plya"], "unrecognized subcommand 'plya'"),
+    let table: [(&[&str], &str); 9] = [
+        (&["run"], "the following required arguments were not provided: --dialect <NAME>"),
+        (&["rnu"], "unrecognized subcommand 'rnu'"),
         (&["detect"], "give a command behind `--`, a --profile or a --transcript"),
         (
             &["list", "--dialect", "nope"],
             "unknown dialect `nope`; there are: omp, opal, operator, pi, pisces",
         ),
-        (&["play", "zzz", "--profile", "pi"], "unknown case `zzz`; `list --dialect pi` has all 123"),
-        (&["play", "bash-basi", "--profile", "pi"], "unknown case `bash-basi`; did you mean `bash-basic`"),
         (
             &["run", "--dialect", "pi", "--only", "bahs-basic"],
             "no case fits `bahs-basic`; did you mean `bash-basic`",
         ),
-        (&["play", "bash-basic", "--profile", "nope"], "unknown profile `nope`; there are: agentese-"),
-        (&["play", "/nope.json", "--profile", "pi"], "cannot read /nope.json: No such file or directory"),
+        (&["run", "--profile", "nope"], "unknown profile `nope`; there are: agentese-"),
         (
-            &["play", "bash-basic", "--profile", "pi", "--", "agentese-no-such-program"],
-            "the agent does not start: ",
+            &["run", "--only", "/nope.json", "--profile", "pi"],
+            "cannot read /nope.json: No such file or directory",
+        ),
+        (
+            &["run", "--profile", "pi", "--only", "bash", "--model-log", "/nope"],
+            "--model-log is for one case alone, and these are ",
         ),
         (
             &["model", "--script", script.to_str().unwrap()],
@@ -73,7 +74,6 @@ fn a_program_that_is_not_there_is_said_once() {
     for arguments in [
         &["detect", "--", "agentese-no-such-program"][..],
         &["detect", "--profile", "pi", "--", "agentese-no-such-program"],
-        &["play", "bash-basic", "--profile", "pi", "--", "agentese-no-such-program"],
     ] {
         let said = String::from_utf8(run(arguments).stderr).unwrap();
         let wanted =
@@ -203,7 +203,7 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
         );
         std::fs::write(&path, profile).unwrap();
         let path = path.to_str().unwrap();
-        for arguments in [&["run", "--profile", path][..], &["play", "bash-basic", "--profile", path]] {
+        for arguments in [&["run", "--profile", path][..], &["detect", "--profile", path]] {
             let output = run(arguments);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{said}");

@@ -6,7 +6,6 @@ mod detect;
 mod list;
 mod model;
 mod outputs;
-mod play;
 mod progress;
 mod record;
 mod replay;
@@ -40,7 +39,6 @@ enum Command {
     ClientAgent(client_agent::ClientAgent),
     Detect(detect::Detect),
     List(list::List),
-    Play(play::Play),
     Model(model::Model),
     Replay(replay::Replay),
     Torture(torture::Torture),
@@ -57,7 +55,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,
         Command::List(list) => list.run(&suite),
-        Command::Play(play) => play.run(&suite).await,
         Command::Model(model) => model.run().await,
         Command::Record(record) => record.run().await,
         Command::Replay(replay) => replay.run(&suite).await,

@@ -2,13 +2,13 @@
 
 mod client;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use agentese::types::{CheckLevel, Profile};
+use agentese::types::{CheckLevel, Profile, Scenario};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::report::{Facts, Report, said::said, text::text};
 use agentese_conformance::run::{
     Expected, Probe, Ran, RunOptions, default_jobs, none_played, probe, profile_for, run, select,
 };
@@ -25,6 +25,8 @@ use super::progress::Teller;
 /// The agent is started for each case with a fresh home and work directory, the environment of the
 /// profile and nothing else, and a model of its own. What it says is compared with what the dialect's
 /// document and the agent that the dialect comes from say.
+///
+/// To look at one case, `run --only NAME --show` shows what was said in it.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
   0  every case passes, or its failure is expected
@@ -44,8 +46,8 @@ pub(super) struct Run {
     /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
     #[arg(long)]
     client: bool,
-    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`.
-    /// Several may follow, and it may be given several times.
+    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`; or the case
+    /// in that file, where it ends in .json. Several may follow, and it may be given several times.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
     /// The least level of checks that count: `must` (the dialect's document says so), `should` (the agent
@@ -64,6 +66,15 @@ pub(super) struct Run {
     /// The file of expected failures, in place of the profile's; `none` for none.
     #[arg(long, value_name = "FILE")]
     expected: Option<String>,
+    /// Shows what was said in each case, line by line, before the report.
+    #[arg(long)]
+    show: bool,
+    /// Keeps the directories in which the cases are played, and says where they are.
+    #[arg(long, conflicts_with = "client")]
+    keep: bool,
+    /// Writes a JSON line for each request that the model received to this file. For one case alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "client")]
+    model_log: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
     /// Fails with exit code 2 where fewer percent of the cases are judged than that: the others are not applicable, or
@@ -96,14 +107,23 @@ impl Run {
         }
         let mut profile = self.find_profile(suite)?;
         let all = suite.cases(&profile.dialect)?;
-        let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
-        let cases = select(&self.only, all)?;
+        let mut known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
+        let cases = self.cases(suite, &profile, all)?;
+        known.extend(cases.iter().map(|case| case.name.clone()));
+        anyhow::ensure!(
+            self.model_log.is_none() || cases.len() == 1,
+            "--model-log is for one case alone, and these are {}; choose one with --only",
+            cases.len()
+        );
         let expected = self.find_expected(&profile, suite)?;
         self.outputs.check()?;
         let stop = interrupted()?;
         let options = self.options(&stop);
         let begin = Instant::now();
         let ran = self.play(suite, &mut profile, &cases, options).await;
+        for (ran, kept) in ran.iter().filter_map(|ran| Some((ran, ran.kept.as_ref()?))) {
+            eprintln!("{} was played in {}", ran.judged.case.name, kept.display());
+        }
         let facts = Facts {
             profile: &profile,
             command: command(&profile, &self.command),
@@ -114,7 +134,7 @@ impl Run {
             min_coverage: self.min_coverage,
         };
         let report = Report::new(&facts, ran, expected.as_ref());
-        super::print(&text(&report.data))?;
+        self.print(&report)?;
         self.outputs.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }
@@ -127,15 +147,46 @@ impl Run {
             patience: self.patience,
             slowness: 1.0,
             command: (!self.command.is_empty()).then(|| self.command.clone()),
+            keep: self.keep,
+            model_log: self.model_log.clone(),
             stop: stop.clone(),
         }
+    }
+
+    /// The cases that are chosen: of the suite, and from files.
+    fn cases(&self, suite: &Suite, profile: &Profile, all: Vec<Scenario>) -> anyhow::Result<Vec<Scenario>> {
+        let (files, patterns): (Vec<_>, Vec<_>) =
+            self.only.iter().cloned().partition(|only| only.ends_with(".json"));
+        let mut cases = match patterns.is_empty() && !files.is_empty() {
+            true => Vec::new(),
+            false => select(&patterns, all)?,
+        };
+        for file in files {
+            let case = suite.case(&profile.dialect, &file)?;
+            anyhow::ensure!(
+                case.dialect == profile.dialect,
+                "{file} is a case of {}, not of {}",
+                case.dialect,
+                profile.dialect
+            );
+            cases.push(case);
+        }
+        Ok(cases)
+    }
+
+    /// Prints what was said, where it is to be shown, and the report.
+    fn print(&self, report: &Report) -> anyhow::Result<()> {
+        if self.show {
+            super::print(&report.recordings.iter().flatten().map(said).collect::<String>())?;
+        }
+        Ok(super::print(&text(&report.data))?)
     }
 
     async fn play(
         &self,
         suite: &Suite,
         profile: &mut Profile,
-        cases: &[agentese::types::Scenario],
+        cases: &[Scenario],
         mut options: RunOptions,
     ) -> Vec<Ran> {
         match probe(profile, &options).await {

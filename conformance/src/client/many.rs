@@ -49,7 +49,7 @@ pub async fn run_client(
     outcome.iter().flatten().for_each(|ran| tell(Progress::Judged(ran)));
     let library = Arc::new(Mutex::new(None));
     let shared = Arc::new((golden, client.clone(), options.clone(), library.clone()));
-    let play = |case: Scenario| {
+    let play = |case: Scenario, _| {
         let shared = shared.clone();
         async move {
             let (golden, client, options, library) = &*shared;
@@ -69,7 +69,7 @@ pub async fn run_client(
                     played.judged
                 }
             };
-            Ran { judged, took: Some(begin.elapsed()) }
+            Ran::played(judged, begin.elapsed())
         }
     };
     let ran = play_all(cases, outcome, options.jobs, play, tell).await;
@@ -79,5 +79,5 @@ pub async fn run_client(
 
 fn without(case: &Scenario, golden: &BTreeMap<String, Transcript>) -> Option<Ran> {
     let reason = "it has no golden transcript, so that nobody knows what the agent says";
-    (!golden.contains_key(&case.name)).then(|| Ran { judged: not_for(case, reason), took: None })
+    (!golden.contains_key(&case.name)).then(|| Ran::set_aside(not_for(case, reason)))
 }

@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentese::script::{Playlist, Turn};
 use agentese::types::{ModelRequest, ModelScript};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -80,6 +81,8 @@ struct Shared {
     state: Mutex<State>,
     device: Mutex<Device>,
     address: SocketAddr,
+    /// Tells of every request that was received.
+    asked: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -110,6 +113,8 @@ impl Shared {
             }
         }
         state.requests.push(request.clone());
+        drop(state);
+        self.asked.send_replace(());
         (turn, request)
     }
 }
@@ -139,7 +144,12 @@ impl ScriptedModel {
         let address = listener.local_addr().map_err(listen)?;
         let device = Device::new(script.device.clone().unwrap_or_default());
         let state = State { playlist: Playlist::new(script), requests: Vec::new(), log };
-        let shared = Arc::new(Shared { state: Mutex::new(state), device: Mutex::new(device), address });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            device: Mutex::new(device),
+            address,
+            asked: watch::Sender::new(()),
+        });
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(accept(listener, shared.clone(), stop.clone(), tasks.clone()));
         Ok(Self { address, shared, _guard: stop.clone().drop_guard(), stop, tasks })
@@ -158,6 +168,11 @@ impl ScriptedModel {
     /// What it has received so far, in order.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+
+    /// Tells of every request that it receives from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.shared.asked.subscribe()
     }
 
     /// Ends it and waits until its connections are closed.

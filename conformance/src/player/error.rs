@@ -50,6 +50,12 @@ pub enum PlayError {
         /// What is wrong with it.
         source: PatternError,
     },
+    /// A step waits for the model to be asked, and the case has none.
+    #[error("{place} waits until the model is asked, and the case has no model")]
+    NoModel {
+        /// The step.
+        place: String,
+    },
     /// A command that prepares the case fails.
     #[error("the setup command `{command}` fails: {reason}")]
     Setup {

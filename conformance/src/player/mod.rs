@@ -12,9 +12,10 @@ mod layout;
 mod needs;
 mod redact;
 mod requests;
+mod room;
 mod shell;
 mod steps;
-mod waited;
+mod waits;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub(crate) use layout::RunDirectory;
 pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
-pub use waited::Waited;
+pub use room::Room;
 
 use agent::Agent;
 
@@ -61,8 +62,8 @@ pub struct PlayOptions {
     /// How long the scenario may take; no limit but those of its waits by default. Where it is over, the
     /// scenario breaks off and the agent is ended.
     pub limit: Option<Duration>,
-    /// What other cases of the run waited for.
-    pub waited: Waited,
+    /// The room that the case takes among those that are played side by side.
+    pub room: Room,
     /// Breaks the scenario off.
     pub stop: CancellationToken,
 }
@@ -79,7 +80,7 @@ impl Default for PlayOptions {
             keep: false,
             model_log: None,
             limit: None,
-            waited: Waited::default(),
+            room: Room::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -116,12 +117,13 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     let agent = Agent::start(&argv, directory.work(), &environment, recorder.clone())?;
     let mut stage = steps::Stage {
         agent,
+        model: model.as_ref(),
         recorder: recorder.clone(),
         variables,
         environment,
         work: directory.work().to_owned(),
         patience: options.patience * options.slowness,
-        waited: options.waited.clone(),
+        room: options.room.clone(),
         cursor: 0,
         at: 0,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentese::dynamic::SPECS;
-use agentese::types::{CaseNeed, Scenario, ScenarioStep, ScriptBlock, ScriptResponse};
+use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep, ScriptBlock, ScriptResponse};
 use base64::Engine as _;
 use serde_json::Value;
 
@@ -46,6 +46,11 @@ pub fn commands(case: &Scenario) -> BTreeSet<String> {
         spec.command(&name).is_some().then_some(name)
     });
     names.collect()
+}
+
+/// Whether an agent plays the model's script itself: nobody sees then what it asks for.
+pub(super) fn plays_the_script(profile: &Profile) -> bool {
+    profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true))
 }
 
 /// What a step sends, where it is JSON.

@@ -4,6 +4,7 @@ use agentese::types::{CaseNeed, CheckLevel, ModelRequest, Profile, Scenario};
 
 use serde_json::Value;
 
+use super::needs::plays_the_script;
 use crate::model::history_faults;
 use crate::pattern::Pattern;
 use crate::words::counted;
@@ -24,7 +25,7 @@ pub struct RequestFinding {
 /// Makes the checks of a case over what the model received. There are none for an agent that plays the
 /// model's script itself.
 pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
-    if profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true)) {
+    if plays_the_script(profile) {
         return Vec::new();
     }
     let level = || case.level.unwrap_or(CheckLevel::Should);

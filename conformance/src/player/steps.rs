@@ -1,28 +1,23 @@
 //! The steps of a scenario.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use agentese::types::{Direction, Profile, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
+use agentese::types::{AskedStep, Profile, Scenario, ScenarioStep};
 use base64::Engine as _;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::{PlayError, Waited, shell};
+use super::{PlayError, Room, needs, shell};
 use crate::expectations;
-use crate::near::near_miss;
-use crate::path;
+use crate::model::ScriptedModel;
 use crate::pattern::Pattern;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 
 /// How long a wait may take where the case says nothing.
 const WAIT: Duration = Duration::from_secs(20);
-
-/// How long nothing comes before an answer with a wrong id is taken for the one that is waited for.
-const SILENCE: Duration = Duration::from_secs(3);
 
 /// A step that was checked before anything started.
 #[derive(Debug, Clone)]
@@ -31,6 +26,8 @@ pub(super) enum Step {
     Ready(Option<Value>, Duration),
     /// Bytes, with a pause between two of them.
     Bytes(Vec<Vec<u8>>, Duration),
+    /// The model was asked; none where nobody sees that.
+    Asked(Option<AskedStep>),
     /// Anything else is done as it stands.
     Plain(ScenarioStep),
 }
@@ -76,26 +73,35 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
                     checked(place, &wait.wait)?;
                     Step::Plain(step.clone())
                 }
+                ScenarioStep::Asked(asked) => {
+                    if case.model.is_none() {
+                        return Err(PlayError::NoModel { place });
+                    }
+                    asked.fits.as_ref().map_or(Ok(()), |fits| checked(place, fits))?;
+                    Step::Asked((!needs::plays_the_script(profile)).then(|| asked.clone()))
+                }
                 _ => Step::Plain(step.clone()),
             })
         })
         .collect()
 }
 
-fn limit(milliseconds: Option<u64>) -> Duration {
+pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
     milliseconds.map_or(WAIT, Duration::from_millis)
 }
 
 /// A scenario that is being played.
-pub(super) struct Stage {
+pub(super) struct Stage<'a> {
     pub agent: Agent,
+    /// The model of the case, where it has one.
+    pub model: Option<&'a ScriptedModel>,
     pub recorder: Arc<Recorder>,
     pub variables: Variables,
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
-    /// What other cases waited for.
-    pub waited: Waited,
+    /// The room that it takes among the cases that are played side by side.
+    pub room: Room,
     /// Where the next wait begins to look.
     pub cursor: usize,
     /// The step that is being played.
@@ -110,7 +116,7 @@ pub(super) fn say_something(steps: &[Step]) -> bool {
     steps.iter().any(says)
 }
 
-impl Stage {
+impl Stage<'_> {
     /// Plays the steps in order. Why it broke off, where it did.
     pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
@@ -127,11 +133,11 @@ impl Stage {
             Step::Ready(None, _) => return Ok(()),
             Step::Ready(Some(pattern), limit) => {
                 let pattern = self.pattern(pattern)?;
-                let (at, _) = await_frame(&self.recorder, &pattern, self.cursor, self.longer(*limit)).await?;
-                self.cursor = at + 1;
-                return Ok(());
+                return self.ready(&pattern, self.longer(*limit)).await;
             }
             Step::Bytes(pieces, pause) => return self.pieces(pieces, *pause).await,
+            Step::Asked(None) => return Ok(()),
+            Step::Asked(Some(asked)) => return self.asked(asked).await,
             Step::Plain(step) => step,
         };
         match step {
@@ -163,11 +169,7 @@ impl Stage {
                 Ok(())
             }
             ScenarioStep::Quiet(quiet) => {
-                let pause = self.longer(Duration::from_millis(quiet.quiet_ms));
-                self::quiet(&self.recorder, pause, self.longer(limit(quiet.timeout_ms))).await;
-                if quiet.skip == Some(true) {
-                    self.cursor = self.recorder.progress().0;
-                }
+                self.quiet(quiet).await;
                 Ok(())
             }
             ScenarioStep::Hold(_) => {
@@ -199,7 +201,7 @@ impl Stage {
                 Ok(())
             }
             // Taken care of above.
-            ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) => Ok(()),
+            ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::Asked(_) => Ok(()),
         }
     }
 
@@ -215,175 +217,12 @@ impl Stage {
         Ok(())
     }
 
-    fn longer(&self, limit: Duration) -> Duration {
+    pub(super) fn longer(&self, limit: Duration) -> Duration {
         limit.mul_f64(self.patience)
     }
 
     /// A pattern with its variables replaced.
-    fn pattern(&self, pattern: &Value) -> Result<Pattern, String> {
+    pub(super) fn pattern(&self, pattern: &Value) -> Result<Pattern, String> {
         Pattern::new(&self.variables.value(pattern)).map_err(|error| error.to_string())
-    }
-
-    async fn wait(&mut self, wait: &WaitStep) -> Result<(), String> {
-        let pattern = self.pattern(&wait.wait)?;
-        let mut limit = self.longer(limit(wait.timeout_ms));
-        // What may be missing says nothing of what others wait for.
-        let may_be_missing = wait.optional == Some(true);
-        if !may_be_missing {
-            limit = self.waited.limit(&wait.wait, limit);
-        }
-        let from_start = wait.from == Some(WaitFrom::Start);
-        let mut position = if from_start { 0 } else { self.cursor };
-        let mut found = Value::Null;
-        let deadline = Instant::now() + limit;
-        for _ in 0..wait.count.unwrap_or(1) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let wanted = self.variables.value(&wait.wait);
-            let looked = self.look(&pattern, &wanted, position, left).await;
-            // An agent that has ended may have had more to say.
-            if !may_be_missing && (looked.is_ok() || self.recorder.progress().1) {
-                self.waited.note(&wait.wait, looked.is_ok());
-            }
-            let (at, frame) = looked.map_err(|reason| {
-                let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
-                let (pattern, limit) = (&wait.wait, limit.as_millis());
-                let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
-                let pattern = self.variables.value(&wait.wait);
-                match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
-                    Some(near) => format!("{near}: {waited}"),
-                    None => waited,
-                }
-            })?;
-            (position, found) = (at + 1, frame);
-        }
-        if !from_start && wait.peek != Some(true) {
-            self.cursor = position;
-        }
-        self.capture(wait.capture.as_ref(), &found)
-    }
-
-    /// The first frame from a position on that fits. A wait for an answer is over, too, when one has come with an id that
-    /// nobody gave, and nothing for a while.
-    async fn look(
-        &mut self,
-        pattern: &Pattern,
-        wanted: &Value,
-        from: usize,
-        limit: Duration,
-    ) -> Result<(usize, Value), String> {
-        let begin = Instant::now();
-        let silence = self.longer(SILENCE);
-        loop {
-            let left = limit.saturating_sub(begin.elapsed());
-            let step = if wanted.get("id").is_some() { left.min(silence) } else { left };
-            let found = await_frame(&self.recorder, pattern, from, step).await;
-            let goes_on = self.recorder.progress().1 && step < left;
-            if found.is_ok() || !goes_on {
-                return found;
-            }
-            let is_silent = self.recorder.last_received().is_none_or(|last| last.elapsed() >= silence);
-            let misnamed =
-                |near: String| near.starts_with("`id` is ") && !near.starts_with("`id` is missing");
-            if is_silent && self.near(wanted, from).is_some_and(misnamed) {
-                return Err("nothing more comes".to_owned());
-            }
-        }
-    }
-
-    /// What the frame that comes nearest to a pattern has otherwise.
-    fn near(&self, pattern: &Value, from: usize) -> Option<String> {
-        // What answers another line is no answer to this one.
-        let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
-        let near = std::cell::RefCell::new(None);
-        self.recorder.find(from, |frame| {
-            let is_other = frame.get("id").is_some_and(|id| sent.contains(id));
-            let found =
-                near_miss(pattern, frame).filter(|_| !is_other || pattern.get("id") == frame.get("id"));
-            let is_found = found.is_some();
-            *near.borrow_mut() = found;
-            is_found
-        });
-        near.into_inner()
-    }
-
-    /// That a command was not answered, where a pattern is about its answer.
-    fn unanswered(&self, pattern: &Value) -> Option<String> {
-        let id = pattern.get("id")?;
-        let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;
-        let name = command(&sent)?;
-        let answered = self.recorder.find(0, |frame| frame.get("id") == Some(id)).is_some();
-        (!answered).then(|| format!("`{name}` was not answered"))
-    }
-
-    /// What the client asked for last.
-    fn last_command(&self) -> Option<String> {
-        self.sent().iter().rev().find_map(|frame| Some(command(frame)?.to_owned()))
-    }
-
-    /// The frames that the client sent.
-    fn sent(&self) -> Vec<Value> {
-        let records = self.recorder.records();
-        let frames = records.iter().filter_map(|record| match record {
-            TranscriptRecord::Line(line) if line.dir == Direction::C2s => {
-                serde_json::from_str(line.line.as_deref()?).ok()
-            }
-            _ => None,
-        });
-        frames.collect()
-    }
-
-    fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
-        for (name, path) in wanted.into_iter().flatten() {
-            match path::at(frame, path) {
-                None => return Err(format!("there is no `{path}` in the frame that was waited for")),
-                Some(Value::String(text)) => self.variables.set(name, text),
-                Some(other) => self.variables.set(name, other.to_string()),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The command of a frame that a client sent.
-fn command(frame: &Value) -> Option<&str> {
-    frame.get("method").or_else(|| frame.get("type"))?.as_str()
-}
-
-/// The first frame from a position on that fits.
-async fn await_frame(
-    recorder: &Recorder,
-    pattern: &Pattern,
-    mut from: usize,
-    limit: Duration,
-) -> Result<(usize, Value), String> {
-    let mut changes = recorder.changes();
-    let look = async {
-        loop {
-            let (count, goes_on) = recorder.progress();
-            if let Some(found) = recorder.find(from, |frame| pattern.fits(frame)) {
-                return Ok(found);
-            }
-            if !goes_on {
-                return Err("the agent's stdout has ended".to_owned());
-            }
-            from = from.max(count);
-            // The recorder lives as long as who waits.
-            let _ = changes.changed().await;
-        }
-    };
-    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
-}
-
-/// Waits until nothing has come for some time, counted from now on.
-async fn quiet(recorder: &Recorder, pause: Duration, limit: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < limit && recorder.progress().1 {
-        let last = recorder.last_received().map_or(start, |last| last.max(start));
-        let silent = last.elapsed();
-        if silent >= pause {
-            return;
-        }
-        let mut changes = recorder.changes();
-        let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
     }
 }

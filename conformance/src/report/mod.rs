@@ -7,6 +7,7 @@ pub mod causes;
 pub mod html;
 pub mod junit;
 mod place;
+pub mod said;
 pub mod summary;
 pub mod text;
 

@@ -6,10 +6,11 @@
 mod defaults;
 mod expected;
 mod probe;
+mod scouts;
 mod select;
 
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile, Scenario};
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::judge::{Judged, could_not_play, judge, not_for};
-use crate::player::{PlayOptions, STOPPED, Waited, not_applicable, play};
+use crate::player::{PlayOptions, Room, STOPPED, not_applicable, play};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 
@@ -43,6 +44,10 @@ pub struct RunOptions {
     pub slowness: f64,
     /// Program and arguments, in place of the profile's.
     pub command: Option<Vec<String>>,
+    /// Keeps the directories in which the cases are played.
+    pub keep: bool,
+    /// Where the log of the model goes; of one case alone.
+    pub model_log: Option<PathBuf>,
     /// Ends the run: what is being played breaks off, what was not is not.
     pub stop: CancellationToken,
 }
@@ -56,6 +61,8 @@ impl Default for RunOptions {
             patience: 1.0,
             slowness: 1.0,
             command: None,
+            keep: false,
+            model_log: None,
             stop: CancellationToken::new(),
         }
     }
@@ -68,6 +75,22 @@ pub struct Ran {
     pub judged: Judged,
     /// How long it took; none where it was not played.
     pub took: Option<Duration>,
+    /// The directory in which it was played, where that was kept.
+    pub kept: Option<PathBuf>,
+    /// Whether the client waited in vain, so that it was not played to its end.
+    pub in_vain: bool,
+}
+
+impl Ran {
+    /// A case that was not played.
+    pub(crate) fn set_aside(judged: Judged) -> Self {
+        Self { judged, took: None, kept: None, in_vain: false }
+    }
+
+    /// A case that was played.
+    pub(crate) fn played(judged: Judged, took: Duration) -> Self {
+        Self { took: Some(took), ..Self::set_aside(judged) }
+    }
 }
 
 /// Something that happened in a run.
@@ -80,6 +103,9 @@ pub enum Progress<'a> {
 }
 
 /// Plays and judges cases. Never fails: what cannot be played is inconclusive, with the reason.
+///
+/// A few cases from all over the set are played first. Where the client waits in vain in each of them, the rest is not
+/// played. What becomes of a case depends neither on the order nor on what is played beside it.
 pub async fn run(
     suite: &Suite,
     profile: &Profile,
@@ -87,44 +113,66 @@ pub async fn run(
     options: &RunOptions,
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Vec<Ran> {
-    let outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
+    let mut outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
     for ran in outcome.iter().flatten() {
         tell(Progress::Judged(ran));
     }
-    let shared = Arc::new((suite.clone(), profile.clone(), options.clone(), InVain::default()));
-    let play = |case: Scenario| {
+    let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
+    let play = |case: Scenario, room: Room| {
         let shared = shared.clone();
-        async move { run_case(&case, &shared).await }
+        async move { run_case(&case, room, &shared).await }
     };
+    let scouts = scouts::chosen(cases, &outcome);
+    let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
+    let ran = play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, tell).await;
+    let all_in_vain = !ran.is_empty() && ran.iter().all(|ran| ran.in_vain);
+    for (at, ran) in scouts.into_iter().zip(ran) {
+        outcome[at] = Some(ran);
+    }
+    if all_in_vain && !options.stop.is_cancelled() {
+        let reason = format!("not played: the client waited in vain in each of the first {}", first.len());
+        let rest = cases.iter().zip(&mut outcome).filter(|(_, ran)| ran.is_none());
+        for (case, ran) in rest {
+            tell(Progress::Judged(ran.insert(Ran::set_aside(could_not_play(case, reason.as_str())))));
+        }
+    }
     play_all(cases, outcome, options.jobs, play, tell).await
 }
+
+/// How many times as many cases may be going on as there are jobs: those that are too much wait for agents that say
+/// nothing.
+const WAITING: usize = 8;
 
 /// Plays the cases that have no outcome yet, as many side by side as there are jobs.
 pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     cases: &[Scenario],
     mut outcome: Vec<Option<Ran>>,
     jobs: usize,
-    play: impl Fn(Scenario) -> F,
+    play: impl Fn(Scenario, Room) -> F,
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Vec<Ran> {
-    let jobs = jobs.max(1);
-    let places = Arc::new(Semaphore::new(jobs));
+    let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
+    let most = jobs.saturating_mul(WAITING as u32);
+    let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
+    let (rooms, all) = (semaphore(jobs), semaphore(most));
     let (news, mut heard) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
         // Dropped, it ends what is being played.
         let mut tasks = JoinSet::new();
         for at in left {
-            let wanted = if cases[at].alone == Some(true) { jobs } else { 1 };
-            // Taken here, so that they begin in their order. The semaphore is never closed.
-            let place = places.clone().acquire_many_owned(u32::try_from(wanted).unwrap_or(1)).await;
-            let (playing, news) = (play(cases[at].clone()), news.clone());
+            // One that is alone begins when all others are over, those too that have left their rooms.
+            let (room, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
+            // Taken here, so that they begin in their order. The semaphores are never closed.
+            let part = all.clone().acquire_many_owned(part).await;
+            let room = rooms.clone().acquire_many_owned(room).await.map(Room::new).unwrap_or_default();
+            let (playing, news) = (play(cases[at].clone(), room.clone()), news.clone());
             tasks.spawn(async move {
                 let _ = news.send((at, None));
                 let ran = playing.await;
                 let _ = news.send((at, Some(ran)));
                 // Given back when the outcome has been told.
-                drop(place);
+                drop((part, room));
             });
         }
         while tasks.join_next().await.is_some() {}
@@ -142,7 +190,7 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     };
     tokio::join!(begin, hear);
     // One that is missing panicked.
-    let missing = |case| Ran { judged: could_not_play(case, "the suite itself failed"), took: None };
+    let missing = |case| Ran::set_aside(could_not_play(case, "the suite itself failed"));
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
@@ -154,74 +202,42 @@ fn order(cases: &[Scenario]) -> Vec<usize> {
 }
 
 fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
-    let reason = not_applicable(case, profile)?;
-    Some(Ran { judged: not_for(case, reason), took: None })
+    not_applicable(case, profile).map(|reason| Ran::set_aside(not_for(case, reason)))
 }
 
-/// What became of the cases so far: where every one of them waits in vain, the rest is not played.
-#[derive(Debug, Default)]
-struct InVain {
-    /// Cases that broke off because the client waited in vain.
-    cases: AtomicUsize,
-    /// Whether a case was played to its end.
-    is_good: AtomicBool,
-    /// What they waited for.
-    waited: Waited,
-}
-
-impl InVain {
-    /// So many cases have to wait in vain, and none be played to its end, before the rest is not played.
-    const MOST: usize = 4;
-
-    fn count(&self) -> usize {
-        if self.is_good.load(Ordering::Relaxed) { 0 } else { self.cases.load(Ordering::Relaxed) }
-    }
-
-    fn note(&self, broke_off: Option<&str>) {
-        match broke_off {
-            None => self.is_good.store(true, Ordering::Relaxed),
-            Some(_) => {
-                self.cases.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-}
-
-async fn run_case(case: &Scenario, shared: &(Suite, Profile, RunOptions, InVain)) -> Ran {
-    let (suite, profile, options, in_vain) = shared;
-    if in_vain.count() >= InVain::MOST {
-        let reason = format!("not played: in the first {} cases the client waited in vain", InVain::MOST);
-        return Ran { judged: could_not_play(case, reason), took: None };
-    }
+async fn run_case(case: &Scenario, room: Room, shared: &(Suite, Profile, RunOptions)) -> Ran {
+    let (suite, profile, options) = shared;
     if options.stop.is_cancelled() {
-        return Ran { judged: could_not_play(case, "the run was interrupted before"), took: None };
+        return Ran::set_aside(could_not_play(case, "the run was interrupted before"));
     }
     let begin = Instant::now();
     let play_options = PlayOptions {
         command: options.command.clone(),
         patience: options.patience,
         slowness: options.slowness,
-        waited: in_vain.waited.clone(),
+        keep: options.keep,
+        model_log: options.model_log.clone(),
+        room,
         limit: Some(options.limit),
         stop: options.stop.clone(),
-        ..PlayOptions::default()
     };
     let played = play(case, profile, &play_options).await;
-    if let Ok(played) = &played {
-        in_vain.note(played.broke_off.as_deref());
-    }
+    let (kept, in_vain) = match &played {
+        Ok(played) => (played.directory.clone(), played.broke_off.is_some()),
+        Err(_) => (None, false),
+    };
     let judged = match played {
         Err(error) => could_not_play(case, error.to_string()),
         Ok(played) if played.broke_off.as_deref() == Some(STOPPED) => could_not_play(case, STOPPED),
         Ok(played) => judge(case, profile, &played, suite)
             .unwrap_or_else(|error| could_not_play(case, format!("the suite itself failed: {error}"))),
     };
-    Ran { judged, took: Some(begin.elapsed()) }
+    Ran { kept, in_vain, ..Ran::played(judged, begin.elapsed()) }
 }
 
 /// All cases, set aside for one reason: the agent does not start, say.
 pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<Ran> {
-    cases.iter().map(|case| Ran { judged: could_not_play(case, reason), took: None }).collect()
+    cases.iter().map(|case| Ran::set_aside(could_not_play(case, reason))).collect()
 }
 
 /// Whether a run came to its end: nothing is inconclusive.

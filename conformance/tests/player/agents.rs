@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agentese_conformance::player::{PlayError, PlayOptions, play};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{case, outline, run, shell};
 
@@ -264,4 +264,42 @@ async fn what_cannot_be_played_is_said_before_anything_starts() {
     setup.setup = Some(vec!["echo broken; exit 4".to_owned()]);
     let error = play(&setup, &agent, &PlayOptions::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
+}
+
+/// A step waits until the model is asked, and not for a time.
+#[tokio::test]
+async fn a_step_waits_until_the_model_is_asked() {
+    // It asks its model when somebody says so, and says nothing of it.
+    let ask = r#"python3 -c 'import os, sys, urllib.request as http; http.urlopen(http.Request(os.environ["MODEL"] + "/v1/messages", sys.argv[1].encode())).read()'"#;
+    let body = |text: &str| json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [{"role": "user", "content": text}]});
+    let agent = shell(&format!(
+        "read -r line; {ask} '{}'; {ask} '{}'; read -r line; echo '{{\"type\":\"over\"}}'",
+        body("first"),
+        body("second")
+    ));
+    let model: agentese::types::ModelScript = serde_json::from_value(json!({"responses": []})).unwrap();
+    let with = |steps: Value| {
+        let mut case = case(steps);
+        case.environment = Some([("MODEL".to_owned(), "${MODEL}".to_owned())].into());
+        case.model = Some(model.clone());
+        case
+    };
+    let second = json!({"model_asked": 1, "fits": {"$contains": "second"}});
+    let steps = json!([{"send": {"go": 1}}, {"model_asked": 1}, second, {"send": {"on": 1}}, {"wait": {"type": "over"}}]);
+    let played = run(&with(steps), &agent).await;
+    assert_eq!((played.broke_off, played.requests.len()), (None, 2));
+
+    let never =
+        json!([{"send": {"go": 1}}, {"model_asked": 1, "fits": {"$contains": "third"}, "timeout_ms": 2000}]);
+    let reason = r#"step 1: the model received 0 of 1 request like {"$contains":"third"} within 2000 ms"#;
+    assert_eq!(run(&with(never), &agent).await.broke_off.as_deref(), Some(reason));
+
+    // Nobody sees when an agent asks that plays the script itself.
+    let mut embedded = shell("read -r line; echo '{\"type\":\"over\"}'");
+    embedded.claims = serde_json::from_value(json!({"embedded_model": true})).unwrap();
+    let steps = json!([{"model_asked": 1}, {"send": {"on": 1}}, {"wait": {"type": "over"}}]);
+    assert_eq!(run(&with(steps), &embedded).await.broke_off, None);
+
+    let error = play(&case(json!([{"model_asked": 1}])), &agent, &PlayOptions::default()).await.unwrap_err();
+    assert_eq!(error.to_string(), "step 0 waits until the model is asked, and the case has no model");
 }

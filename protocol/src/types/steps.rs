@@ -96,6 +96,19 @@ protocol! {
         example {"wait": {"type": "response", "id": "p1"}, "timeout_ms": 5000}
     }
 
+    /// Waits until the scripted model has received a request. Goes on at once where the agent plays the script itself: nobody
+    /// sees then when it asks.
+    record AskedStep {
+        /// How many requests it has received by then.
+        model_asked: Count,
+        /// A pattern of a request's record: only requests that fit it count. All do by default.
+        fits: Opt<Any>,
+        /// How long it may take, in milliseconds; 20 000 by default.
+        timeout_ms: Opt<Count>,
+        ;
+        example {"model_asked": 1}
+    }
+
     /// Lets time pass: what is sent next is to come later than what is going on.
     record PauseStep {
         /// How long, in milliseconds.
@@ -171,8 +184,8 @@ protocol! {
 
     /// One thing that a client does.
     choice ScenarioStep {
-        Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), Pause(PauseStep),
-        Quiet(QuietStep), Hold(HoldStep), Resume(ResumeStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),
+        Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), Asked(AskedStep),
+        Pause(PauseStep), Quiet(QuietStep), Hold(HoldStep), Resume(ResumeStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),
         Note(NoteStep)
     }
 }

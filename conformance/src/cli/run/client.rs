@@ -6,7 +6,7 @@ use std::time::Instant;
 use agentese::types::ProfileBuilder;
 use agentese_conformance::Suite;
 use agentese_conformance::client::{Client, probes, run_client};
-use agentese_conformance::report::{Facts, Report, text::text};
+use agentese_conformance::report::{Facts, Report};
 use agentese_conformance::run::{Expected, select};
 use anyhow::Context as _;
 
@@ -57,7 +57,7 @@ impl Run {
             min_coverage: self.min_coverage,
         };
         let report = Report::new(&facts, run.ran, expected.as_ref());
-        crate::cli::print(&text(&report.data))?;
+        self.print(&report)?;
         self.outputs.write(&report)?;
         Ok(ExitCode::from(u8::try_from(report.data.exit_code).unwrap_or(2)))
     }

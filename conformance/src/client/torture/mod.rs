@@ -60,13 +60,13 @@ pub async fn torture(
     let cases: Vec<Scenario> = seeds.map(|seed| case(&pool, seed)).collect();
     let library = Arc::new(Mutex::new(None));
     let shared = Arc::new((pool, without.to_vec(), client.clone(), options.clone(), library.clone()));
-    let play = |case: Scenario| {
+    let play = |case: Scenario, _| {
         let shared = shared.clone();
         async move {
             let (pool, without, client, options, library) = &*shared;
             let begin = Instant::now();
             if options.stop.is_cancelled() {
-                return Ran { judged: could_not_play(&case, "the run was interrupted before"), took: None };
+                return Ran::set_aside(could_not_play(&case, "the run was interrupted before"));
             }
             let session = session(pool, seed_of(&case), without);
             let part = Part {
@@ -80,7 +80,7 @@ pub async fn torture(
             let mut played = tokio::select! {
                 biased;
                 () = options.stop.cancelled() => {
-                    return Ran { judged: could_not_play(&case, "the run was interrupted"), took: None };
+                    return Ran::set_aside(could_not_play(&case, "the run was interrupted"));
                 }
                 played = judge_part(&case, Ok(part), &header, client) => played,
             };
@@ -90,7 +90,7 @@ pub async fn torture(
             }
             let mut library = library.lock().unwrap_or_else(PoisonError::into_inner);
             *library = library.take().or(played.library);
-            Ran { judged: played.judged, took: Some(begin.elapsed()) }
+            Ran::played(played.judged, begin.elapsed())
         }
     };
     let ran = play_all(&cases, cases.iter().map(|_| None).collect(), options.jobs, play, tell).await;

@@ -221,6 +221,42 @@ impl AskWithdraw {
     }
 }
 
+record! {
+    /// Waits until the scripted model has received a request. Goes on at once where the agent plays the script itself: nobody
+    /// sees then when it asks.
+    pub struct AskedStep() {
+        /// How many requests it has received by then.
+        required model_asked: u64 = "model_asked",
+        /// A pattern of a request's record: only requests that fit it count. All do by default.
+        optional fits: serde_json::Value = "fits",
+        /// How long it may take, in milliseconds; 20 000 by default.
+        optional timeout_ms: u64 = "timeout_ms",
+    }
+}
+
+impl AskedStep {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(model_asked: u64) -> Self {
+        Self {
+            model_asked,
+            fits: None,
+            timeout_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for AskedStep {
+    fn default() -> Self {
+        Self {
+            model_asked: 0,
+            fits: None,
+            timeout_ms: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 tagged! {
     /// A block of the model's answer.
     pub enum AssistantBlock by "type" open {
@@ -4550,6 +4586,7 @@ choice! {
         Raw(RawStep) Members,
         Bytes(BytesStep) Members,
         Wait(WaitStep) Members,
+        Asked(AskedStep) Members,
         Pause(PauseStep) Members,
         Quiet(QuietStep) Members,
         Hold(HoldStep) Members,

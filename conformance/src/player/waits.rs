@@ -1,0 +1,220 @@
+//! What a scenario waits for.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use agentese::types::{AskedStep, Direction, ModelRequest, QuietStep, TranscriptRecord, WaitFrom, WaitStep};
+use serde_json::Value;
+
+use super::steps::{Stage, limit};
+use crate::near::near_miss;
+use crate::path;
+use crate::pattern::Pattern;
+use crate::recording::Recorder;
+use crate::words::counted;
+
+/// How long nothing comes before an answer with a wrong id is taken for the one that is waited for, and before a case
+/// that waits leaves its room to others.
+const SILENCE: Duration = Duration::from_secs(3);
+
+impl Stage<'_> {
+    /// Waits for the frame by which the agent says that it is ready.
+    pub(super) async fn ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
+        let (at, _) = await_frame(&self.recorder, pattern, self.cursor, limit).await?;
+        self.cursor = at + 1;
+        Ok(())
+    }
+
+    /// Waits until the model has received a number of requests.
+    pub(super) async fn asked(&mut self, step: &AskedStep) -> Result<(), String> {
+        let Some(model) = self.model else { return Err("there is no model".to_owned()) };
+        let wanted = usize::try_from(step.model_asked).unwrap_or(usize::MAX);
+        let fits = step.fits.as_ref().map(|fits| self.pattern(fits)).transpose()?;
+        let counted_so_far = || {
+            let fits = |request: &ModelRequest| {
+                let value = serde_json::to_value(request).unwrap_or_default();
+                fits.as_ref().is_none_or(|fits| fits.fits(&value))
+            };
+            model.requests().into_iter().filter(fits).count()
+        };
+        let mut changes = model.changes();
+        let come = async {
+            while counted_so_far() < wanted {
+                // The model lives as long as who waits.
+                let _ = changes.changed().await;
+            }
+        };
+        let limit = self.longer(limit(step.timeout_ms));
+        tokio::time::timeout(limit, come).await.map_err(|_| {
+            let requests = counted(wanted, "request", "requests");
+            let like = step.fits.as_ref().map(|fits| format!(" like {fits}")).unwrap_or_default();
+            let (came, limit) = (counted_so_far(), limit.as_millis());
+            format!("the model received {came} of {requests}{like} within {limit} ms")
+        })
+    }
+
+    /// Waits until nothing has come for some time, counted from now on.
+    pub(super) async fn quiet(&mut self, step: &QuietStep) {
+        let pause = self.longer(Duration::from_millis(step.quiet_ms));
+        let limit = self.longer(limit(step.timeout_ms));
+        let start = Instant::now();
+        while start.elapsed() < limit && self.recorder.progress().1 {
+            let last = self.recorder.last_received().map_or(start, |last| last.max(start));
+            let silent = last.elapsed();
+            if silent >= pause {
+                break;
+            }
+            let mut changes = self.recorder.changes();
+            let _ = tokio::time::timeout(pause - silent, changes.changed()).await;
+        }
+        if step.skip == Some(true) {
+            self.cursor = self.recorder.progress().0;
+        }
+    }
+
+    /// Waits for a frame.
+    pub(super) async fn wait(&mut self, wait: &WaitStep) -> Result<(), String> {
+        let pattern = self.pattern(&wait.wait)?;
+        let limit = self.longer(limit(wait.timeout_ms));
+        let from_start = wait.from == Some(WaitFrom::Start);
+        let mut position = if from_start { 0 } else { self.cursor };
+        let mut found = Value::Null;
+        let deadline = Instant::now() + limit;
+        for _ in 0..wait.count.unwrap_or(1) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let wanted = self.variables.value(&wait.wait);
+            let looked = self.look(&pattern, &wanted, position, left).await;
+            let (at, frame) = looked.map_err(|reason| {
+                let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
+                let (pattern, limit) = (&wait.wait, limit.as_millis());
+                let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
+                let pattern = self.variables.value(&wait.wait);
+                match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
+                    Some(near) => format!("{near}: {waited}"),
+                    None => waited,
+                }
+            })?;
+            (position, found) = (at + 1, frame);
+        }
+        if !from_start && wait.peek != Some(true) {
+            self.cursor = position;
+        }
+        self.capture(wait.capture.as_ref(), &found)
+    }
+
+    /// The first frame from a position on that fits. A wait for an answer is over, too, when one has come with an id that
+    /// nobody gave, and nothing for a while.
+    async fn look(
+        &mut self,
+        pattern: &Pattern,
+        wanted: &Value,
+        from: usize,
+        limit: Duration,
+    ) -> Result<(usize, Value), String> {
+        let begin = Instant::now();
+        let silence = self.longer(SILENCE);
+        loop {
+            let left = limit.saturating_sub(begin.elapsed());
+            let step = left.min(silence);
+            let found = await_frame(&self.recorder, pattern, from, step).await;
+            let goes_on = self.recorder.progress().1 && step < left;
+            if found.is_ok() || !goes_on {
+                return found;
+            }
+            let last = self.recorder.last_received();
+            // An agent that has said something before, and nothing now, takes no processor that others could have.
+            if last.is_some_and(|last| last.elapsed() >= silence) {
+                self.room.leave();
+            }
+            let is_silent = wanted.get("id").is_some() && last.is_none_or(|last| last.elapsed() >= silence);
+            let misnamed =
+                |near: String| near.starts_with("`id` is ") && !near.starts_with("`id` is missing");
+            if is_silent && self.near(wanted, from).is_some_and(misnamed) {
+                return Err("nothing more comes".to_owned());
+            }
+        }
+    }
+
+    /// What the frame that comes nearest to a pattern has otherwise.
+    fn near(&self, pattern: &Value, from: usize) -> Option<String> {
+        // What answers another line is no answer to this one.
+        let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
+        let near = std::cell::RefCell::new(None);
+        self.recorder.find(from, |frame| {
+            let is_other = frame.get("id").is_some_and(|id| sent.contains(id));
+            let found =
+                near_miss(pattern, frame).filter(|_| !is_other || pattern.get("id") == frame.get("id"));
+            let is_found = found.is_some();
+            *near.borrow_mut() = found;
+            is_found
+        });
+        near.into_inner()
+    }
+
+    /// That a command was not answered, where a pattern is about its answer.
+    fn unanswered(&self, pattern: &Value) -> Option<String> {
+        let id = pattern.get("id")?;
+        let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;
+        let name = command(&sent)?;
+        let answered = self.recorder.find(0, |frame| frame.get("id") == Some(id)).is_some();
+        (!answered).then(|| format!("`{name}` was not answered"))
+    }
+
+    /// What the client asked for last.
+    fn last_command(&self) -> Option<String> {
+        self.sent().iter().rev().find_map(|frame| Some(command(frame)?.to_owned()))
+    }
+
+    /// The frames that the client sent.
+    fn sent(&self) -> Vec<Value> {
+        let records = self.recorder.records();
+        let frames = records.iter().filter_map(|record| match record {
+            TranscriptRecord::Line(line) if line.dir == Direction::C2s => {
+                serde_json::from_str(line.line.as_deref()?).ok()
+            }
+            _ => None,
+        });
+        frames.collect()
+    }
+
+    fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
+        for (name, path) in wanted.into_iter().flatten() {
+            match path::at(frame, path) {
+                None => return Err(format!("there is no `{path}` in the frame that was waited for")),
+                Some(Value::String(text)) => self.variables.set(name, text),
+                Some(other) => self.variables.set(name, other.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The command of a frame that a client sent.
+fn command(frame: &Value) -> Option<&str> {
+    frame.get("method").or_else(|| frame.get("type"))?.as_str()
+}
+
+/// The first frame from a position on that fits.
+async fn await_frame(
+    recorder: &Recorder,
+    pattern: &Pattern,
+    mut from: usize,
+    limit: Duration,
+) -> Result<(usize, Value), String> {
+    let mut changes = recorder.changes();
+    let look = async {
+        loop {
+            let (count, goes_on) = recorder.progress();
+            if let Some(found) = recorder.find(from, |frame| pattern.fits(frame)) {
+                return Ok(found);
+            }
+            if !goes_on {
+                return Err("the agent's stdout has ended".to_owned());
+            }
+            from = from.max(count);
+            // The recorder lives as long as who waits.
+            let _ = changes.changed().await;
+        }
+    };
+    tokio::time::timeout(limit, look).await.unwrap_or_else(|_| Err("the time is over".to_owned()))
+}

@@ -1,0 +1,44 @@
+//! The cases that are played first, to see whether there is any use in playing the rest.
+
+use agentese::types::Scenario;
+
+use super::Ran;
+
+/// How many they are.
+const MOST: usize = 4;
+
+/// Their places: spread over all cases that are to be played, so that one thing that is broken is not in all of them. The
+/// same set of cases has the same ones. None where there are hardly more cases than that.
+pub(super) fn chosen(cases: &[Scenario], outcome: &[Option<Ran>]) -> Vec<usize> {
+    let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
+    let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();
+    if left.len() <= MOST {
+        return Vec::new();
+    }
+    (0..MOST).map(|nth| left[nth * (left.len() - 1) / (MOST - 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn they_are_spread_over_what_is_left() {
+        let case = |alone: bool| -> Scenario {
+            serde_json::from_value(json!({
+                "scenario": 1, "name": "c", "dialect": "pi@0.55", "title": "t", "steps": [], "alone": alone,
+            }))
+            .unwrap()
+        };
+        let of = |cases: usize| {
+            let mut cases: Vec<Scenario> = (0..cases).map(|_| case(false)).collect();
+            cases.push(case(true));
+            chosen(&cases, &cases.iter().map(|_| None).collect::<Vec<_>>())
+        };
+        assert_eq!(of(4), Vec::<usize>::new());
+        assert_eq!(of(5), [0, 1, 2, 4]);
+        assert_eq!(of(100), [0, 33, 66, 99]);
+    }
+}
