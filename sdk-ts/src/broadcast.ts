@@ -7,16 +7,20 @@ import { type Overflow, Queue } from "./queue.js";
 /** How long readers that take no events are waited for, in milliseconds. */
 const PATIENCE = 1000;
 
+/** How much is kept for readers that may still come, in UTF-16 units: a turn of the event loop may be long. */
+const KEPT = 1 << 20;
+
 /**
  * A queue for each reader of a stream. Events wait in the first queue until a reader comes. Readers that come in the
- * same turn of the event loop as the first one are given the same events; later ones are refused, because what
- * was read is not kept.
+ * same turn of the event loop as the first one, and before more than {@link KEPT} has come in it, are given the same
+ * events; later ones are refused, because what was read is not kept.
  */
 export class Broadcast {
   readonly #first: Queue<EventFrame>;
   #queues: readonly Queue<EventFrame>[];
   /** Everything since the stream began, while further readers may come. */
   #log: EventFrame[] | undefined;
+  #logged = 0;
   #isRead = false;
   #isEndAwaited = false;
 
@@ -66,7 +70,10 @@ export class Broadcast {
 
   /** Notes an event for readers that may still come. Pushing it into the queues is the caller's. */
   note(event: EventFrame): void {
-    this.#log?.push(event);
+    if (this.#log === undefined) return;
+    this.#log.push(event);
+    this.#logged += event.size;
+    if (this.#logged > KEPT) this.#log = undefined;
   }
 
   /**

@@ -10,6 +10,7 @@
  */
 
 import { AgentError } from "./error.js";
+import { Seen } from "./scan.js";
 import { completeEnd, utf8Length, validUpTo } from "./utf8.js";
 
 /** The default limit for the length of a line, in bytes: 64 MiB. */
@@ -58,6 +59,8 @@ const NOTHING = new Uint8Array(0);
 
 /** A state machine from bytes to lines, however the bytes are chunked. */
 export class Framer {
+  /** The long strings of its lines, for whoever reads them. */
+  readonly seen = new Seen();
   readonly #maxLine: number;
   readonly #keepBom: boolean;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -2,7 +2,7 @@
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import { type Member, type Members, scanMembers } from "./scan.js";
+import { type Member, type Members, type Seen, scanMembers } from "./scan.js";
 
 /** From this length on, in UTF-16 units, an object is not parsed until its members are looked at. */
 export const LAZY_FROM = 4096;
@@ -12,13 +12,21 @@ export const LAZY_FROM = 4096;
  *
  * Fails with the error of `JSON.parse`.
  */
-export function parse(text: string, source: { readonly mayEscape: boolean } = ALONE): JsonValue {
+export function parse(text: string, source: Source = ALONE): JsonValue {
   const value = JSON.parse(text) as JsonValue;
   return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (replaceLoneSurrogates(value) as JsonValue) : value;
 }
 
+/** Where a line comes from. */
+export interface Source {
+  /** Whether the line may have a `\u` escape. */
+  readonly mayEscape: boolean;
+  /** The long strings of the lines before. */
+  readonly seen?: Seen;
+}
+
 /** Any text may have an escape. */
-const ALONE = { mayEscape: true };
+const ALONE: Source = { mayEscape: true };
 
 /** Writes a value as JSON in one line. Lone surrogates become U+FFFD. */
 export function stringify(value: unknown): string {
@@ -52,7 +60,7 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  * Fails with a {@link DecodeError}; where a member of a long object is malformed, not before that member is
  * read. `source` is the text that the line is a part of.
  */
-export function parseObject(text: string, source?: { readonly mayEscape: boolean }): JsonObject {
+export function parseObject(text: string, source?: Source): JsonObject {
   if (text.length < LAZY_FROM) {
     let value: JsonValue;
     try {
@@ -63,7 +71,7 @@ export function parseObject(text: string, source?: { readonly mayEscape: boolean
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
-  const found = scanMembers(text);
+  const found = scanMembers(text, source?.seen);
   if (typeof found === "string") throw new DecodeError(found, text);
   return lazyObject(text, found);
 }

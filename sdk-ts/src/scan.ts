@@ -22,9 +22,48 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The members of the object that the text is; where it is none, why not. */
-export function scanMembers(text: string): Members | string {
-  const scanner = new Scanner(text);
+/** Strings of this length, in UTF-16 units, are remembered. */
+const REMEMBERED_FROM = 1024;
+const REMEMBERED_TO = 1 << 20;
+
+/** How many strings are remembered: an answer has few blocks that are long. */
+const REMEMBERED = 4;
+
+/**
+ * The long strings of the lines before. Each update of a growing answer has all of it, once or twice: what a string has in
+ * common with one that was looked through before need not be looked through again, and comparing is faster.
+ */
+export class Seen {
+  /** What stands between the quotes, the last one first. */
+  readonly #strings: string[] = [];
+
+  /** Where to look on for the end of the string that begins there: behind what is known. */
+  skip(text: string, start: number): number {
+    for (const known of this.#strings) {
+      const end = start + known.length;
+      const last = known.length - 1;
+      if (end >= text.length || text.charCodeAt(end - 1) !== known.charCodeAt(last)) continue;
+      if (text.charCodeAt(start) === known.charCodeAt(0) && text.slice(start, end) === known) return end;
+    }
+    return start;
+  }
+
+  /** A string was looked through, of which that much was known. */
+  add(text: string, start: number, skipped: number, end: number): void {
+    if (end - start < REMEMBERED_FROM || end - start > REMEMBERED_TO) return;
+    const strings = this.#strings;
+    if (skipped === end && strings[0]?.length === end - start) return;
+    // What it grew from takes no place of its own.
+    const at = skipped === start ? -1 : strings.findIndex((known) => known.length === skipped - start);
+    if (at >= 0) strings.splice(at, 1);
+    else if (strings.length === REMEMBERED) strings.pop();
+    strings.unshift(text.slice(start, end));
+  }
+}
+
+/** The members of the object that the text is; where it is none, why not. `seen` has what was read before it. */
+export function scanMembers(text: string, seen?: Seen): Members | string {
+  const scanner = new Scanner(text, seen);
   try {
     return scanner.document();
   } catch (error) {
@@ -40,7 +79,10 @@ class Malformed {
 class Scanner {
   at = 0;
 
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly seen: Seen | undefined,
+  ) {}
 
   document(): Members {
     this.space();
@@ -146,8 +188,11 @@ class Scanner {
 
   /** Skips the string that begins here. */
   string(): void {
-    const { text } = this;
-    let at = this.at + 1;
+    const { text, seen } = this;
+    const start = this.at + 1;
+    // A remembered string ends at the end of an escape, if at one at all.
+    const skipped = seen === undefined ? start : seen.skip(text, start);
+    let at = skipped;
     for (;;) {
       at = text.indexOf('"', at);
       if (at < 0) throw new Malformed("the object does not end");
@@ -156,6 +201,7 @@ class Scanner {
       at++;
       if (backslashes % 2 === 0) break;
     }
+    seen?.add(text, start, skipped, at - 1);
     this.at = at;
   }
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { DecodeError } from "../src/error.js";
 import { Framer } from "../src/framing.js";
 import { LAZY_FROM, parse, parseObject, stringify } from "../src/json.js";
-import { MAX_DEPTH, scanMembers } from "../src/scan.js";
+import { MAX_DEPTH, Seen, scanMembers } from "../src/scan.js";
 
 const long = "x".repeat(LAZY_FROM);
 
@@ -100,5 +100,25 @@ test("halves of surrogate pairs become U+FFFD wherever the stream is cut", () =>
     framer.push(bytes.slice(0, at), sink);
     framer.push(bytes.slice(at), sink);
     assert.deepEqual(found, [{ a: "plain" }, { a: "\ufffd" }, { a: "plain" }, { b: "\ufffd and 🦀" }], `cut at ${at}`);
+  }
+});
+
+test("what was read before changes nothing of what is found", () => {
+  const ends = ["", "\\", "\\\\", '"', '\\"', "\n", "\u2028", "x"];
+  let random = 7;
+  const next = (below: number): number => (random = (random * 48_271) % 0x7fffffff) % below;
+  const seen = new Seen();
+  const texts = ["", ""];
+  for (let round = 0; round < 3_000; round++) {
+    const at = next(2);
+    // Mostly it grows; now and then it is another text, or a part of the one before.
+    const before = texts[at] ?? "";
+    const grown = next(9) === 0 ? before.slice(0, next(before.length + 1)) : next(40) === 0 ? "y".repeat(next(3_000)) : before;
+    texts[at] = grown.slice(-20_000) + "word ".repeat(next(60)) + (ends[next(ends.length)] ?? "");
+    const block = { type: "text", text: texts[at], other: texts[1 - at] };
+    const line = JSON.stringify({ type: "message_update", event: { delta: "d", partial: block }, message: block, again: texts });
+    assert.deepEqual(scanMembers(line, seen), scanMembers(line));
+    const cut = line.slice(0, next(line.length));
+    assert.deepEqual(scanMembers(cut, seen), scanMembers(cut));
   }
 });

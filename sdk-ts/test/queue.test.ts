@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { DetachedError } from "../src/error.js";
+import { Broadcast } from "../src/broadcast.js";
+import { DetachedError, UsageError } from "../src/error.js";
+import { EventFrame } from "../src/event.js";
 import { type Overflow, Queue as Sized } from "../src/queue.js";
 import { failure, settle, soon } from "./support/agent.js";
 
@@ -153,4 +155,14 @@ test("drained waits for who takes, but not for ever", async () => {
   const taken = queue.drained(10_000);
   await rest(queue);
   await soon(taken);
+});
+
+test("of a stream that never lets the event loop turn little is kept for further readers", () => {
+  const stream = new Broadcast(1 << 26, "block");
+  stream.reader();
+  const event = new EventFrame("message_update", {}, "x".repeat(1 << 18), undefined);
+  for (let count = 0; count < 4; count++) stream.note(event);
+  assert.equal(stream.reader().queued().length, 4);
+  stream.note(event);
+  assert.throws(() => stream.reader(), UsageError);
 });
