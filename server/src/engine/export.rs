@@ -1,14 +1,14 @@
 //! The session as a page that people read.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use agentese::framing::FrameText;
 use serde_json::Value;
 
 use super::Engine;
-use crate::export::{self, ExportError, Transcript};
+use crate::export::{self, Entries, ExportError, Transcript};
 use crate::providers::ExposeSecret;
-use crate::session::Entry;
+use crate::session::{Entry, EntryLine};
 use crate::tools::resolve_path;
 
 /// Why there is no page.
@@ -33,11 +33,25 @@ pub enum PageError {
 /// What a page is made of, taken from the state in one moment.
 struct Snapshot {
     header: String,
-    entries: Vec<FrameText>,
+    entries: Lines,
     leaf: Option<String>,
     prompt: String,
     tools: Vec<(String, String)>,
     secrets: Vec<String>,
+}
+
+/// The lines of the entries; those of a large session stay in its file.
+struct Lines(Vec<EntryLine>);
+
+impl Entries for Lines {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn entry(&self, at: usize) -> Cow<'_, Value> {
+        let value = |line: &EntryLine| serde_json::from_str(line.json().as_str()).ok();
+        Cow::Owned(self.0.get(at).and_then(value).unwrap_or_default())
+    }
 }
 
 impl Engine {
@@ -66,7 +80,7 @@ impl Engine {
             let tools = options.tools.iter();
             let snapshot = Snapshot {
                 header: session.header().json().to_owned(),
-                entries: session.entries().iter().map(Entry::json).collect(),
+                entries: Lines(session.entries().iter().map(Entry::line).collect()),
                 leaf: session.leaf().map(|leaf| leaf.id().to_string()),
                 prompt: self.shared.system_prompt(),
                 tools: tools.map(|tool| (tool.name().to_owned(), tool.description().to_owned())).collect(),
@@ -82,15 +96,13 @@ impl Engine {
 }
 
 fn write(snapshot: &Snapshot, target: &Path) -> Result<(), ExportError> {
-    let value = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
-    let header = value(&snapshot.header);
-    let entries: Vec<Value> = snapshot.entries.iter().map(|entry| value(entry.as_str())).collect();
+    let header = serde_json::from_str(&snapshot.header).unwrap_or_default();
     let transcript = Transcript {
         leaf: snapshot.leaf.as_deref(),
         system_prompt: Some(snapshot.prompt.as_str()).filter(|prompt| !prompt.is_empty()),
         tools: &snapshot.tools,
         secrets: &snapshot.secrets,
-        ..Transcript::new(&header, &entries)
+        ..Transcript::new(&header, &snapshot.entries)
     };
     export::write(&transcript, target)
 }

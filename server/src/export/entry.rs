@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::content::{content, folded_json, unknown};
+use super::entries::Clean;
 use super::fields::{flag, list, message, optional_text, plain_content, role, text};
 use super::format::{Moment, cost, count, counted, preview, short_count};
 use super::highlight::Highlighter;
@@ -11,10 +12,10 @@ use super::markdown::{self, LineEnds, markdown};
 use super::results::Results;
 use super::tool;
 use super::totals::{Tokens, model_name};
-use super::tree::{Node, Tree};
+use super::tree::Tree;
 
 /// Characters of a line in the tree: more than it has room for, so that the style sheet cuts.
-const LONGEST: usize = 90;
+pub(super) const LONGEST: usize = 90;
 
 /// What an entry is to a reader. Decides its looks and in which views of the tree it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,8 @@ impl Kind {
 
 /// What entries need to know of each other.
 pub(super) struct Session<'a> {
-    pub tree: &'a Tree<'a>,
+    pub clean: &'a Clean<'a>,
+    pub tree: &'a Tree,
     pub results: &'a Results,
     pub highlighter: &'a Highlighter,
 }
@@ -73,26 +75,26 @@ impl Session<'_> {
     /// An entry in the conversation. Nothing for results that are shown with their call. `above` is the kind of what
     /// is shown above it.
     pub fn entry(&self, at: usize, above: Option<Kind>) -> Markup {
-        let node = &self.tree.nodes[at];
-        let kind = Kind::of(node.entry);
-        if self.results.call(at).is_some() {
+        if self.results.has_call(at) {
             return html! {};
         }
+        let kind = self.tree.nodes[at].kind;
+        let entry = &*self.clean.entry(at);
+        let frame = Frame { at, entry, tree: self.tree };
         if kind == Kind::Setting {
-            return self.setting(node);
+            return self.setting(&frame);
         }
         let goes_on = matches!(kind, Kind::Assistant | Kind::Step)
             && matches!(above, Some(Kind::Assistant | Kind::Step | Kind::Tool));
         html! {
-            article.entry.{ (kind.name()) }.goes-on[goes_on].labelled[node.label.is_some()] id=(node.anchor) {
-                (meta(node, &speaker(node.entry), goes_on))
-                div.body dir="auto" { (self.body(at)) }
+            article.entry.{ (kind.name()) }.goes-on[goes_on].labelled[frame.label().is_some()] id=(frame.anchor()) {
+                (frame.meta(&speaker(entry), goes_on))
+                div.body dir="auto" { (self.body(at, entry)) }
             }
         }
     }
 
-    fn body(&self, at: usize) -> Markup {
-        let entry = self.tree.nodes[at].entry;
+    fn body(&self, at: usize, entry: &Value) -> Markup {
         let highlighter = self.highlighter;
         let Some(message) = message(entry) else {
             return match text(entry, "type") {
@@ -126,8 +128,9 @@ impl Session<'_> {
                     "text" => (markdown(text(block, "text"), LineEnds::Spaces, highlighter)),
                     "thinking" => (thinking(block, highlighter)),
                     "toolCall" => {
-                        @let result = self.results.result(at, index).map(|result| &self.tree.nodes[result]);
-                        (tool::call(block, result, highlighter))
+                        @let result = self.results.result(at, index);
+                        @let result = result.map(|at| tool::Result { anchor: self.tree.anchor(at), entry: self.clean.entry(at) });
+                        (tool::call(block, result.as_ref(), highlighter))
                     },
                     _ => (unknown(block, highlighter)),
                 }
@@ -137,18 +140,18 @@ impl Session<'_> {
     }
 
     /// One quiet line.
-    fn setting(&self, node: &Node) -> Markup {
-        let entry = node.entry;
-        let target = self.tree.find(text(entry, "targetId")).map(|target| &self.tree.nodes[target]);
+    fn setting(&self, frame: &Frame) -> Markup {
+        let entry = frame.entry;
+        let target = self.tree.find(text(entry, "targetId")).map(|target| self.tree.anchor(target));
         html! {
-            div.entry.setting id=(node.anchor) {
-                (meta(node, "", true))
+            div.entry.setting id=(frame.anchor()) {
+                (frame.meta("", true))
                 div.body {
                     @match (text(entry, "type"), data(entry)) {
                         (_, Some(data)) => (folded_json(&setting_text(entry), data, self.highlighter)),
                         ("label", _) => {
                             (setting_text(entry)) " "
-                            @if let Some(target) = target { a href={ "#" (target.anchor) } { "here" } }
+                            @if let Some(target) = target { a href={ "#" (target) } { "here" } }
                         },
                         _ => (setting_text(entry)),
                     }
@@ -156,45 +159,37 @@ impl Session<'_> {
             }
         }
     }
+}
 
-    /// An entry in one line, for the tree.
-    pub fn title(&self, at: usize) -> String {
-        let entry = self.tree.nodes[at].entry;
-        let Some(message) = message(entry) else {
-            return match text(entry, "type") {
-                "compaction" => "Compaction".to_owned(),
-                "branch_summary" => "Branch summary".to_owned(),
-                "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
-                _ => preview(&setting_text(entry), LONGEST),
-            };
+/// An entry in one line, for the tree. That of a result says how it begins.
+pub(super) fn title(entry: &Value) -> String {
+    let Some(message) = message(entry) else {
+        return match text(entry, "type") {
+            "compaction" => "Compaction".to_owned(),
+            "branch_summary" => "Branch summary".to_owned(),
+            "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
+            _ => preview(&setting_text(entry), LONGEST),
         };
-        let said = || spoken(message);
-        match text(message, "role") {
-            "user" => either(said(), || "Picture".to_owned()),
-            "assistant" => either(said(), || self.step_title(entry)),
-            "toolResult" => {
-                let call = self
-                    .results
-                    .call(at)
-                    .map(|(answer, block)| &self.tree.nodes[answer].entry["message"]["content"][block]);
-                let subject = call.map_or_else(said, |call| tool::subject(call, LONGEST));
-                format!("{} {subject}", text(message, "toolName"))
-            }
-            "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
-            "compactionSummary" => "Compaction".to_owned(),
-            "branchSummary" => "Branch summary".to_owned(),
-            role => either(said(), || role.to_owned()),
-        }
+    };
+    let said = || spoken(message);
+    match text(message, "role") {
+        "user" => either(said(), || "Picture".to_owned()),
+        "assistant" => either(said(), || step_title(entry)),
+        "toolResult" => format!("{} {}", text(message, "toolName"), said()),
+        "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
+        "compactionSummary" => "Compaction".to_owned(),
+        "branchSummary" => "Branch summary".to_owned(),
+        role => either(said(), || role.to_owned()),
     }
+}
 
-    fn step_title(&self, entry: &Value) -> String {
-        let message = &entry["message"];
-        if let Some(error) = optional_text(message, "errorMessage") {
-            return preview(error, LONGEST);
-        }
-        let names: Vec<&str> = super::results::calls(entry).map(|(_, call)| text(call, "name")).collect();
-        if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
+fn step_title(entry: &Value) -> String {
+    let message = &entry["message"];
+    if let Some(error) = optional_text(message, "errorMessage") {
+        return preview(error, LONGEST);
     }
+    let names: Vec<&str> = super::results::calls(entry).map(|(_, call)| text(call, "name")).collect();
+    if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
 }
 
 /// How a message begins.
@@ -206,31 +201,48 @@ fn either(text: String, other: impl FnOnce() -> String) -> String {
     if text.is_empty() { other() } else { text }
 }
 
-/// Who speaks, when, and what it took.
-fn meta(node: &Node, speaker: &str, speaker_is_known: bool) -> Markup {
-    let timestamp = text(node.entry, "timestamp");
-    let moment = Moment::parse(timestamp);
-    let usage = (role(node.entry) == "assistant").then(|| Tokens::of(&node.entry["message"]["usage"]));
-    let usage = usage.filter(|usage| *usage != Tokens::default());
-    html! {
-        div.meta {
-            @if !speaker.is_empty() { h2.who.unseen[speaker_is_known] { (speaker) } " " }
-            @if let Some(label) = node.label { span.label { (label) } " " }
-            a.time href={ "#" (node.anchor) } title={ "Link to this entry" @if !timestamp.is_empty() { " of " (timestamp) } } {
-                @match moment {
-                    Some(moment) => time datetime=(timestamp) { (moment.time()) },
-                    None => "#",
+/// An entry and its place on the page.
+struct Frame<'a> {
+    at: usize,
+    entry: &'a Value,
+    tree: &'a Tree,
+}
+
+impl Frame<'_> {
+    fn anchor(&self) -> String {
+        self.tree.anchor(self.at)
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.tree.label(self.at)
+    }
+
+    /// Who speaks, when, and what it took.
+    fn meta(&self, speaker: &str, speaker_is_known: bool) -> Markup {
+        let timestamp = text(self.entry, "timestamp");
+        let moment = Moment::parse(timestamp);
+        let usage = (role(self.entry) == "assistant").then(|| Tokens::of(&self.entry["message"]["usage"]));
+        let usage = usage.filter(|usage| *usage != Tokens::default());
+        html! {
+            div.meta {
+                @if !speaker.is_empty() { h2.who.unseen[speaker_is_known] { (speaker) } " " }
+                @if let Some(label) = self.label() { span.label { (label) } " " }
+                a.time href={ "#" (self.anchor()) } title={ "Link to this entry" @if !timestamp.is_empty() { " of " (timestamp) } } {
+                    @match moment {
+                        Some(moment) => time datetime=(timestamp) { (moment.time()) },
+                        None => "#",
+                    }
                 }
-            }
-            @if let Some(usage) = usage {
-                " " span.usage title={
-                    (count(usage.input)) " in, " (count(usage.output)) " out, " (count(usage.cache_read)) " from the cache, "
-                    (count(usage.cache_write)) " to the cache"
-                } {
-                    (short_count(usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write))) " in, "
-                    (short_count(usage.output)) " out"
+                @if let Some(usage) = usage {
+                    " " span.usage title={
+                        (count(usage.input)) " in, " (count(usage.output)) " out, " (count(usage.cache_read)) " from the cache, "
+                        (count(usage.cache_write)) " to the cache"
+                    } {
+                        (short_count(usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write))) " in, "
+                        (short_count(usage.output)) " out"
+                    }
+                    @if usage.cost > 0.0 { " " span.usage { (cost(usage.cost)) } }
                 }
-                @if usage.cost > 0.0 { " " span.usage { (cost(usage.cost)) } }
             }
         }
     }

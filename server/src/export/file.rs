@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,12 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::fields::{optional_text, text};
-use super::{MARKER, Transcript, html};
+use super::stored::StoredEntries;
+use super::{MARKER, Transcript, write_html};
 use crate::tools::os_error;
+
+/// How many bytes of a page are written at once.
+const BUFFER: usize = 64 << 10;
 
 /// Why there is no export.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +44,13 @@ pub enum ExportError {
 }
 
 /// What is in a session file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct SessionFile {
     /// The first line.
     pub header: Value,
     /// The other lines, in order.
-    pub entries: Vec<Value>,
+    pub entries: StoredEntries,
     /// How many lines were left out because they are no JSON objects, as after a crash.
     pub skipped: usize,
 }
@@ -60,26 +64,27 @@ pub fn from_file(session_file: &Path) -> Result<SessionFile, ExportError> {
         return Err(no_session());
     }
     let mut reader = BufReader::new(File::open(session_file).map_err(system)?);
-    let mut read: Option<SessionFile> = None;
-    let mut line = Vec::new();
+    let (mut header, mut lines, mut skipped) = (None, Vec::new(), 0);
+    let (mut line, mut at) = (Vec::new(), 0);
     loop {
+        at += line.len() as u64;
         line.clear();
         if reader.read_until(b'\n', &mut line).map_err(system)? == 0 {
-            return read.ok_or_else(no_session);
+            break;
         }
         if line.trim_ascii().is_empty() {
             continue;
         }
         let value = serde_json::from_slice::<Value>(&line).ok().filter(Value::is_object);
-        match (&mut read, value) {
-            (Some(read), Some(entry)) => read.entries.push(entry),
-            (Some(read), None) => read.skipped += 1,
-            (None, Some(header)) if is_header(&header) => {
-                read = Some(SessionFile { header, entries: Vec::new(), skipped: 0 });
-            }
-            (None, _) => return Err(no_session()),
+        match value {
+            Some(_) if header.is_some() => lines.push((at, line.len())),
+            None if header.is_some() => skipped += 1,
+            Some(value) if is_header(&value) => header = Some(value),
+            _ => return Err(no_session()),
         }
     }
+    let entries = StoredEntries::new(reader.into_inner(), lines);
+    header.map(|header| SessionFile { header, entries, skipped }).ok_or_else(no_session)
 }
 
 fn is_header(value: &Value) -> bool {
@@ -110,7 +115,9 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     crate::replace::sweep(directory);
     let mut beside = beside(directory).map_err(system)?;
-    beside.as_file_mut().write_all(html(transcript).as_bytes()).map_err(system)?;
+    let mut out = BufWriter::with_capacity(BUFFER, beside.as_file_mut());
+    write_html(transcript, &mut out).and_then(|()| out.flush()).map_err(system)?;
+    drop(out);
     beside.as_file().sync_all().map_err(system)?;
     // Somebody may have put a file there meanwhile.
     let persisted = if replaces { beside.persist(target) } else { beside.persist_noclobber(target) };
@@ -147,11 +154,12 @@ fn is_export(target: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::Entries;
     use serde_json::json;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn export(target: &Path) -> Result<(), ExportError> {
-        write(&Transcript::new(&json!({"type": "session", "id": "s"}), &[]), target)
+        write(&Transcript::new(&json!({"type": "session", "id": "s"}), &[] as &[Value; 0]), target)
     }
 
     fn names(directory: &Path) -> Vec<String> {
@@ -250,7 +258,10 @@ mod tests {
         .unwrap();
         let read = from_file(&file).unwrap();
         assert_eq!(read.header["id"], "s");
-        assert_eq!((read.entries.len(), read.skipped), (2, 3));
+        assert_eq!((read.entries.count(), read.skipped), (2, 3));
+        assert_eq!(*read.entries.entry(1), json!({"type": "y"}));
+        fs::write(&file, "").unwrap();
+        assert_eq!(*read.entries.entry(1), Value::Null, "a line that is gone");
         for content in
             ["", "\n", "text", "{}\n", "{\"type\":\"session\"}\n", "{\"type\":\"message\",\"id\":\"a\"}\n"]
         {

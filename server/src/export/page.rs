@@ -1,6 +1,6 @@
 //! The whole document.
 
-use std::borrow::Cow;
+use std::io::{self, Write};
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -10,14 +10,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::MARKER;
+use super::entries::Clean;
 use super::entry::{Kind, Session, entry_count};
-use super::fields::{optional_text, plain_content, text};
-use super::format::{cost, count, counted, preview, span};
+use super::fields::{optional_text, text};
+use super::format::{cost, count, counted, span};
 use super::highlight::{Highlighter, Language};
-use super::markdown;
-use super::results::Results;
-use super::sidebar::sidebar;
-use super::totals::Totals;
+use super::outline::Outline;
+use super::sidebar::{rows, sidebar};
 use super::tree::{Branch, Tree};
 
 const STYLE: &str = include_str!("assets/page.css");
@@ -37,28 +36,50 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Stands where something is written that is too long for one text. No text of a session looks like it, because every
+/// one is escaped.
+pub(super) const SLOT: PreEscaped<&str> = PreEscaped("<!--slot-->");
+
+/// Writes markup. Fails where `out` does.
+pub(super) fn put(out: &mut dyn Write, markup: &Markup) -> io::Result<()> {
+    out.write_all(markup.0.as_bytes())
+}
+
+/// What stands before the slots of a markup, between them and behind them.
+fn around<const N: usize>(markup: &Markup) -> [&str; N] {
+    let mut parts = markup.0.split(SLOT.0);
+    std::array::from_fn(|_| parts.next().unwrap_or_default())
+}
+
 /// A transcript without its secrets.
-pub(super) struct Clean<'a> {
+pub(super) struct Page<'a> {
     pub header: &'a Value,
-    pub entries: &'a [Cow<'a, Value>],
+    pub entries: &'a Clean<'a>,
     pub leaf: Option<&'a str>,
     pub system_prompt: Option<&'a str>,
     pub tools: &'a [(String, String)],
 }
 
-impl<'a> Clean<'a> {
-    fn entries(&self) -> impl DoubleEndedIterator<Item = &'a Value> + use<'a> {
-        self.entries.iter().map(Cow::as_ref)
-    }
+/// Writes the page, with all that it needs. Fails where `out` does.
+pub(super) fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let outline = Outline::of(page.entries, page.leaf);
+    let highlighter = Highlighter::default();
+    let Outline { tree, results, title, .. } = &outline;
+    // The heading may use up what is looked at for colours, so it comes before the conversation.
+    let document = document(page, &outline, title, &highlighter);
+    let [start, between, end] = around(&document);
+    let session = Session { clean: page.entries, tree, results, highlighter: &highlighter };
+    // The marker stands behind the doctype, so that browsers see a standard document.
+    write!(out, "<!DOCTYPE html>\n{MARKER}\n{start}")?;
+    rows(tree, results, out)?;
+    out.write_all(between.as_bytes())?;
+    conversation(&session, out)?;
+    writeln!(out, "{end}")
 }
 
-/// The page, with all that it needs.
-pub(super) fn page(transcript: &Clean) -> String {
-    let tree = Tree::new(transcript.entries(), transcript.leaf);
-    let (results, highlighter) = (Results::of(&tree), Highlighter::default());
-    let session = Session { tree: &tree, results: &results, highlighter: &highlighter };
-    let title = title(transcript, &tree);
-    let body = html! {
+/// The document, with slots for the rows of the tree and for the conversation.
+fn document(page: &Page, outline: &Outline, title: &str, highlighter: &Highlighter) -> Markup {
+    html! {
         html lang="en" {
             head {
                 meta charset="utf-8";
@@ -76,35 +97,20 @@ pub(super) fn page(transcript: &Clean) -> String {
                 a.skip href="#conversation" { "To the conversation" }
                 @for (id, _) in THEMES { input type="radio" name="theme" id=(id) checked[id == "theme-auto"]; }
                 div.page {
-                (bar(&title))
+                (bar(title))
                 div.columns {
-                    (sidebar(&session))
+                    (sidebar(&outline.tree))
                     main {
-                        (heading(transcript, &tree, &title, &highlighter))
-                        section #conversation aria-label="Conversation" { (conversation(&session)) }
-                        footer { "Session " code { (text(transcript.header, "id")) } ", exported by agentese " (env!("CARGO_PKG_VERSION")) "." }
+                        (heading(page, outline, highlighter))
+                        section #conversation aria-label="Conversation" { (SLOT) }
+                        footer { "Session " code { (text(page.header, "id")) } ", exported by agentese " (env!("CARGO_PKG_VERSION")) "." }
                     }
                 }
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
-    };
-    // The marker stands behind the doctype, so that browsers see a standard document.
-    format!("<!DOCTYPE html>\n{MARKER}\n{}\n", body.0)
-}
-
-/// The session's name, or how it begins.
-fn title(transcript: &Clean, tree: &Tree) -> String {
-    let named = transcript.entries().rev().find(|entry| text(entry, "type") == "session_info");
-    let name = named.map(|entry| preview(text(entry, "name"), 120)).filter(|name| !name.is_empty());
-    let first_words = || {
-        let of_user =
-            tree.trunk.iter().map(|&at| tree.nodes[at].entry).find(|entry| Kind::of(entry) == Kind::User)?;
-        let words = markdown::preview(&plain_content(&of_user["message"]), 80);
-        (!words.is_empty()).then_some(words)
-    };
-    name.or_else(first_words).unwrap_or_else(|| "Session".to_owned())
+    }
 }
 
 /// What stays at the top: where one is, and the switches.
@@ -124,14 +130,12 @@ fn bar(title: &str) -> Markup {
     }
 }
 
-fn heading(transcript: &Clean, tree: &Tree, title: &str, highlighter: &Highlighter) -> Markup {
-    let header = transcript.header;
-    let totals = Totals::of(transcript.entries());
+fn heading(page: &Page, outline: &Outline, highlighter: &Highlighter) -> Markup {
+    let header = page.header;
+    let Outline { totals, title, .. } = outline;
     let begun = text(header, "timestamp");
-    let last =
-        transcript.entries().rev().find_map(|entry| optional_text(entry, "timestamp")).unwrap_or(begun);
-    let when = span(begun, last);
-    let branches = tree.branch_count();
+    let when = span(begun, outline.last.as_deref().unwrap_or(begun));
+    let branches = outline.tree.branch_count();
     html! {
         header #top {
             p.kicker { "Session" @if !when.is_empty() { " · " time datetime=(begun) { (when) } } }
@@ -154,16 +158,16 @@ fn heading(transcript: &Clean, tree: &Tree, title: &str, highlighter: &Highlight
                 }
             }
             @if let Some(parent) = optional_text(header, "parentSession") { p.absent { "Comes from " code { (parent) } } }
-            @if let Some(prompt) = transcript.system_prompt {
+            @if let Some(prompt) = page.system_prompt {
                 details.more {
                     summary { "System prompt" }
                     pre.prompt { code { (highlighter.code(prompt, Language::Named("markdown"))) } }
                 }
             }
-            @if !transcript.tools.is_empty() {
+            @if !page.tools.is_empty() {
                 details.more {
-                    summary { (counted(transcript.tools.len(), "tool", "tools")) }
-                    dl.tools { @for (name, description) in transcript.tools { dt { (name) } dd { (description) } } }
+                    summary { (counted(page.tools.len(), "tool", "tools")) }
+                    dl.tools { @for (name, description) in page.tools { dt { (name) } dd { (description) } } }
                 }
             }
         }
@@ -174,43 +178,53 @@ fn total(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { strong { (value) } @if !note.is_empty() { " " small { (note) } } } } }
 }
 
-fn conversation(session: &Session) -> Markup {
+fn conversation(session: &Session, out: &mut dyn Write) -> io::Result<()> {
     let tree = session.tree;
-    html! {
-        @if tree.nodes.is_empty() { p.absent { "Nothing was said yet." } }
-        @for branch in tree.branches(None) { (self::branch(session, branch)) }
-        @for (at, above) in with_above(tree, &tree.trunk) {
-            (session.entry(at, above))
-            @for branch in tree.branches(Some(at)) { (self::branch(session, branch)) }
-        }
+    if tree.nodes.is_empty() {
+        put(out, &html! { p.absent { "Nothing was said yet." } })?;
     }
+    let beside = |after, out: &mut dyn Write| {
+        tree.branches(after).iter().try_for_each(|branch| self::branch(session, branch, out))
+    };
+    beside(None, out)?;
+    for (at, above) in with_above(tree, &tree.trunk) {
+        put(out, &session.entry(at, above))?;
+        beside(Some(at), out)?;
+    }
+    Ok(())
 }
 
-fn branch(session: &Session, branch: &Branch) -> Markup {
+fn branch(session: &Session, branch: &Branch, out: &mut dyn Write) -> io::Result<()> {
     let tree = session.tree;
-    let talk = branch.entries.iter().find(|at| Kind::of(tree.nodes[**at].entry) != Kind::Setting);
-    html! {
+    let talk = branch.entries.iter().map(|at| &tree.nodes[*at]).find(|node| node.kind != Kind::Setting);
+    let markup = html! {
         details.branch.nested[branch.depth > 1] {
             summary {
                 span.what { "Branch" } " "
-                span.subject dir="auto" { (talk.map(|&at| session.title(at)).unwrap_or_default()) } " "
+                span.subject dir="auto" { (talk.map_or("", |node| &node.title)) } " "
                 span.state { (entry_count(&branch.entries)) }
             }
             div.inside {
                 @if let Some(from) = branch.from.filter(|_| branch.depth > 1) {
-                    p.absent { "Leaves another branch after " a href={ "#" (tree.nodes[from].anchor) } { (session.title(from)) } }
+                    p.absent { "Leaves another branch after " a href={ "#" (tree.anchor(from)) } { (tree.nodes[from].title) } }
                 }
-                @for (at, above) in with_above(tree, &branch.entries) { (session.entry(at, above)) }
+                (SLOT)
             }
         }
+    };
+    let [start, end] = around(&markup);
+    out.write_all(start.as_bytes())?;
+    for (at, above) in with_above(tree, &branch.entries) {
+        put(out, &session.entry(at, above))?;
     }
+    out.write_all(end.as_bytes())
 }
 
 /// The entries of a line, each with the kind of what stands above it.
 fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Option<Kind>)> {
     line.iter().scan(None, |last, &at| {
         let above = *last;
-        match Kind::of(tree.nodes[at].entry) {
+        match tree.nodes[at].kind {
             Kind::Setting => {}
             kind => *last = Some(kind),
         }

@@ -4,47 +4,91 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::fields::{list, message, role, text};
+use super::entry::{Kind, LONGEST};
+use super::fields::{list, message, text};
+use super::tool;
 use super::tree::Tree;
 
 /// The results that are shown with their calls.
 #[derive(Default)]
 pub(super) struct Results {
-    /// From an answer and the place of a block in it to the entry of the result.
-    of_call: HashMap<(usize, usize), usize>,
+    /// The calls of each answer that has some, in their order.
+    calls: HashMap<usize, Vec<Call>>,
+    /// What each result says of its call, until they are paired.
+    said: HashMap<usize, Said>,
     call_of: HashMap<usize, (usize, usize)>,
 }
 
+/// A call in an answer.
+struct Call {
+    /// Its place among the blocks of the answer.
+    block: usize,
+    id: String,
+    /// What it is about, in a few words.
+    subject: String,
+    /// The entry of its result.
+    result: Option<usize>,
+}
+
+struct Said {
+    call_id: String,
+    tool: String,
+}
+
 impl Results {
-    /// Looks along the trunk and along each branch. A result belongs to the answer before it; one whose call cannot
-    /// be found is shown by itself.
-    pub fn of(tree: &Tree) -> Self {
-        let mut results = Self::default();
-        results.pair(tree, &tree.trunk);
-        for (depth, line) in tree.lines() {
-            if depth > 0 {
-                results.pair(tree, line);
+    /// Takes in the next entry, which stands at that place and is of that kind.
+    pub fn push(&mut self, at: usize, kind: Kind, entry: &Value) {
+        match kind {
+            Kind::Assistant | Kind::Step => {
+                let calls = calls(entry).map(|(block, call)| Call {
+                    block,
+                    id: text(call, "id").to_owned(),
+                    subject: tool::subject(call, LONGEST),
+                    result: None,
+                });
+                let calls: Vec<Call> = calls.collect();
+                if !calls.is_empty() {
+                    self.calls.insert(at, calls);
+                }
             }
+            Kind::Tool => {
+                let message = &entry["message"];
+                let said = |name| text(message, name).to_owned();
+                self.said.insert(at, Said { call_id: said("toolCallId"), tool: said("toolName") });
+            }
+            _ => {}
         }
-        results
     }
 
-    fn pair(&mut self, tree: &Tree, line: &[usize]) {
+    /// Looks along the trunk and along each branch. A result belongs to the answer before it; one whose call cannot
+    /// be found is shown by itself. The title of one that is found says what the call is about.
+    pub fn finish(&mut self, tree: &mut Tree) {
+        let said = std::mem::take(&mut self.said);
+        self.pair(tree, &said, &tree.trunk);
+        for (depth, line) in tree.lines() {
+            if depth > 0 {
+                self.pair(tree, &said, line);
+            }
+        }
+        for (&at, (answer, block)) in &self.call_of {
+            if let (Some(call), Some(said)) = (self.call(*answer, *block), said.get(&at)) {
+                tree.nodes[at].title = format!("{} {}", said.tool, call.subject).into();
+            }
+        }
+    }
+
+    fn pair(&mut self, tree: &Tree, said: &HashMap<usize, Said>, line: &[usize]) {
         let mut answer: Option<usize> = None;
         for &at in line {
-            let entry = tree.nodes[at].entry;
-            match role(entry) {
-                "assistant" => answer = Some(at),
-                "toolResult" => {
-                    let Some(answer) = answer else { continue };
-                    let id = text(&entry["message"], "toolCallId");
-                    let calls = calls(tree.nodes[answer].entry);
-                    let mut open = calls.filter(|(block, call)| {
-                        text(call, "id") == id && !self.of_call.contains_key(&(answer, *block))
-                    });
-                    if let Some((block, _)) = open.next() {
-                        self.of_call.insert((answer, block), at);
-                        self.call_of.insert(at, (answer, block));
+            match tree.nodes[at].kind {
+                Kind::Assistant | Kind::Step => answer = Some(at),
+                Kind::Tool => {
+                    let (Some(answer), Some(said)) = (answer, said.get(&at)) else { continue };
+                    let calls = self.calls.get_mut(&answer).into_iter().flatten();
+                    let mut open = calls.filter(|call| call.id == said.call_id && call.result.is_none());
+                    if let Some(call) = open.next() {
+                        call.result = Some(at);
+                        self.call_of.insert(at, (answer, call.block));
                     }
                 }
                 _ => {}
@@ -54,12 +98,22 @@ impl Results {
 
     /// The result of the call in a block of an answer.
     pub fn result(&self, answer: usize, block: usize) -> Option<usize> {
-        self.of_call.get(&(answer, block)).copied()
+        self.call(answer, block)?.result
     }
 
-    /// The answer, and the block in it, that holds the call of a result.
-    pub fn call(&self, result: usize) -> Option<(usize, usize)> {
-        self.call_of.get(&result).copied()
+    fn call(&self, answer: usize, block: usize) -> Option<&Call> {
+        let calls = self.calls.get(&answer)?;
+        calls.binary_search_by_key(&block, |call| call.block).ok().map(|at| &calls[at])
+    }
+
+    /// Whether an answer has calls, and each of them a result.
+    pub fn are_whole(&self, answer: usize) -> bool {
+        self.calls.get(&answer).is_some_and(|calls| calls.iter().all(|call| call.result.is_some()))
+    }
+
+    /// Whether a result is shown with its call.
+    pub fn has_call(&self, result: usize) -> bool {
+        self.call_of.contains_key(&result)
     }
 }
 
@@ -96,10 +150,13 @@ mod tests {
             // Another branch, which leaves between call and result.
             result("r4", "a", "x"),
         ];
-        let tree = Tree::new(entries.iter(), Some("b"));
-        let results = Results::of(&tree);
+        let mut tree = Tree::new(entries.iter(), Some("b"));
+        let mut results = Results::default();
+        entries.iter().enumerate().for_each(|(at, entry)| results.push(at, tree.nodes[at].kind, entry));
+        results.finish(&mut tree);
         assert_eq!([0, 1, 2].map(|block| results.result(0, block)), [Some(2), Some(3), Some(1)]);
-        assert_eq!((results.call(1), results.call(4), results.call(6)), (Some((0, 2)), None, None));
+        assert_eq!([1, 4, 6].map(|result| results.has_call(result)), [true, false, false]);
+        assert!(results.are_whole(0) && !results.are_whole(5));
         assert_eq!(results.result(5, 0), None);
     }
 }

@@ -1,9 +1,13 @@
 //! The tree of entries: what there is, and the way to it.
 
+use std::io::{self, Write};
+
 use maud::{Markup, html};
 
-use super::entry::{Kind, Session};
-use super::results::calls;
+use super::entry::Kind;
+use super::page::{SLOT, put};
+use super::results::Results;
+use super::tree::{Node, Tree};
 
 /// Indents stop growing here.
 const DEEPEST: usize = 5;
@@ -17,9 +21,9 @@ const VIEWS: [(&str, &str, &str); 5] = [
     ("view-all", "All", "Every entry of the file"),
 ];
 
-/// The search, the views and the tree.
-pub(super) fn sidebar(session: &Session) -> Markup {
-    let has_labels = session.tree.nodes.iter().any(|node| node.label.is_some());
+/// The search, the views and the place of the tree.
+pub(super) fn sidebar(tree: &Tree) -> Markup {
+    let has_labels = tree.has_labels();
     let views = VIEWS.iter().filter(|(id, ..)| has_labels || *id != "view-labels");
     html! {
         nav #tree popover="auto" aria-label="Entries" {
@@ -31,30 +35,34 @@ pub(super) fn sidebar(session: &Session) -> Markup {
             div.switch {
                 @for (id, name, title) in views { label for=(id) title=(title) { (name) } }
             }
-            ol.rows {
-                @for (depth, line) in session.tree.lines() {
-                    @for (place, &at) in line.iter().enumerate() { (row(session, at, depth, place == 0)) }
-                }
-            }
+            ol.rows { (SLOT) }
         }
     }
 }
 
-fn row(session: &Session, at: usize, depth: usize, first: bool) -> Markup {
-    let node = &session.tree.nodes[at];
-    let kind = Kind::of(node.entry);
+/// The tree, a row for each entry. Fails where `out` does.
+pub(super) fn rows(tree: &Tree, results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    for (depth, line) in tree.lines() {
+        for (place, &at) in line.iter().enumerate() {
+            put(out, &row(tree, results, at, depth, place == 0))?;
+        }
+    }
+    Ok(())
+}
+
+fn row(tree: &Tree, results: &Results, at: usize, depth: usize, first: bool) -> Markup {
+    let Node { kind, title, .. } = &tree.nodes[at];
+    let label = tree.label(at);
     // The rows of its results say what such a step did.
-    let answered = kind == Kind::Step
-        && calls(node.entry).all(|(block, _)| session.results.result(at, block).is_some())
-        && calls(node.entry).next().is_some();
-    let is_leaf = depth == 0 && session.tree.trunk.last() == Some(&at);
+    let answered = *kind == Kind::Step && results.are_whole(at);
+    let is_leaf = depth == 0 && tree.trunk.last() == Some(&at);
     html! {
         li.{ (kind.name()) }.{ "depth-" (depth.min(DEEPEST)) }.fork[depth > 0 && first].leaf[is_leaf]
-            .labelled[node.label.is_some()].answered[answered]
+            .labelled[label.is_some()].answered[answered]
         {
-            a href={ "#" (node.anchor) } aria-current=[is_leaf.then_some("location")] {
-                @if let Some(label) = node.label { span.label { (label) } " " }
-                (session.title(at))
+            a href={ "#" (tree.anchor(at)) } aria-current=[is_leaf.then_some("location")] {
+                @if let Some(label) = label { span.label { (label) } " " }
+                (title)
             }
         }
     }

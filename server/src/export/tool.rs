@@ -1,5 +1,7 @@
 //! Tool calls with their results, each folded behind a line that says what was done.
 
+use std::borrow::Cow;
+
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -7,7 +9,6 @@ use super::content::{json, picture, unknown};
 use super::fields::{flag, list, optional_text, text};
 use super::format::preview;
 use super::highlight::{Highlighter, Language};
-use super::tree::Node;
 use crate::tools::clean;
 
 /// How a tool's arguments and its text are shown.
@@ -41,10 +42,24 @@ pub(super) fn subject(call: &Value, longest: usize) -> String {
     preview(known.or_else(first_text).unwrap_or_default(), longest)
 }
 
+/// The result of a call.
+pub(super) struct Result<'a> {
+    /// The `id` of its element on the page.
+    pub anchor: String,
+    /// Its entry.
+    pub entry: Cow<'a, Value>,
+}
+
+impl Result<'_> {
+    fn message(&self) -> &Value {
+        &self.entry["message"]
+    }
+}
+
 /// A call and, where there is one, its result.
-pub(super) fn call(call: &Value, result: Option<&Node>, highlighter: &Highlighter) -> Markup {
+pub(super) fn call(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -> Markup {
     let name = text(call, "name");
-    let failed = result.is_some_and(|result| flag(&result.entry["message"], "isError"));
+    let failed = result.is_some_and(|result| flag(result.message(), "isError"));
     html! {
         details.call.failed[failed] {
             summary {
@@ -56,7 +71,7 @@ pub(super) fn call(call: &Value, result: Option<&Node>, highlighter: &Highlighte
             div.inside {
                 (arguments(call, result, highlighter))
                 @if let Some(result) = result {
-                    div.result id=(result.anchor) { (output(call, &result.entry["message"], highlighter)) }
+                    div.result id=(result.anchor) { (output(call, result.message(), highlighter)) }
                 }
             }
         }
@@ -73,7 +88,7 @@ pub(super) fn orphan(message: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-fn arguments(call: &Value, result: Option<&Node>, highlighter: &Highlighter) -> Markup {
+fn arguments(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -> Markup {
     let arguments = &call["arguments"];
     let name = text(call, "name");
     let path = text(arguments, "path");
@@ -110,8 +125,8 @@ fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
 }
 
 /// The diff that the tool made; where there is none, what was asked for.
-fn edit_diff(arguments: &Value, result: Option<&Node>) -> String {
-    let made = result.and_then(|result| optional_text(&result.entry["message"]["details"], "diff"));
+fn edit_diff(arguments: &Value, result: Option<&Result>) -> String {
+    let made = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
     if let Some(made) = made {
         return made.to_owned();
     }
@@ -199,17 +214,15 @@ pub(super) fn bash_execution(message: &Value, highlighter: &Highlighter) -> Mark
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::tree::Tree;
     use serde_json::json;
 
     fn shown(name: &str, arguments: Value, result: Option<Value>) -> String {
-        let entries: Vec<Value> = result
-            .into_iter()
-            .map(|message| json!({"type": "message", "id": "r", "message": message}))
-            .collect();
-        let tree = Tree::new(entries.iter(), None);
+        let result = result.map(|message| Result {
+            anchor: "entry-r".to_owned(),
+            entry: Cow::Owned(json!({"type": "message", "id": "r", "message": message})),
+        });
         let of_call = json!({"type": "toolCall", "id": "c", "name": name, "arguments": arguments});
-        call(&of_call, tree.nodes.first(), &Highlighter::default()).0
+        call(&of_call, result.as_ref(), &Highlighter::default()).0
     }
 
     fn result(text: &str) -> Value {

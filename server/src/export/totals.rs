@@ -53,22 +53,18 @@ impl Tokens {
 }
 
 impl Totals {
-    /// Adds up messages, and what summaries and other entries with a `usage` took.
-    pub fn of<'a>(entries: impl Iterator<Item = &'a Value>) -> Self {
-        let mut totals = Self::default();
-        for entry in entries {
-            if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
-                totals.tokens.add(Tokens::of(usage));
-            }
-            totals.messages += u64::from(message(entry).is_some());
-            match role(entry) {
-                "user" => totals.user += 1,
-                "toolResult" => totals.tool_results += 1,
-                "assistant" => totals.answer(&entry["message"]),
-                _ => {}
-            }
+    /// Adds a message, or what a summary or another entry with a `usage` took.
+    pub fn add(&mut self, entry: &Value) {
+        if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
+            self.tokens.add(Tokens::of(usage));
         }
-        totals
+        self.messages += u64::from(message(entry).is_some());
+        match role(entry) {
+            "user" => self.user += 1,
+            "toolResult" => self.tool_results += 1,
+            "assistant" => self.answer(&entry["message"]),
+            _ => {}
+        }
     }
 
     fn answer(&mut self, answer: &Value) {
@@ -115,8 +111,10 @@ mod tests {
         ];
         let tokens = Tokens { input: 20, output: 4, cache_read: 6, cache_write: 8, cost: 1.0 };
         let models = vec!["p/m".to_owned()];
+        let mut totals = Totals::default();
+        entries.iter().for_each(|entry| totals.add(entry));
         assert_eq!(
-            Totals::of(entries.iter()),
+            totals,
             Totals { user: 1, assistant: 2, tool_calls: 2, tool_results: 1, messages: 4, tokens, models }
         );
     }

@@ -5,21 +5,61 @@
 //! leaves that line is a branch of its own. So branches are a flat list after each entry of the trunk, however deep a
 //! file nests them, and no step here recurses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
 use serde_json::Value;
 
+use super::entry::{self, Kind};
 use super::fields::{optional_text, text};
 
+/// Stands for no entry in [`Node`], of which a session may have a million.
+const NONE: u32 = u32::MAX;
+
 /// One entry and its place.
-pub(super) struct Node<'a> {
-    pub entry: &'a Value,
-    /// The `id` of its element on the page: unique, and made of harmless characters.
-    pub anchor: String,
-    /// The label that was set last.
-    pub label: Option<&'a str>,
-    pub parent: Option<usize>,
-    children: Vec<usize>,
+pub(super) struct Node {
+    /// What it is to a reader.
+    pub kind: Kind,
+    /// The entry in one line.
+    pub title: Box<str>,
+    id: Option<Box<str>>,
+    /// Its element on the page is called by its id, which no entry before it has and which is made of harmless characters.
+    named: bool,
+    parent: u32,
+    first_child: u32,
+    last_child: u32,
+    next_sibling: u32,
+}
+
+impl Node {
+    fn new(entry: &Value, parent: Option<usize>) -> Self {
+        let (kind, title) = (Kind::of(entry), entry::title(entry).into());
+        let parent = parent.map_or(NONE, number);
+        Self {
+            kind,
+            title,
+            id: None,
+            named: false,
+            parent,
+            first_child: NONE,
+            last_child: NONE,
+            next_sibling: NONE,
+        }
+    }
+
+    pub fn parent(&self) -> Option<usize> {
+        place(self.parent)
+    }
+}
+
+/// A place as nodes keep it. A session has fewer entries than that.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(NONE)
+}
+
+fn place(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
 }
 
 /// A line of entries beside the trunk.
@@ -33,56 +73,118 @@ pub(super) struct Branch {
 }
 
 /// All entries. Numbers are places in [`Tree::nodes`], which is in the file's order.
-pub(super) struct Tree<'a> {
-    pub nodes: Vec<Node<'a>>,
+#[derive(Default)]
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
     pub trunk: Vec<usize>,
+    labels: HashMap<usize, String>,
     branches: HashMap<Option<usize>, Vec<Branch>>,
-    by_id: HashMap<&'a str, usize>,
+    /// The places of entries by the hashes of their ids.
+    by_id: HashTable<u32>,
+    hashes: DefaultHashBuilder,
+    /// What entries say of labels: the id of the target, and the label.
+    said: Vec<(String, Option<String>)>,
 }
 
-impl<'a> Tree<'a> {
-    /// Links the entries. A file is written in order, so a parent that does not stand before its child is none: that
+impl Tree {
+    /// One with room for so many entries.
+    pub fn with_capacity(count: usize) -> Self {
+        Self { nodes: Vec::with_capacity(count), by_id: HashTable::with_capacity(count), ..Self::default() }
+    }
+
+    #[cfg(test)]
+    pub fn new<'a>(entries: impl Iterator<Item = &'a Value>, leaf: Option<&str>) -> Self {
+        let mut tree = Self::default();
+        entries.for_each(|entry| tree.push(entry));
+        tree.finish(leaf);
+        tree
+    }
+
+    /// Adds the next entry. A file is written in order, so a parent that does not stand before its child is none: that
     /// makes entries with unknown parents and cycles beginnings. An entry without an id (files of version 1) follows
-    /// the one before it. A leaf that is not there, or none, means the last entry.
-    pub fn new(entries: impl Iterator<Item = &'a Value>, leaf: Option<&str>) -> Self {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut by_id: HashMap<&'a str, usize> = HashMap::new();
-        let mut anchors = HashSet::new();
-        for (index, entry) in entries.enumerate() {
-            let id = optional_text(entry, "id");
-            let parent = match id {
-                Some(_) => optional_text(entry, "parentId").and_then(|parent| by_id.get(parent).copied()),
-                None => index.checked_sub(1),
-            };
-            if let Some(parent) = parent {
-                nodes[parent].children.push(index);
-            }
-            let anchor = match id.filter(|id| is_plain(id)).map(|id| format!("entry-{id}")) {
-                Some(anchor) if anchors.insert(anchor.clone()) => anchor,
-                _ => format!("line-{}", index + 2),
-            };
-            if let Some(id) = id {
-                by_id.insert(id, index);
-            }
-            nodes.push(Node { entry, anchor, label: None, parent, children: Vec::new() });
+    /// the one before it.
+    pub fn push(&mut self, entry: &Value) {
+        let index = self.nodes.len();
+        let id = optional_text(entry, "id");
+        let parent = match id {
+            Some(_) => optional_text(entry, "parentId").and_then(|parent| self.find(parent)),
+            None => index.checked_sub(1),
+        };
+        let mut node = Node::new(entry, parent);
+        if let Some(parent) = parent {
+            self.add_child(parent, index);
         }
-        for index in 0..nodes.len() {
-            let entry = nodes[index].entry;
-            if text(entry, "type") == "label"
-                && let Some(&target) = by_id.get(text(entry, "targetId"))
-            {
-                nodes[target].label = optional_text(entry, "label").filter(|label| !label.is_empty());
+        node.id = id.map(Box::from);
+        self.nodes.push(node);
+        self.nodes[index].named = id.is_some_and(|id| self.keep_id(id, index) && is_plain(id));
+        if text(entry, "type") == "label" {
+            let label = optional_text(entry, "label").filter(|label| !label.is_empty());
+            self.said.push((text(entry, "targetId").to_owned(), label.map(str::to_owned)));
+        }
+    }
+
+    /// From now on the entry at that place is the one with that id. False where there was another.
+    fn keep_id(&mut self, id: &str, at: usize) -> bool {
+        let (nodes, hashes) = (&self.nodes, &self.hashes);
+        let id_of = |at: &u32| nodes[*at as usize].id.as_deref();
+        let hash = |id: Option<&str>| hashes.hash_one(id.unwrap_or_default());
+        match self.by_id.entry(hash(Some(id)), |at| id_of(at) == Some(id), |at| hash(id_of(at))) {
+            hash_table::Entry::Occupied(mut slot) => {
+                *slot.get_mut() = number(at);
+                false
+            }
+            hash_table::Entry::Vacant(slot) => {
+                slot.insert(number(at));
+                true
             }
         }
-        let leaf = leaf.and_then(|leaf| by_id.get(leaf).copied()).or(nodes.len().checked_sub(1));
-        let trunk = path(&nodes, leaf);
-        let branches = branches(&nodes, &trunk);
-        Self { nodes, trunk, branches, by_id }
+    }
+
+    fn add_child(&mut self, parent: usize, child: usize) {
+        let child = number(child);
+        match place(std::mem::replace(&mut self.nodes[parent].last_child, child)) {
+            Some(last) => self.nodes[last].next_sibling = child,
+            None => self.nodes[parent].first_child = child,
+        }
+    }
+
+    /// Finds trunk and branches after the last entry. A leaf that is not there, or none, means the last entry.
+    pub fn finish(&mut self, leaf: Option<&str>) {
+        for (target, label) in std::mem::take(&mut self.said) {
+            match (self.find(&target), label) {
+                (Some(target), Some(label)) => drop(self.labels.insert(target, label)),
+                (Some(target), None) => drop(self.labels.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        let leaf = leaf.and_then(|leaf| self.find(leaf)).or(self.nodes.len().checked_sub(1));
+        self.trunk = std::iter::successors(leaf, |&at| self.nodes[at].parent()).collect();
+        self.trunk.reverse();
+        self.branches = branches(&self.nodes, &self.trunk);
     }
 
     /// The last entry with that id.
     pub fn find(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).copied()
+        let has_id = |at: &u32| self.nodes[*at as usize].id.as_deref() == Some(id);
+        self.by_id.find(self.hashes.hash_one(id), has_id).copied().and_then(place)
+    }
+
+    /// The `id` of an entry's element on the page: unique, and made of harmless characters.
+    pub fn anchor(&self, at: usize) -> String {
+        match &self.nodes[at] {
+            Node { named: true, id: Some(id), .. } => format!("entry-{id}"),
+            _ => format!("line-{}", at + 2),
+        }
+    }
+
+    /// The label of an entry that was set last.
+    pub fn label(&self, at: usize) -> Option<&str> {
+        self.labels.get(&at).map(String::as_str)
+    }
+
+    /// Whether any entry has a label.
+    pub fn has_labels(&self) -> bool {
+        !self.labels.is_empty()
     }
 
     /// The branches that are shown after an entry of the trunk, or before its first one.
@@ -111,26 +213,24 @@ fn is_plain(id: &str) -> bool {
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn path(nodes: &[Node], leaf: Option<usize>) -> Vec<usize> {
-    let mut path: Vec<usize> = std::iter::successors(leaf, |&at| nodes[at].parent).collect();
-    path.reverse();
-    path
-}
-
 fn branches(nodes: &[Node], trunk: &[usize]) -> HashMap<Option<usize>, Vec<Branch>> {
     // The last entry below each entry. Children stand after their parents, so one pass from the end is enough.
-    let mut latest: Vec<usize> = (0..nodes.len()).collect();
+    let mut latest: Vec<u32> = (0..nodes.len()).map(number).collect();
     for (index, node) in nodes.iter().enumerate().rev() {
-        if let Some(parent) = node.parent {
+        if let Some(parent) = node.parent() {
             latest[parent] = latest[parent].max(latest[index]);
         }
     }
-    let on_trunk: HashSet<usize> = trunk.iter().copied().collect();
+    let mut on_trunk = vec![false; nodes.len()];
+    trunk.iter().for_each(|&at| on_trunk[at] = true);
+    let children = |at: usize| {
+        std::iter::successors(place(nodes[at].first_child), |&child| place(nodes[child].next_sibling))
+    };
     let mut beginnings: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {
-        let leaves_trunk = node.parent.is_none_or(|parent| on_trunk.contains(&parent));
-        if leaves_trunk && !on_trunk.contains(&index) {
-            beginnings.entry(node.parent).or_default().push(index);
+        let leaves_trunk = node.parent().is_none_or(|parent| on_trunk[parent]);
+        if leaves_trunk && !on_trunk[index] {
+            beginnings.entry(node.parent()).or_default().push(index);
         }
     }
     let follow = |(from, firsts): (Option<usize>, Vec<usize>)| {
@@ -140,9 +240,11 @@ fn branches(nodes: &[Node], trunk: &[usize]) -> HashMap<Option<usize>, Vec<Branc
         while let Some((from, first, depth)) = open.pop() {
             let mut entries = vec![first];
             let mut at = first;
-            while let Some(&next) = nodes[at].children.iter().max_by_key(|&&child| latest[child]) {
-                let others = nodes[at].children.iter().rev().filter(|&&child| child != next);
-                open.extend(others.map(|&child| (Some(at), child, depth + 1)));
+            while let Some(next) = children(at).max_by_key(|&child| latest[child]) {
+                let before = open.len();
+                let others = children(at).filter(|&child| child != next);
+                open.extend(others.map(|child| (Some(at), child, depth + 1)));
+                open[before..].reverse();
                 entries.push(next);
                 at = next;
             }
@@ -157,6 +259,7 @@ fn branches(nodes: &[Node], trunk: &[usize]) -> HashMap<Option<usize>, Vec<Branc
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::collections::HashSet;
 
     fn entries(links: &[(&str, Option<&str>)]) -> Vec<Value> {
         links.iter().map(|(id, parent)| json!({"type": "custom", "id": id, "parentId": parent})).collect()
@@ -167,7 +270,7 @@ mod tests {
         let shown: Vec<usize> = tree.lines().flat_map(|(_, line)| line).copied().collect();
         assert_eq!(shown.iter().collect::<HashSet<_>>().len(), entries.len(), "each entry once");
         assert_eq!(shown.len(), entries.len());
-        let name = |&at: &usize| text(tree.nodes[at].entry, "id").to_owned();
+        let name = |&at: &usize| text(&entries[at], "id").to_owned();
         tree.lines()
             .map(|(depth, line)| format!("{depth}:{}", line.iter().map(name).collect::<Vec<_>>().concat()))
             .collect()
@@ -199,7 +302,7 @@ mod tests {
         let twice = self::entries(&[("a", None), ("a", Some("a")), ("b", Some("a"))]);
         let tree = Tree::new(twice.iter(), None);
         assert_eq!(tree.trunk, [0, 1, 2]);
-        assert_eq!(tree.nodes[1].anchor, "line-3");
+        assert_eq!(tree.anchor(1), "line-3");
     }
 
     #[test]
@@ -228,14 +331,14 @@ mod tests {
         entries.push(json!({"type": "label", "id": "m", "parentId": "l", "targetId": "b", "label": "two"}));
         entries.push(json!({"type": "label", "id": "n", "parentId": "m", "targetId": "a"}));
         let tree = Tree::new(entries.iter(), None);
-        assert_eq!((tree.nodes[0].label, tree.nodes[1].label), (None, Some("two")));
+        assert_eq!((tree.label(0), tree.label(1)), (None, Some("two")));
     }
 
     #[test]
     fn fm_f115_anchors_are_harmless() {
         let entries = entries(&[("\"><script>", None), ("a b", None), ("", None), ("ok-1", None)]);
         let tree = Tree::new(entries.iter(), None);
-        let anchors: Vec<&str> = tree.nodes.iter().map(|node| node.anchor.as_str()).collect();
+        let anchors: Vec<String> = (0..tree.nodes.len()).map(|at| tree.anchor(at)).collect();
         assert_eq!(anchors, ["line-2", "line-3", "line-4", "entry-ok-1"]);
     }
 }

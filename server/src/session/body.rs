@@ -216,3 +216,31 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
         _ => return None,
     })
 }
+
+/// What an entry says: mostly a message, of which this is small.
+#[derive(Clone)]
+pub(super) enum Says {
+    Message(Role),
+    Else(Box<Body>),
+}
+
+impl Says {
+    pub fn body(&self) -> &Body {
+        match self {
+            Self::Message(Role::User) => &Body::Message(Role::User),
+            Self::Message(Role::Assistant) => &Body::Message(Role::Assistant),
+            Self::Message(Role::System) => &Body::Message(Role::System),
+            Self::Message(Role::Other) => &Body::Message(Role::Other),
+            Self::Else(body) => body,
+        }
+    }
+}
+
+impl From<Body> for Says {
+    fn from(body: Body) -> Self {
+        match body {
+            Body::Message(role) => Self::Message(role),
+            other => Self::Else(other.into()),
+        }
+    }
+}

@@ -11,9 +11,10 @@ use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessa
 use agentese::wire::{Maybe, replace_lone_surrogates};
 use serde_json::Value;
 
-use super::body::{Body, BranchSummary, Compaction, Role};
+use super::body::{Body, BranchSummary, Compaction, Role, Says};
 use super::foreign;
 use super::glance::{Glance, glance};
+use super::line::{self, EntryLine};
 use super::members::{Line, Members, decode};
 use super::text::Text;
 use super::time;
@@ -76,22 +77,6 @@ impl Decoded {
     /// One that has another form, or none, in the text.
     fn made(message: impl Into<AgentMessage>) -> Self {
         Self { message: Arc::new(message.into()), stands: false }
-    }
-}
-
-/// What an entry says: mostly a message, of which this is small.
-#[derive(Clone)]
-enum Says {
-    Message(Role),
-    Else(Box<Body>),
-}
-
-impl From<Body> for Says {
-    fn from(body: Body) -> Self {
-        match body {
-            Body::Message(role) => Self::Message(role),
-            other => Self::Else(other.into()),
-        }
     }
 }
 
@@ -281,24 +266,18 @@ impl Entry {
 
     /// What it says.
     pub fn body(&self) -> &Body {
-        match &self.body {
-            Says::Message(Role::User) => &Body::Message(Role::User),
-            Says::Message(Role::Assistant) => &Body::Message(Role::Assistant),
-            Says::Message(Role::System) => &Body::Message(Role::System),
-            Says::Message(Role::Other) => &Body::Message(Role::Other),
-            Says::Else(body) => body,
-        }
+        self.body.body()
     }
 
     /// Its text as it stands in the file, without the line's end. That of an entry of a large file is read; where
     /// somebody has changed the file meanwhile, only the place of the entry is known.
     pub fn json(&self) -> FrameText {
-        self.text.get().unwrap_or_else(|| {
-            let mut line = Line::default();
-            line.member("type", self.body().kind()).member("id", self.id.as_str());
-            line.member("parentId", &self.parent_id.as_ref().map(EntryId::as_str));
-            line.end().into()
-        })
+        self.text.get().unwrap_or_else(|| line::lost(self.body(), &self.id, self.parent_id.as_ref()))
+    }
+
+    /// Its text, for those who read it later: that of an entry of a large file stays there.
+    pub fn line(&self) -> EntryLine {
+        EntryLine::new(self.id.clone(), self.parent_id.clone(), self.body.clone(), self.text.clone())
     }
 
     /// As [`Entry::json`], for those who keep it.

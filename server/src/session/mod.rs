@@ -9,7 +9,7 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `live`, `open` | the conversation itself, and how it begins |
-//! | `entry`, `body`, `header`, `members` | one line: what it says, and its text |
+//! | `entry`, `body`, `line`, `header`, `members` | one line: what it says, and its text |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
@@ -32,6 +32,7 @@ mod fork;
 mod glance;
 mod header;
 mod large;
+mod line;
 mod live;
 mod load;
 mod members;
@@ -55,6 +56,7 @@ pub use context::{Restored, Spoken};
 pub use entry::{Entry, EntryId};
 pub use error::{DeleteError, EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};
+pub use line::EntryLine;
 pub use live::{Elsewhere, Session};
 pub use load::Repairs;
 pub use names::may_be_id;

@@ -1,8 +1,12 @@
 //! Long sessions.
 
-use std::fs;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, Write};
 use std::time::Instant;
+use std::{fs, str};
 
+use agentese_server::export::{Entries, Transcript, html, write_html};
 use serde_json::{Value, json};
 
 use crate::support::{folder, page, sample};
@@ -41,4 +45,55 @@ fn ten_thousand_entries_are_one_page() {
         assert!(page.contains(&format!("id=\"entry-{}\"", entry["id"].as_str().unwrap())));
     }
     fs::write(folder().join("long.html"), page).unwrap();
+}
+
+/// Entries that are made when somebody asks, and how often each was asked for.
+struct Made<'a> {
+    entries: &'a [Value],
+    asked: RefCell<Vec<usize>>,
+}
+
+impl Entries for Made<'_> {
+    fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn entry(&self, at: usize) -> Cow<'_, Value> {
+        self.asked.borrow_mut()[at] += 1;
+        Cow::Owned(self.entries[at].clone())
+    }
+}
+
+/// What was written, and the longest piece of it.
+#[derive(Default)]
+struct Written {
+    page: String,
+    longest: usize,
+}
+
+impl Write for Written {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.page.push_str(str::from_utf8(piece).map_err(io::Error::other)?);
+        self.longest = self.longest.max(piece.len());
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_page_is_written_entry_by_entry() {
+    let entries = long_session(2_000);
+    let header = sample().header;
+    let made = Made { entries: &entries, asked: vec![0; entries.len()].into() };
+    let mut written = Written::default();
+    write_html(&Transcript::new(&header, &made), &mut written).unwrap();
+    assert!(written.page == html(&Transcript::new(&header, &entries)), "the same page");
+    // Style and heading are a piece.
+    assert!(written.longest < 64 << 10, "{}", written.longest);
+    let asked = made.asked.into_inner();
+    assert!(asked.iter().all(|times| (1..=3).contains(times)), "the title's entry thrice, others twice");
+    assert!(asked.iter().filter(|times| **times > 2).count() <= 1);
 }

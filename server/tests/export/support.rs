@@ -3,12 +3,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentese_server::export::{SessionFile, Transcript, from_file, html};
+use agentese_server::export::{Entries, SessionFile, Transcript, from_file, html};
 use serde_json::Value;
 
+/// What is in a session file.
+#[derive(Debug, PartialEq)]
+pub struct Sample {
+    pub header: Value,
+    pub entries: Vec<Value>,
+}
+
+impl From<SessionFile> for Sample {
+    fn from(file: SessionFile) -> Self {
+        let entries = (0..file.entries.count()).map(|at| file.entries.entry(at).into_owned());
+        Self { entries: entries.collect(), header: file.header }
+    }
+}
+
 /// A session with an entry of every type, branches, a picture, failures.
-pub fn sample() -> SessionFile {
-    from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/sample.jsonl")).unwrap()
+pub fn sample() -> Sample {
+    from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/sample.jsonl")).unwrap().into()
 }
 
 pub fn system_prompt() -> &'static str {
@@ -20,7 +34,7 @@ pub fn tools() -> Vec<(String, String)> {
 }
 
 pub fn page(header: &Value, entries: &[Value]) -> String {
-    html(&Transcript::new(header, entries))
+    html(&Transcript::new(header, &entries))
 }
 
 /// The place of the files that a browser opens and of its screenshots.

@@ -1,0 +1,49 @@
+//! The entries of a transcript, which are had one at a time.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::redact::{Secrets, redacted};
+
+/// The entries of a session, in the file's order. A page asks for each of them twice and keeps none, so that a long
+/// session need not be in memory.
+pub trait Entries {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The entry at that place; null where it cannot be had any more.
+    fn entry(&self, at: usize) -> Cow<'_, Value>;
+}
+
+impl<T: AsRef<[Value]> + ?Sized> Entries for T {
+    fn count(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    fn entry(&self, at: usize) -> Cow<'_, Value> {
+        self.as_ref().get(at).map_or(Cow::Owned(Value::Null), Cow::Borrowed)
+    }
+}
+
+/// The same without secrets.
+pub(super) struct Clean<'a> {
+    pub entries: &'a dyn Entries,
+    pub secrets: &'a Secrets,
+}
+
+impl<'a> Clean<'a> {
+    pub fn count(&self) -> usize {
+        self.entries.count()
+    }
+
+    pub fn entry(&self, at: usize) -> Cow<'a, Value> {
+        match self.entries.entry(at) {
+            Cow::Borrowed(entry) => redacted(entry, self.secrets),
+            Cow::Owned(entry) => match redacted(&entry, self.secrets) {
+                Cow::Borrowed(_) => Cow::Owned(entry),
+                Cow::Owned(clean) => Cow::Owned(clean),
+            },
+        }
+    }
+}

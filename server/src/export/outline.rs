@@ -1,0 +1,56 @@
+//! What a page has to know of all entries before it shows the first.
+
+use serde_json::Value;
+
+use super::entries::Clean;
+use super::entry::Kind;
+use super::fields::{optional_text, plain_content, text};
+use super::format::preview;
+use super::markdown;
+use super::results::Results;
+use super::totals::Totals;
+use super::tree::Tree;
+
+/// What one look at each entry gives.
+pub(super) struct Outline {
+    pub tree: Tree,
+    pub results: Results,
+    pub totals: Totals,
+    /// The session's name, or how it begins.
+    pub title: String,
+    /// The last time that an entry has.
+    pub last: Option<String>,
+}
+
+impl Outline {
+    /// Looks at each entry once. `leaf` is the id of the entry where the conversation stands.
+    pub fn of(entries: &Clean, leaf: Option<&str>) -> Self {
+        let mut tree = Tree::with_capacity(entries.count());
+        let (mut results, mut totals) = (Results::default(), Totals::default());
+        let (mut name, mut last) = (None, None);
+        for at in 0..entries.count() {
+            let entry = &*entries.entry(at);
+            tree.push(entry);
+            results.push(at, tree.nodes[at].kind, entry);
+            totals.add(entry);
+            if text(entry, "type") == "session_info" {
+                name = Some(preview(text(entry, "name"), 120));
+            }
+            if let Some(timestamp) = optional_text(entry, "timestamp") {
+                timestamp.clone_into(last.get_or_insert_default());
+            }
+        }
+        tree.finish(leaf);
+        results.finish(&mut tree);
+        let name = name.filter(|name| !name.is_empty());
+        let title = name.or_else(|| first_words(entries, &tree)).unwrap_or_else(|| "Session".to_owned());
+        Self { tree, results, totals, title, last }
+    }
+}
+
+fn first_words(entries: &Clean, tree: &Tree) -> Option<String> {
+    let of_user = tree.trunk.iter().find(|at| tree.nodes[**at].kind == Kind::User)?;
+    let entry: &Value = &entries.entry(*of_user);
+    let words = markdown::preview(&plain_content(&entry["message"]), 80);
+    (!words.is_empty()).then_some(words)
+}

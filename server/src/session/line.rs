@@ -1,0 +1,35 @@
+//! The text of an entry for those who read it later.
+
+use agentese::framing::FrameText;
+
+use super::body::{Body, Says};
+use super::entry::EntryId;
+use super::members::Line;
+use super::text::Text;
+
+/// The text of an entry, which is read when somebody wants it.
+pub struct EntryLine {
+    id: EntryId,
+    parent_id: Option<EntryId>,
+    body: Says,
+    text: Text,
+}
+
+impl EntryLine {
+    pub(super) fn new(id: EntryId, parent_id: Option<EntryId>, body: Says, text: Text) -> Self {
+        Self { id, parent_id, body, text }
+    }
+
+    /// As [`Entry::json`].
+    pub fn json(&self) -> FrameText {
+        self.text.get().unwrap_or_else(|| lost(self.body.body(), &self.id, self.parent_id.as_ref()))
+    }
+}
+
+/// What is known of an entry whose text is lost.
+pub(super) fn lost(body: &Body, id: &EntryId, parent_id: Option<&EntryId>) -> FrameText {
+    let mut line = Line::default();
+    line.member("type", body.kind()).member("id", id.as_str());
+    line.member("parentId", &parent_id.map(EntryId::as_str));
+    line.end().into()
+}
