@@ -20,7 +20,7 @@ impl Session {
     /// entries keep their identifiers. It is kept in `store`, or in memory alone. Fails where there
     /// is no such message.
     pub fn fork(&self, entry: &str, store: Option<&Store>) -> Result<(Self, String), ForkError> {
-        let position = self.tree.find(entry).ok_or(ForkError::Unknown)?;
+        let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         let text = user_text(&self.entries[position]).ok_or(ForkError::Unknown)?;
         let fork = self.with(self.kept(self.tree.parent(position)), store);
         Ok((fork, text))
@@ -29,7 +29,7 @@ impl Session {
     /// A session with everything up to where this one stands. Its entries keep their identifiers. It is kept in `store`, or
     /// in memory alone.
     pub fn copy(&self, store: Option<&Store>) -> Self {
-        let leaf = self.leaf().and_then(|leaf| self.tree.find(leaf.id().as_str()));
+        let leaf = self.leaf().and_then(|leaf| self.tree.find(&self.entries, leaf.id().as_str()));
         self.with(self.kept(leaf), store)
     }
 

@@ -10,7 +10,7 @@ use super::storage::StoredFile;
 use super::text::{Shelf, Text};
 
 /// How much is read at once, in bytes.
-const PART: usize = 4 << 20;
+const PART: usize = 1 << 20;
 
 /// As [`load`], of a file whose content stays in it. One of an older version is read as a whole: all of its lines change.
 /// Fails where the file cannot be read.

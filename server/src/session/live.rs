@@ -133,7 +133,7 @@ impl Session {
 
     /// The entry with that identifier.
     pub fn entry(&self, id: &str) -> Option<&Entry> {
-        self.tree.find(id).map(|position| &self.entries[position])
+        self.tree.find(&self.entries, id).map(|position| &self.entries[position])
     }
 
     /// The entry that the next one will follow.
@@ -344,7 +344,7 @@ impl Session {
 
     pub(super) fn place(&self, time: i64) -> Place {
         let mut new_id = || self.start.ids.entry();
-        let id = unique(&mut new_id, |id| self.tree.find(id).is_some());
+        let id = unique(&mut new_id, |id| self.tree.find(&self.entries, id).is_some());
         Place { id: id.into(), parent_id: self.leaf().map(|leaf| leaf.id().clone()), time }
     }
 
@@ -361,8 +361,8 @@ impl Session {
                 messages.extend(entry.message().cloned());
             }
         }
-        self.tree.push(&entry);
         self.entries.push(entry);
+        self.tree.push(&self.entries);
         self.leaf = Some(self.entries.len() - 1);
         self.save();
         id

@@ -11,7 +11,7 @@ impl Session {
     /// own; the file names the new place with the next entry. Fails where there is no such entry, and changes nothing
     /// then.
     pub fn go_to(&mut self, entry: &str) -> Result<(), ForkError> {
-        let position = self.tree.find(entry).ok_or(ForkError::Unknown)?;
+        let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         self.leaf = Some(position);
         self.reload();
         Ok(())

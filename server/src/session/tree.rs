@@ -1,17 +1,22 @@
 //! Which entry follows which.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
-use super::entry::{Entry, EntryId};
+use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
 
-/// The links between the entries of a file, by their positions in it.
+use super::entry::Entry;
+
+/// The links between the entries of a file, by their positions in it. The entries themselves are given to whatever needs
+/// their ids.
 ///
 /// A parent is the nearest entry before the child that has the id; where there is none, the last
 /// one behind it. An entry whose parent is unknown is a root, and so is the first entry that a way
 /// up meets for the second time: every way up ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
-    positions: HashMap<EntryId, u32>,
+    /// The positions of entries by the hashes of their ids: a file may have a million.
+    positions: HashTable<u32>,
+    hashes: DefaultHashBuilder,
     parents: Vec<Option<u32>>,
     /// How many entries have an id that an earlier one has.
     pub duplicates: usize,
@@ -21,34 +26,54 @@ impl Tree {
     /// The links of these entries.
     pub fn of(entries: &[Entry]) -> Self {
         let mut tree = Self {
-            positions: HashMap::with_capacity(entries.len()),
+            positions: HashTable::with_capacity(entries.len()),
             parents: Vec::with_capacity(entries.len()),
-            duplicates: 0,
+            ..Self::default()
         };
-        for entry in entries {
-            tree.push(entry);
+        for _ in entries {
+            tree.push(entries);
         }
         for (position, entry) in entries.iter().enumerate() {
             if let (None, Some(id)) = (tree.parents[position], entry.parent_id()) {
-                let parent = tree.find(id.as_str()).filter(|parent| *parent != position);
+                let parent = tree.find(entries, id.as_str()).filter(|parent| *parent != position);
                 tree.parents[position] = parent.map(number);
             }
         }
         tree
     }
 
-    /// Adds an entry at the end.
-    pub fn push(&mut self, entry: &Entry) {
-        let position = number(self.parents.len());
-        self.parents.push(entry.parent_id().and_then(|id| self.positions.get(id.as_str()).copied()));
-        if self.positions.insert(entry.id().clone(), position).is_some() {
-            self.duplicates += 1;
+    /// Takes in the first of these entries that it does not have yet.
+    pub fn push(&mut self, entries: &[Entry]) {
+        let position = self.parents.len();
+        let (before, Some(entry)) = (&entries[..position], entries.get(position)) else { return };
+        // Almost every entry follows the one before it.
+        let parent = entry.parent_id().and_then(|id| match before.last() {
+            Some(last) if last.id() == id => Some(position - 1),
+            _ => self.find(entries, id.as_str()),
+        });
+        self.parents.push(parent.map(number));
+        let hash = |entry: &Entry| self.hashes.hash_one(entry.id().as_str());
+        let slot = self.positions.entry(
+            hash(entry),
+            |other| entries[*other as usize].id() == entry.id(),
+            |other| hash(&entries[*other as usize]),
+        );
+        match slot {
+            hash_table::Entry::Occupied(mut slot) => {
+                *slot.get_mut() = number(position);
+                self.duplicates += 1;
+            }
+            hash_table::Entry::Vacant(slot) => {
+                slot.insert(number(position));
+            }
         }
     }
 
     /// The position of an entry; the last one's where several have the id.
-    pub fn find(&self, id: &str) -> Option<usize> {
-        self.positions.get(id).map(|position| *position as usize)
+    pub fn find(&self, entries: &[Entry], id: &str) -> Option<usize> {
+        let hash = self.hashes.hash_one(id);
+        let found = self.positions.find(hash, |position| entries[*position as usize].id().as_str() == id);
+        found.map(|position| *position as usize)
     }
 
     /// The position of the parent.
@@ -108,8 +133,11 @@ mod tests {
     fn fm_f103_of_two_with_one_id_the_nearest_before_is_the_parent() {
         let links = [("a", None), ("b", Some("a")), ("a", Some("b")), ("c", Some("a"))];
         assert_eq!(path(&links), [0, 1, 2, 3]);
-        let tree = Tree::of(&entries(&links));
-        assert_eq!(tree.find("a"), Some(2));
-        assert_eq!(tree.duplicates, 1);
+        let entries = entries(&links);
+        let mut tree = Tree::of(&entries[..2]);
+        assert_eq!((tree.find(&entries, "a"), tree.duplicates), (Some(0), 0));
+        (2..4).for_each(|_| tree.push(&entries));
+        assert_eq!((tree.find(&entries, "a"), tree.duplicates), (Some(2), 1));
+        assert_eq!(tree.find(&entries, "d"), None);
     }
 }

@@ -120,7 +120,11 @@ impl Progress {
 
 impl Job {
     fn carry_out(&mut self, number: u64, lines: Vec<Text>) {
-        self.lines.extend(lines);
+        if self.lines.is_empty() {
+            self.lines = lines;
+        } else {
+            self.lines.extend(lines);
+        }
         self.file.write(&self.lines);
         let file = self.file.status();
         self.progress.0.change(|status| (status.done, status.file) = (number, file));
