@@ -87,6 +87,8 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let mut options = Options::default();
     options.max_line = max_line;
+    // More would wait in memory and come no sooner: a pipe holds a megabyte at most.
+    options.outbox_bytes = 4 << 20;
     let code = runtime.block_on(serve(server, options, stderr));
     // A thread that waits for a terminal or a stuck file system must not hold up the end.
     runtime.shutdown_background();

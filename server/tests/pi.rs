@@ -12,6 +12,8 @@ mod bad_input;
 mod bash;
 #[path = "pi/batches.rs"]
 mod batches;
+#[path = "pi/behind.rs"]
+mod behind;
 #[path = "pi/children.rs"]
 mod children;
 #[path = "pi/client.rs"]

@@ -1,11 +1,9 @@
 //! One request to the model.
 
-use std::panic::AssertUnwindSafe;
-
 use futures::future::Either;
-use futures::{FutureExt, StreamExt};
 
 use super::Hooks as _;
+use super::incoming::Incoming;
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
@@ -15,30 +13,28 @@ use crate::session::EntryId;
 
 /// What an answer says whose stream just stops.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
-pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
 impl Run {
     /// Asks the model and tells how its answer grows, which will stand under that entry. Gives the answer in every case:
     /// a failure and an abort end it where it is, and so does a hook; says whether one did.
     pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
-        let mut stream = self.provider.stream(self.request().await);
+        let mut incoming = Incoming::new(self.provider.stream(self.request().await), self.provider.name());
         let options = &self.shared.options;
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
             .keeping_details(options.customs.keeps_details);
         let (mut started, mut stopped) = (false, false);
         let answer = loop {
-            self.room().await;
+            let joins = self.shared.sink.joins().is_some_and(|length| incoming.length() >= length);
+            // What has to wait is joined below.
+            if !joins {
+                self.room().await;
+            }
             tokio::task::consume_budget().await;
             let next = {
                 let aborted = std::pin::pin!(self.abort.cancelled());
-                let next = AssertUnwindSafe(stream.next()).catch_unwind();
-                match futures::future::select(aborted, std::pin::pin!(next)).await {
+                match futures::future::select(aborted, std::pin::pin!(incoming.next())).await {
                     Either::Left(_) => Either::Left(()),
-                    Either::Right((Ok(event), _)) => Either::Right(event),
-                    Either::Right((Err(_), _)) => {
-                        tracing::error!(provider = self.provider.name(), "a provider panicked");
-                        Either::Right(Some(StreamEvent::Error(Failure::new(FailureKind::Protocol, PANICKED))))
-                    }
+                    Either::Right((event, _)) => Either::Right(event),
                 }
             };
             match next {
@@ -58,7 +54,10 @@ impl Run {
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
                 Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
-                Either::Right(Some(event)) => {
+                Either::Right(Some(mut event)) => {
+                    if joins {
+                        event = incoming.joined(event, self.room()).await;
+                    }
                     let begins = event != StreamEvent::Start || !options.customs.answers_begin_late;
                     if begins && !std::mem::replace(&mut started, true) {
                         self.push(Event::MessageStarted {

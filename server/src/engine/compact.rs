@@ -345,7 +345,7 @@ async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, Compa
             Ok(None) => {
                 return Err(failed(&Failure::new(FailureKind::Network, super::ask::CUT_OFF)));
             }
-            Err(_) => return Err(failed(&Failure::new(FailureKind::Protocol, super::ask::PANICKED))),
+            Err(_) => return Err(failed(&Failure::new(FailureKind::Protocol, super::incoming::PANICKED))),
         }
     }
 }

@@ -217,6 +217,13 @@ pub trait EventSink: Send + Sync {
     /// aborted: then the few events that close it come without waiting.
     fn room(&self) -> BoxFuture<'_, ()>;
 
+    /// How long an answer is, in bytes, from which its pieces are joined while they wait for room; none where each of
+    /// them is told alone. Where every update carries all of a long answer, a client that is behind has more to read with
+    /// each piece.
+    fn joins(&self) -> Option<usize> {
+        None
+    }
+
     /// Takes an event. Must not block and must not call the engine: the engine's state may be locked.
     fn push(&self, event: Event<'_>);
 }

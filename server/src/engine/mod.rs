@@ -7,7 +7,7 @@
 //! | `agent_loop` | what a run does next; a state machine without I/O |
 //! | `queue` | messages that wait for a run; also without I/O |
 //! | `retry`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
-//! | `work`, `run`, `ask`, `call`, `compact` | the thin shell that carries out what these say |
+//! | `work`, `run`, `ask`, `incoming`, `call`, `compact` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
@@ -35,6 +35,7 @@ mod event;
 mod export;
 mod extend;
 mod hooks;
+mod incoming;
 mod invoke;
 mod lead;
 mod led;

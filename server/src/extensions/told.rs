@@ -76,6 +76,10 @@ impl EventSink for Told {
         .boxed()
     }
 
+    fn joins(&self) -> Option<usize> {
+        self.sink.joins()
+    }
+
     fn push(&self, event: Event<'_>) {
         self.tell(event);
         self.sink.push(event);

@@ -14,6 +14,9 @@ use super::{convert, newer};
 use crate::desk::Updates;
 use crate::engine::{Event, EventSink};
 
+/// An answer that is longer, in bytes, is told in longer pieces while the client is behind. A frame has it twice.
+const JOINED: usize = 80 << 10;
+
 /// Sends the engine's events to the client, those that the dialect has. Drops them until it is connected.
 #[derive(Debug)]
 pub(super) struct Sink<D: Family> {
@@ -22,6 +25,8 @@ pub(super) struct Sink<D: Family> {
     state: Mutex<State>,
     /// The revision has what pi 1.5 brought.
     newer: bool,
+    /// Each update carries all of the answer.
+    repeats: bool,
     /// No event is sent any more.
     closed: AtomicBool,
 }
@@ -38,8 +43,9 @@ impl<D: Family> Sink<D> {
     /// A sink whose frames of growing answers carry that.
     pub fn new(updates: Updates, newer: bool) -> Self {
         let snapshot = Snapshot::new(updates);
+        let repeats = !newer && updates != Updates::Delta;
         let state = Mutex::new(State { snapshot, reason: CompactionReason::Threshold });
-        Self { emitter: OnceLock::new(), state, newer, closed: AtomicBool::new(false) }
+        Self { emitter: OnceLock::new(), state, newer, repeats, closed: AtomicBool::new(false) }
     }
 
     /// From now on events go there. Only the first call counts.
@@ -61,6 +67,10 @@ impl<D: Family> EventSink for Sink<D> {
             }
         }
         .boxed()
+    }
+
+    fn joins(&self) -> Option<usize> {
+        self.repeats.then_some(JOINED)
     }
 
     fn push(&self, event: Event<'_>) {
