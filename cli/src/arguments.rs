@@ -326,6 +326,9 @@ pub(super) struct Run {
     /// Same as --continue; RPC mode has no session picker
     #[arg(long, short = 'r', help_heading = "Session")]
     pub resume: bool,
+    /// The name of the session to begin with
+    #[arg(long, short = 'n', value_name = "NAME", help_heading = "Session")]
+    pub name: Option<String>,
     /// Keep the session in memory only
     #[arg(long, help_heading = "Session")]
     pub no_session: bool,

@@ -15,6 +15,7 @@ use agentese_server::fronts::{self, FRONTENDS, Frontend};
 use agentese_server::mcp;
 use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
+use agentese_server::session::one_line;
 
 /// What a run of the agent is to be: everything is read and checked, and nothing is built.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(super) struct Plan {
     /// The names of tools; none: the default ones.
     pub tools: Option<Vec<String>>,
     pub session: SessionChoice,
+    /// What it is to be called.
+    pub session_name: Option<String>,
     /// Where sessions are, if not in the agent directory.
     pub session_dir: Option<PathBuf>,
     pub dialect: &'static Frontend,
@@ -113,6 +116,7 @@ impl Plan {
         warnings.extend(left_out(cwd, &found.left_out));
         Ok(Self {
             session: session(&run, cwd, home)?,
+            session_name: session_name(run.name.as_deref())?,
             session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
             task,
             trust: found.trust,
@@ -227,6 +231,9 @@ fn check_acp(run: &Run) -> Result<(), Failure> {
             "--session, --continue and --resume cannot be combined with --mode acp: the client opens sessions",
         );
     }
+    if run.name.is_some() {
+        return refuse("--name cannot be combined with --mode acp: the client opens sessions");
+    }
     Ok(())
 }
 
@@ -235,6 +242,15 @@ fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
     let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
     let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
     named.or(none.then(Vec::new))
+}
+
+/// The name for the session, on one line.
+fn session_name(name: Option<&str>) -> Result<Option<String>, Failure> {
+    let name = name.map(|name| one_line(name).trim().to_owned());
+    match name.as_deref() {
+        Some("") => refuse("--name needs a name that is not empty"),
+        _ => Ok(name),
+    }
 }
 
 fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
@@ -317,6 +333,23 @@ mod tests {
         assert_eq!(plan.agent_dir(), Some(place.path("home/.pi/agent").as_path()));
         assert_eq!((plan.task, plan.session, plan.tools), (Task::Serve, SessionChoice::New, None));
         assert_eq!((plan.settings, plan.trust), (Settings::default(), Trust::Undecided));
+    }
+
+    #[test]
+    fn a_session_is_given_a_name_on_one_line() {
+        let place = Place::new();
+        let name = |line: &str| place.plan(line).unwrap().session_name;
+        assert_eq!(
+            (name(""), name("--name work"), name("-n work")),
+            (None, Some("work".into()), Some("work".into()))
+        );
+        let parsed =
+            crate::parse::parse(["agentese", "--mode", "rpc", "--name", " two\nlines "].map(OsString::from));
+        assert_eq!(
+            session_name(parsed.unwrap().arguments.run.name.as_deref()).unwrap().unwrap(),
+            "two lines"
+        );
+        assert!(matches!(session_name(Some(" \n")), Err(Failure::Usage(said)) if said.contains("--name")));
     }
 
     #[test]

@@ -140,6 +140,9 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Fai
     if let Some(session) = session {
         builder = builder.session(session);
     }
+    if let Some(name) = plan.session_name {
+        builder = builder.session_name(name);
+    }
     if let Some(provider) = model.provider {
         builder = builder.provider(provider);
     }

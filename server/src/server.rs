@@ -109,6 +109,7 @@ pub struct Builder {
     models: Vec<String>,
     thinking: Option<ThinkingLevel>,
     store: Option<Store>,
+    session_name: Option<String>,
     session: Option<Session>,
     frontend: &'static Frontend,
     updates: Updates,
@@ -143,6 +144,7 @@ impl Default for Builder {
             models: Vec::new(),
             thinking: None,
             store: None,
+            session_name: None,
             session: None,
             frontend: &FRONTENDS[0],
             updates: Updates::default(),
@@ -243,6 +245,12 @@ impl Builder {
     /// When the conversation is compacted and how much of it is kept, in place of what the settings say.
     pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
         self.settings.compaction = compaction;
+        self
+    }
+
+    /// What the session to begin with is called, in place of the name that it has. By default it keeps that.
+    pub fn session_name(mut self, name: impl Into<String>) -> Self {
+        self.session_name = Some(name.into());
         self
     }
 
@@ -466,6 +474,7 @@ impl Builder {
             no_model,
             scope,
             thinking: self.thinking,
+            session_name: self.session_name,
             store: self.store,
             system_prompt: self.system_prompt,
             resources: self.resources,

@@ -28,6 +28,8 @@ mod emitters;
 mod led;
 #[path = "pi/misbehaved.rs"]
 mod misbehaved;
+#[path = "pi/newest.rs"]
+mod newest;
 #[path = "pi/queues.rs"]
 mod queues;
 #[path = "pi/retry.rs"]

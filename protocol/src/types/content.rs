@@ -96,6 +96,8 @@ protocol! {
         details: crate::typed::OptNull<Any>,
         /// The result as data, for programs.
         structuredContent: Opt<Any> [since "pi@1.5"],
+        /// Whether a result that is there as data too is that of a failure.
+        isError: Opt<Bool> [since "pi@1.5"],
         ;
         example {"content": [{"type": "text", "text": "total 48\n..."}], "details": {}}
     }

@@ -392,6 +392,19 @@ impl<D: Dialect, R> Call<D, R> {
         }
     }
 
+    /// Leaves the command without an answer: for work that the end of input has stopped, in dialects that are silent about
+    /// it. What the handler returns is dropped.
+    pub fn leave_unanswered(&self) {
+        self.answered.store(true, Ordering::Release);
+    }
+
+    /// Takes the answering over from the handler, which may return before the command is answered; what it returns is
+    /// dropped. The command stays without an answer where this one gives none.
+    pub fn take_over(&self) -> Self {
+        let answered = self.answered.swap(true, Ordering::AcqRel);
+        Call { answered: Arc::new(AtomicBool::new(answered)), ..self.clone() }
+    }
+
     fn success(&self, data: Option<Pieces>) {
         let (before, after) =
             success_ends(self.emitter.spec, self.id.as_deref(), self.spec.wire, data.is_some());

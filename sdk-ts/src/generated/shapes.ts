@@ -355,7 +355,7 @@ export const shapes: Shapes = {
   ToolExecutionStart: { members: { type: { value: "tool_execution_start" }, toolCallId: { type: "string" }, toolName: { type: "string" }, args: { type: "object" }, intent: { type: "string", optional: true } } },
   ToolExecutionUpdate: { members: { type: { value: "tool_execution_update" }, toolCallId: { type: "string" }, toolName: { type: "string" }, args: { type: "object" }, partialResult: { type: { is: "ToolOutput" } } } },
   ToolLoadMode: { open: true, strings: ["essential", "discoverable"] },
-  ToolOutput: { members: { content: { type: { list: { is: "InputBlock" } } }, details: { type: "any", optional: true, nullable: true }, structuredContent: { type: "any", optional: true } } },
+  ToolOutput: { members: { content: { type: { list: { is: "InputBlock" } } }, details: { type: "any", optional: true, nullable: true }, structuredContent: { type: "any", optional: true }, isError: { type: "boolean", optional: true } } },
   ToolReference: { members: { name: { type: "string" } } },
   ToolResultMessage: { members: { role: { value: "toolResult" }, toolCallId: { type: "string" }, toolName: { type: "string" }, content: { type: { list: { is: "InputBlock" } } }, details: { type: "any", optional: true, nullable: true }, isError: { type: "boolean" }, durationMs: { type: "number", optional: true }, usage: { type: { is: "Usage" }, optional: true }, nestedCalls: { type: "any", optional: true }, timestamp: { type: "integer" } } },
   ToolStreamUpdate: { members: { type: { value: "tool_stream_update" }, toolCallId: { type: "string" }, toolName: { type: "string" }, update: { type: "any" } } },

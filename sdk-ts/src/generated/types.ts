@@ -3667,6 +3667,8 @@ export interface ToolOutput {
   details?: JsonValue | null | undefined;
   /** The result as data, for programs. Since pi@1.5. */
   structuredContent?: JsonValue | undefined;
+  /** Whether a result that is there as data too is that of a failure. Since pi@1.5. */
+  isError?: boolean | undefined;
 }
 
 /** A tool that the model no longer has. */

@@ -55,6 +55,8 @@ impl Parts {
     pub fn with(&self, session: Option<Session>) -> Self {
         let mut options = self.options.clone();
         options.ledger = Arc::new(options.ledger.fresh());
+        // It is the name of the session that the process begins with.
+        options.session_name = None;
         Self {
             options,
             session,

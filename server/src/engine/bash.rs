@@ -9,6 +9,9 @@ use super::Engine;
 use super::state::Phase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
+/// What shells add to the number of the signal that ended a command.
+const SIGNALLED: i32 = 128;
+
 impl Engine {
     /// Runs a command beside everything else. Its output joins the session: at once, or before the
     /// next prompt while a run is going on; the model does not get to see it where it is `hidden`. `shown` is told what
@@ -25,6 +28,14 @@ impl Engine {
             _ if self.is_led() => self.bash_there(command, hidden, shown).await,
             true => self.shared.shell.run(&context, command).await,
             false => run_rpc_bash(&context, command, shown).await,
+        };
+        let result = match result {
+            Err(RpcBashError::Killed { number, partial, .. })
+                if self.shared.options.customs.signals_have_codes =>
+            {
+                Ok(RpcBashOutput { exit_code: Some(SIGNALLED + number), ..*partial })
+            }
+            other => other,
         };
         match &result {
             Ok(output) => self.record(command, output, output.cancelled, hidden).await,
@@ -77,7 +88,8 @@ impl Engine {
         let message = Arc::new(AgentMessage::from(message));
         {
             let mut state = self.shared.state();
-            if state.phase() == Some(Phase::Running) {
+            let until_settled = self.shared.options.customs.runs_until_settled;
+            if state.phase() == Some(Phase::Running) || (until_settled && state.is_working()) {
                 return state.deferred.push(message);
             }
             state.session.append(message);

@@ -35,6 +35,7 @@ pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given:
         first_kept_entry_id: EntryId::from(result.first_kept_entry_id.as_str()),
         tokens_before: result.tokens_before,
         details: result.details.as_option().cloned(),
+        usage: result.usage.as_ref().and_then(|usage| serde_json::to_value(usage).ok()),
         from_hook: Some(given),
         system_message: session.instructions().and_then(|told| serde_json::to_value(told).ok()),
     });

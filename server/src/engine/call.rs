@@ -155,6 +155,7 @@ impl Run {
         let options = &self.shared.options;
         let latest = Arc::new(Latest::default());
         let mut context = self.shared.context().clone();
+        context.as_data = options.customs.results_as_data;
         context.abort = stop.child_token();
         context.call_id = Some(call.id.clone());
         context.agents =
@@ -166,6 +167,10 @@ impl Run {
         });
         let arguments = Value::Object(call.arguments.clone());
         let tools = self.shared.tools();
+        if options.customs.shows_beginnings && tools.get(&call.name).is_some_and(|tool| tool.shows_progress())
+        {
+            self.push(Event::ToolUpdated(call, &ToolUpdate { content: Vec::new(), details: None }));
+        }
         let work = AssertUnwindSafe(tools.call(&context, &call.name, arguments)).catch_unwind();
         let mut work = std::pin::pin!(work);
         let given_up = async {

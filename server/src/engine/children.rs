@@ -172,7 +172,7 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
         options.tools = tools.clone();
         options.only_these_tools = true;
     }
-    options.store = None;
+    (options.store, options.session_name) = (None, None);
     options.system_prompt =
         parent.prompt().for_another(order.instructions.clone(), options.context.cwd.clone());
     options.afterwards = Vec::new();

@@ -2,29 +2,20 @@
 
 use std::sync::Arc;
 
-use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, CompactionReason, CompactionResult, InputBlock,
-    InputContent, Model, StopReason, TextContent, ThinkingLevel, UserMessage,
-};
-use futures::future::{Either, try_join};
-use futures::{FutureExt, StreamExt};
+use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{
-    Keep, NothingToDo, Part, Plan, estimate, kept_by_count, plan, request_text, system_prompt,
-};
+use super::compaction::{Keep, NothingToDo, Plan, estimate, kept_by_count, plan};
 use super::state::{Kind, Phase};
+use super::summary::{Summary, summarize};
 use super::work::End;
 use super::{Compacting, Engine, Event, Shared};
-use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent};
+use crate::config::RetrySettings;
+use crate::providers::Provider;
 
 /// How long another agent may take to end a compaction that was aborted.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
-/// Why an answer is no summary.
-const CUT_SHORT: &str = "the summary was cut off at the output limit";
-const CALLED: &str = "the model called a tool instead of writing a summary";
-const WORDLESS: &str = "the model's answer has no text";
 /// Why what an extension gave is none.
 const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
 
@@ -60,15 +51,15 @@ impl From<NothingToDo> for CompactError {
 }
 
 /// Everything that a compaction needs, taken from the state in one moment.
-struct Job {
-    plan: Plan,
-    model: Model,
-    provider: Arc<dyn Provider>,
-    thinking: ThinkingLevel,
-    reserve: u64,
-    session: String,
-    /// Whether the provider may be asked again without anybody being told.
-    repeats: bool,
+pub(super) struct Job {
+    pub plan: Plan,
+    pub model: Model,
+    pub provider: Arc<dyn Provider>,
+    pub thinking: ThinkingLevel,
+    pub reserve: u64,
+    pub session: String,
+    pub reason: CompactionReason,
+    pub retry: RetrySettings,
 }
 
 impl Engine {
@@ -104,7 +95,7 @@ impl Engine {
                 if cut && self.shared.options.customs.compaction_drops_cut_answer {
                     state.session.forget_cut_answer();
                 }
-                let job = job(&self.shared, &state, keep_recent)?;
+                let job = job(&self.shared, &state, CompactionReason::Manual, keep_recent)?;
                 let working = state.begin(Kind::Compaction, Phase::Compacting);
                 let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
                 (job, abort, end)
@@ -141,14 +132,19 @@ impl Engine {
     }
 }
 
-/// Compacts within the work that is going on, and tells how it ended; says whether it did.
+/// Compacts within the work that is going on, and tells of it; says whether it did.
 pub(super) async fn compact_on_its_own(
     shared: &Arc<Shared>,
     reason: &CompactionReason,
     will_retry: bool,
     abort: &CancellationToken,
 ) -> bool {
-    let job = job(shared, &shared.state(), None);
+    let job = job(shared, &shared.state(), reason.clone(), None);
+    let idle = matches!(job, Err(CompactError::Nothing(_) | CompactError::NoModel(_)));
+    if idle && !shared.options.customs.tells_of_idle_compactions {
+        return false;
+    }
+    shared.sink.push(Event::CompactionStarted { reason });
     let result = match job {
         Err(error) => Err(error),
         Ok(job) => match make(shared, &job, None, abort).await {
@@ -174,7 +170,12 @@ pub(super) async fn compact_on_its_own(
     result.is_ok()
 }
 
-fn job(shared: &Shared, state: &super::state::State, keep_recent: Option<u64>) -> Result<Job, CompactError> {
+fn job(
+    shared: &Shared,
+    state: &super::state::State,
+    reason: CompactionReason,
+    keep_recent: Option<u64>,
+) -> Result<Job, CompactError> {
     let options = &shared.options;
     let no_model = || CompactError::NoModel(options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
@@ -195,13 +196,14 @@ fn job(shared: &Shared, state: &super::state::State, keep_recent: Option<u64>) -
         provider,
         reserve: state.compaction.reserve_tokens,
         session: state.session.id().to_owned(),
-        repeats: state.retry.enabled,
+        reason,
+        retry: state.retry,
     })
 }
 
 /// A summary, and who made it.
 enum Made {
-    Summary(String),
+    Summary(Summary),
     Given(Box<CompactionResult>),
 }
 
@@ -229,7 +231,7 @@ async fn make(
             Compacting::Given(result) => return Ok(Made::Given(result)),
         }
     }
-    summarize(job, focus, abort).await.map(Made::Summary)
+    summarize(shared, job, focus, abort).await.map(Made::Summary)
 }
 
 /// Puts a summary in place; none where the session is another one by now. An abort does not undo it, and waits for
@@ -243,8 +245,9 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
         }
         let mut result = match made {
             Made::Given(result) => *result,
-            Made::Summary(summary) => {
-                let mut result = CompactionResult::new(summary, &job.plan.first_kept, job.plan.tokens_before);
+            Made::Summary(Summary { text, usage }) => {
+                let mut result = CompactionResult::new(text, &job.plan.first_kept, job.plan.tokens_before);
+                result.usage = usage.filter(|_| shared.options.customs.keeps_details);
                 result.details = Some(job.plan.details()).into();
                 result
             }
@@ -268,84 +271,4 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
         }
     }
     Some(result)
-}
-
-/// Asks the model for the parts of the summary, side by side.
-async fn summarize(
-    job: &Job,
-    focus: Option<&str>,
-    abort: &CancellationToken,
-) -> Result<String, CompactError> {
-    let history = async {
-        match job.plan.asks_for_history() {
-            true => ask(job, Part::History, focus).await.map(Some),
-            false => Ok(None),
-        }
-    };
-    let turn = async {
-        match job.plan.turn {
-            Some(_) => ask(job, Part::Turn, None).await.map(Some),
-            None => Ok(None),
-        }
-    };
-    let asked = async {
-        let (history, turn) = try_join(history, turn).await?;
-        Ok(job.plan.summary(history, turn))
-    };
-    let aborted = std::pin::pin!(abort.cancelled());
-    match futures::future::select(aborted, std::pin::pin!(asked)).await {
-        Either::Left(_) => Err(CompactError::Cancelled),
-        Either::Right((summary, _)) => summary,
-    }
-}
-
-/// The summary that an answer is; fails with the reason why it is none.
-fn summary_of(answer: &AssistantMessage) -> Result<String, &'static str> {
-    let is_call = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
-    if answer.stop_reason == StopReason::Length {
-        return Err(CUT_SHORT);
-    }
-    if answer.content.iter().any(is_call) {
-        return Err(CALLED);
-    }
-    let texts = answer.content.iter().filter_map(|block| match block {
-        AssistantBlock::Text(block) => Some(block.text.as_str()),
-        _ => None,
-    });
-    let text = texts.collect::<Vec<_>>().join("\n");
-    if text.trim().is_empty() { Err(WORDLESS) } else { Ok(text) }
-}
-
-/// One request: the text of its answer, or how it failed.
-async fn ask(job: &Job, part: Part, focus: Option<&str>) -> Result<String, CompactError> {
-    let text = request_text(&job.plan, part, focus);
-    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
-    let request = Request {
-        model: job.model.clone(),
-        system_prompt: system_prompt().to_owned(),
-        messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
-        tools: Vec::new(),
-        thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
-        max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
-        session_id: job.session.clone(),
-        repeats: job.repeats,
-    };
-    let failed = |failure: &Failure| CompactError::Failed(format!("{}: {}", part.failure(), failure.text));
-    let mut stream = job.provider.stream(request);
-    let mut assembler = Assembler::new(&job.model, 0);
-    loop {
-        let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
-        match next {
-            Ok(Some(StreamEvent::Done(reason))) => {
-                return summary_of(&assembler.done(reason).message)
-                    .map_err(|reason| CompactError::Failed(format!("{}: {reason}", part.failure())));
-            }
-            Ok(Some(StreamEvent::Error(failure))) => return Err(failed(&failure)),
-            Ok(Some(event)) => drop(assembler.apply(event)),
-            Ok(None) => {
-                return Err(failed(&Failure::new(FailureKind::Network, super::ask::CUT_OFF)));
-            }
-            Err(_) => return Err(failed(&Failure::new(FailureKind::Protocol, super::incoming::PANICKED))),
-        }
-    }
 }

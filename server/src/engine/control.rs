@@ -25,6 +25,8 @@ pub struct View {
     pub thinking: ThinkingLevel,
     /// Whether a run is going on.
     pub streaming: bool,
+    /// Whether something is going on that a prompt has begun: a run, or what follows one.
+    pub working: bool,
     /// Whether one is waited for: the pause before a retry.
     pub waiting: bool,
     /// Whether the conversation is being compacted.
@@ -57,6 +59,7 @@ impl Engine {
             model: state.model.clone(),
             thinking: state.thinking,
             streaming: state.phase() == Some(Phase::Running),
+            working: state.is_working(),
             waiting: state.phase() == Some(Phase::Waiting),
             compacting: state.phase() == Some(Phase::Compacting),
             auto_compaction: state.compaction.enabled,
@@ -74,7 +77,7 @@ impl Engine {
     /// Whether that is still what the engine is and does.
     pub fn is_as(&self, view: &View) -> bool {
         let state = self.shared.state();
-        let View { model, thinking, streaming, waiting, compacting, auto_compaction, .. } = view;
+        let View { model, thinking, streaming, working, waiting, compacting, auto_compaction, .. } = view;
         let View { steering_mode, follow_up_mode, interrupt_mode, session_id, .. } = view;
         let View { session_file, session_name, messages, pending, .. } = view;
         let phase = state.phase();
@@ -85,6 +88,7 @@ impl Engine {
             && state.queues.pending() == *pending
             && state.thinking == *thinking
             && (phase == Some(Phase::Running)) == *streaming
+            && state.is_working() == *working
             && (phase == Some(Phase::Waiting)) == *waiting
             && (phase == Some(Phase::Compacting)) == *compacting
             && state.compaction.enabled == *auto_compaction
@@ -115,11 +119,16 @@ impl Engine {
         self.shared.state().session.last_assistant_text()
     }
 
-    /// Counts, tokens and cost of what the model sees of the session, its identifier and its file.
+    /// Counts, tokens and cost of what the model sees of the session, or of all of it, as the customs have it; its
+    /// identifier and its file.
     pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
         let session = &state.session;
-        (session.id().to_owned(), session.file().map(Path::to_owned), session.stats())
+        let stats = match self.shared.options.customs.counts_whole_file {
+            true => session.stats_of_file(),
+            false => session.stats(),
+        };
+        (session.id().to_owned(), session.file().map(Path::to_owned), stats)
     }
 
     /// Tokens in the context, where that is known: right after a compaction it is not.

@@ -80,7 +80,26 @@ pub struct Customs {
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
     pub notes_times: bool,
     /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
+    /// Summaries keep what they took, too.
     pub keeps_details: bool,
+    /// Whether a run counts as going on until nothing follows it: also in the pause before a retry, and while the agent
+    /// compacts on its own.
+    pub runs_until_settled: bool,
+    /// Whether the figures of a session are those of its whole file; else of what the model sees.
+    pub counts_whole_file: bool,
+    /// Whether clients are told of compactions of the agent's own that had nothing to do.
+    pub tells_of_idle_compactions: bool,
+    /// Whether the parts of a summary are asked for one after the other; else side by side.
+    pub summarizes_in_turn: bool,
+    /// Whether clients are told that a tool begins which shows what it does, before there is anything to show.
+    pub shows_beginnings: bool,
+    /// Whether results are made as data, too; see [`crate::tools::ToolContext::as_data`].
+    pub results_as_data: bool,
+    /// Whether a command of the user that a signal ended has the exit code that shells give it; else it counts as
+    /// stopped.
+    pub signals_have_codes: bool,
+    /// Whether a session can only be gone to while its directory is there.
+    pub needs_directory: bool,
 }
 
 impl Customs {
@@ -106,6 +125,14 @@ impl Customs {
         notes_edits: false,
         notes_times: false,
         keeps_details: false,
+        runs_until_settled: false,
+        counts_whole_file: false,
+        tells_of_idle_compactions: true,
+        summarizes_in_turn: false,
+        shows_beginnings: false,
+        results_as_data: false,
+        signals_have_codes: false,
+        needs_directory: false,
     };
 }
 

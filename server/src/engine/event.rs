@@ -110,6 +110,24 @@ pub enum Event<'a> {
         /// What went wrong, where something did.
         error: Option<&'a str>,
     },
+    /// The request for a summary failed; it is made again after a pause. For agents that tell of such.
+    SummaryRetryPlanned {
+        /// The number of this retry, from 1.
+        attempt: u64,
+        /// How many there will be at most.
+        limit: u64,
+        /// The pause.
+        pause: Duration,
+        /// Why the request failed.
+        error: &'a str,
+    },
+    /// The pause is over, and the request for a summary is made again.
+    SummaryRetried {
+        /// Why the conversation is compacted.
+        reason: &'a CompactionReason,
+    },
+    /// There is a summary after all, or there will be none.
+    SummaryRetriesEnded,
     /// A message joined a queue. Its delivery is told as a message of the run that it reaches.
     Queued(&'a AgentMessage),
     /// A message joined a queue or left it.

@@ -7,7 +7,7 @@
 //! | `agent_loop` | what a run does next; a state machine without I/O |
 //! | `queue` | messages that wait for a run; also without I/O |
 //! | `retry`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
-//! | `work`, `run`, `ask`, `incoming`, `call`, `compact` | the thin shell that carries out what these say |
+//! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
@@ -55,6 +55,7 @@ mod seat;
 mod sessions;
 mod state;
 mod storage;
+mod summary;
 mod todos;
 mod trust;
 mod work;

@@ -27,6 +27,8 @@ pub struct Options {
     pub scope: Vec<Chosen>,
     /// How hard models think unless their name says so; the nearest level that a model has counts.
     pub thinking: Option<ThinkingLevel>,
+    /// What the session to begin with is called, in place of the name that it has.
+    pub session_name: Option<String>,
     /// Where sessions are kept; none where they are not.
     pub store: Option<Store>,
     /// What models are told beforehand.

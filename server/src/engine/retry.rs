@@ -25,6 +25,13 @@ pub(super) fn too_long(settings: &RetrySettings, failure: &Failure) -> Option<Du
     failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
 }
 
+/// The pause before a request is made again that failed like that, after so many retries; none where it is not.
+pub(super) fn next_try(settings: &RetrySettings, failure: &Failure, retries: u64) -> Option<Duration> {
+    let may_help = is_transient(failure.kind) && too_long(settings, failure).is_none();
+    let left = settings.enabled && retries < u64::from(settings.max_retries);
+    (may_help && left).then(|| pause(settings, retries + 1).max(failure.retry_after.unwrap_or_default()))
+}
+
 /// Whether the same request may succeed later.
 fn is_transient(kind: FailureKind) -> bool {
     matches!(
@@ -77,11 +84,8 @@ pub(super) const OWN: [Policy; 2] = [try_again, make_room];
 /// The same request again after a failure that may pass, as often as the settings say.
 fn try_again(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
     let failure = ended.failure?;
-    let transient = is_transient(failure.kind) && too_long(retry, failure).is_none();
-    if transient && retry.enabled && ended.attempt < u64::from(retry.max_retries) {
-        let attempt = ended.attempt + 1;
-        let pause = pause(retry, attempt).max(failure.retry_after.unwrap_or_default());
-        return Some(Then::Retry { attempt, pause });
+    if let Some(pause) = next_try(retry, failure, ended.attempt) {
+        return Some(Then::Retry { attempt: ended.attempt + 1, pause });
     }
     // The request that was tried again may not fit by now; that is mended as it always is.
     let can_make_room = failure.kind == FailureKind::Overflow && compaction.enabled;

@@ -229,7 +229,8 @@ impl State {
 impl Options {
     /// What a session begins with.
     pub(super) fn start(&self) -> Start {
-        Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone()).beside()
+        let start = Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone()).beside();
+        start.needing_directory(self.customs.needs_directory)
     }
 
     /// A session in which nothing was said.

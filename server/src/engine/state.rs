@@ -93,8 +93,17 @@ impl State {
             .or(options.settings.default_thinking_level)
             .unwrap_or(options.customs.thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
-        let session = session.unwrap_or_else(|| {
-            let mut fresh = options.fresh_session(None);
+        // A name is the first that a fresh session says, as in pi 1.5.
+        let named = |mut session: Session| {
+            if let Some(name) = &options.session_name
+                && session.rename(name).is_err()
+            {
+                tracing::warn!("the session is not named: the name is empty");
+            }
+            session
+        };
+        let session = session.map(named).unwrap_or_else(|| {
+            let mut fresh = named(options.fresh_session(None));
             if let Some(chosen) = chosen {
                 fresh.model_changed(&chosen.model.provider, &chosen.model.id);
             }
@@ -167,6 +176,11 @@ impl State {
         if self.working(number).is_some() {
             self.work = None;
         }
+    }
+
+    /// Whether something is going on that a prompt has begun.
+    pub fn is_working(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.kind == Kind::Prompt)
     }
 
     /// What the work is doing, where there is any.

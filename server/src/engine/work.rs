@@ -183,8 +183,10 @@ impl Work {
         };
         // Right behind a compaction there is nothing that another one could do: pi 0.55 tells of one that
         // does nothing, and so does this.
-        let right_behind =
-            || state.session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)));
+        let right_behind = || {
+            self.shared.options.customs.tells_of_idle_compactions
+                && state.session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
+        };
         let tokens = match () {
             () if at < compacted && !right_behind() => None,
             () if answer.stop_reason == StopReason::Error => counted_tokens(messages, compacted),
@@ -419,7 +421,6 @@ impl Work {
     /// Compacts and tells of it; says whether it did. An abort stops it.
     async fn compact(&self, reason: CompactionReason, will_retry: bool) -> bool {
         self.enter(Phase::Compacting);
-        self.shared.sink.push(Event::CompactionStarted { reason: &reason });
         super::compact::compact_on_its_own(&self.shared, &reason, will_retry, &self.abort).await
     }
 }

@@ -113,13 +113,15 @@ impl Host {
 
 impl ExtensionCommands for Host {
     fn commands(&self) -> Vec<resources::CommandInfo> {
+        let offered = self.offered();
+        let state = self.state();
         let listed = |(member, command): (Member, OfferedCommand)| resources::CommandInfo {
             name: command.name,
             description: command.description,
             source: resources::CommandSource::Extension,
-            location: None,
+            location: state.locations.get(&member.path).copied(),
             path: Some(member.path.into()),
         };
-        self.offered().into_iter().map(listed).collect()
+        offered.into_iter().map(listed).collect()
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{self, MANIFEST};
 use crate::config::resolve;
+use crate::resources::Location;
 
 /// What scripts in Python have beside them.
 const LIBRARY: &str = "agentese_extension.py";
@@ -20,11 +21,13 @@ pub struct Found {
     pub start: Start,
     /// What its manifest says of whether it guards tools.
     pub guards: Option<bool>,
+    /// Who put it there.
+    pub location: Location,
 }
 
 impl Found {
     fn new(path: impl Into<PathBuf>, start: Start) -> Self {
-        Self { path: path.into(), start, guards: None }
+        Self { path: path.into(), start, guards: None, location: Location::Path }
     }
 }
 
@@ -83,8 +86,11 @@ pub fn brings_any(folder: &Path) -> bool {
 pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
     let mut search = Search::default();
     if !wanted.only_given {
-        for folder in [wanted.project.clone(), wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"))] {
+        let own = wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"));
+        for (folder, location) in [(wanted.project.clone(), Location::Project), (own, Location::User)] {
+            let before = search.found.len();
             search.folder(folder.as_deref());
+            search.found[before..].iter_mut().for_each(|found| found.location = location);
         }
         wanted.settings.iter().for_each(|path| search.named(path));
     }
@@ -285,6 +291,10 @@ mod tests {
         assert_eq!(reasons[0].0, lost);
         assert!(reasons[0].1.contains("not executable"), "{reasons:?}");
         assert!(reasons[1].1.contains("no such file"), "{reasons:?}");
+        let places: Vec<_> = found.iter().map(|found| found.location).collect();
+        assert_eq!(places[0], Location::Project);
+        assert!(places[1..5].iter().all(|location| *location == Location::User), "{places:?}");
+        assert_eq!(places[5], Location::Path);
         let (found, _) = discover(&Wanted { only_given: true, ..wanted });
         assert_eq!(found, [Found::new(given, Start::Node)]);
     }

@@ -1,5 +1,6 @@
 //! The host: which extensions there are, and who asks them.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,6 +23,7 @@ use super::restart::OnTheirWay;
 use super::watch::Watch;
 use super::{Found, GivenFlag, Limits, NodeHost, type_of};
 use crate::engine::{Engine, WeakEngine};
+use crate::resources::Location;
 use crate::tools::Spawner;
 use crate::ui::Ui;
 
@@ -88,6 +90,8 @@ impl Member {
 #[derive(Default)]
 pub(super) struct State {
     pub members: Vec<Member>,
+    /// Who put the extensions there that were found, by their files.
+    pub locations: HashMap<String, Location>,
     /// All processes that have not ended.
     pub processes: Vec<Arc<Process>>,
     /// The tools that the model can call, where an extension has said so.

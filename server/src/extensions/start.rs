@@ -64,6 +64,8 @@ impl Host {
     /// These are to be loaded: nothing runs before it is known what they guard.
     pub(super) fn expect(&self, found: &[Found]) {
         found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
+        let places = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
+        self.state().locations.extend(places);
     }
 
     /// The first events of extensions that are there now.

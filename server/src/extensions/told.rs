@@ -112,6 +112,9 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::Recovered
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
+        | Event::SummaryRetryPlanned { .. }
+        | Event::SummaryRetried { .. }
+        | Event::SummaryRetriesEnded
         | Event::Entered(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. }

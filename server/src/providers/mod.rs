@@ -56,7 +56,7 @@ use levels::levels_with;
 pub use levels::{levels, nearest_level};
 pub use load::{Complaint, Sources, load};
 pub use partial_json::Grown;
-pub use price::{number, tokens};
+pub use price::{number, sum_of, tokens};
 pub use request::{Request, ToolDescription};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{SelectError, Selected, Wanted};

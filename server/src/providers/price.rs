@@ -44,6 +44,31 @@ pub(super) fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     usage
 }
 
+/// What two requests took together.
+pub fn sum_of(one: &Usage, other: &Usage) -> Usage {
+    let cost = |one: &Number, other: &Number| {
+        number(one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default())
+    };
+    let either = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (None, None) => None,
+        (one, other) => Some(one.unwrap_or_default().saturating_add(other.unwrap_or_default())),
+    };
+    let mut usage = one.clone();
+    usage.input = one.input.saturating_add(other.input);
+    usage.output = one.output.saturating_add(other.output);
+    usage.cache_read = one.cache_read.saturating_add(other.cache_read);
+    usage.cache_write = one.cache_write.saturating_add(other.cache_write);
+    usage.cache_write1h = either(one.cache_write1h, other.cache_write1h);
+    usage.reasoning = either(one.reasoning, other.reasoning);
+    usage.total_tokens = either(one.total_tokens, other.total_tokens);
+    usage.cost.input = cost(&one.cost.input, &other.cost.input);
+    usage.cost.output = cost(&one.cost.output, &other.cost.output);
+    usage.cost.cache_read = cost(&one.cost.cache_read, &other.cost.cache_read);
+    usage.cost.cache_write = cost(&one.cost.cache_write, &other.cost.cache_write);
+    usage.cost.total = cost(&one.cost.total, &other.cost.total);
+    usage
+}
+
 /// The tokens of all four kinds together; figures that no provider could mean do not overflow.
 pub fn tokens(usage: &Usage) -> u64 {
     [usage.output, usage.cache_read, usage.cache_write].into_iter().fold(usage.input, u64::saturating_add)

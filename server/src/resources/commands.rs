@@ -25,7 +25,7 @@ pub struct CommandInfo {
     pub description: Option<String>,
     /// Where it comes from.
     pub source: CommandSource,
-    /// Where its file was found; extensions have none.
+    /// Where its file was found, as far as that is known.
     pub location: Option<Location>,
     /// Its file.
     pub path: Option<PathBuf>,

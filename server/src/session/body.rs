@@ -36,6 +36,8 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// Facts for a front end.
     pub details: Option<Value>,
+    /// What the summary took.
+    pub usage: Option<Value>,
     /// Whether an extension wrote the summary.
     pub from_hook: Option<bool>,
     /// The message of what the model is told beforehand, where the conversation has one: it goes on to stand first.
@@ -146,6 +148,7 @@ impl Body {
                     .member("firstKeptEntryId", compaction.first_kept_entry_id.as_str())
                     .member("tokensBefore", &compaction.tokens_before)
                     .optional("details", compaction.details.as_ref())
+                    .optional("usage", compaction.usage.as_ref())
                     .optional("fromHook", compaction.from_hook.as_ref())
                     .optional("systemMessage", compaction.system_message.as_ref());
             }
@@ -196,6 +199,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             first_kept_entry_id: text("firstKeptEntryId").unwrap_or_default().into(),
             tokens_before: members.get("tokensBefore").map_or(0, |tokens| foreign::count(&tokens)),
             details: members.get("details"),
+            usage: members.get("usage"),
             from_hook: members.get("fromHook"),
             system_message: members.get("systemMessage"),
         }),

@@ -43,6 +43,14 @@ pub enum OpenError {
         /// The end of the sentence.
         reason: &'static str,
     },
+    /// The directory that it belongs to is gone.
+    #[error("{} cannot be opened: its working directory {cwd} does not exist", .path.display())]
+    NoDirectory {
+        /// The directory.
+        cwd: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// It cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Io {

@@ -497,9 +497,14 @@ impl Session {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Counts, tokens and cost.
+    /// Counts, tokens and cost of what the model sees.
     pub fn stats(&self) -> Stats {
         Stats::of(self.messages())
+    }
+
+    /// Counts, tokens and cost of all that stands in the file.
+    pub fn stats_of_file(&self) -> Stats {
+        Stats::of_file(&self.entries)
     }
 }
 

@@ -59,7 +59,7 @@ pub use header::{Header, VERSION};
 pub use line::EntryLine;
 pub use live::{Elsewhere, Session};
 pub use load::Repairs;
-pub use names::may_be_id;
+pub use names::{may_be_id, one_line};
 pub use record::Record;
 pub use start::Start;
 pub use stats::Stats;

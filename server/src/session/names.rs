@@ -38,6 +38,11 @@ pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> S
         .unwrap_or_else(|| directory(cwd))
 }
 
+/// A name for a session, on one line.
+pub fn one_line(name: &str) -> String {
+    name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// The name of a file, from the time as ISO text and the session's identifier.
 pub(super) fn file(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))

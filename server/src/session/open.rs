@@ -76,6 +76,10 @@ impl Session {
             session.write_to(file);
             return Ok(session);
         };
+        if let Some(cwd) = loaded.header.cwd().filter(|cwd| start.needs_directory && !Path::new(cwd).is_dir())
+        {
+            return Err(OpenError::NoDirectory { cwd: cwd.to_owned(), path: file.path().to_owned() });
+        }
         let migration = loaded
             .migrated_from
             .map(|from| Migration { from, temporary: format!(".agentese-{}.tmp", start.ids.uuid()) });

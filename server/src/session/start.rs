@@ -17,6 +17,8 @@ pub struct Start {
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
     pub(super) threads: Threads,
+    /// Whether a session is opened only where its directory is there.
+    pub(super) needs_directory: bool,
     /// The length from which on files keep the texts of their lines.
     pub(super) large: u64,
 }
@@ -42,6 +44,7 @@ impl Start {
             ids,
             storage: Arc::new(Disk),
             threads,
+            needs_directory: false,
             large: LARGE,
         }
     }
@@ -56,6 +59,12 @@ impl Start {
     /// The identifier of a session that is not kept; a fresh one by default. Means nothing for one that is.
     pub fn id(mut self, id: Option<String>) -> Self {
         self.id = id;
+        self
+    }
+
+    /// Whether a session whose directory is gone is refused. Means nothing for a new one.
+    pub fn needing_directory(mut self, needed: bool) -> Self {
+        self.needs_directory = needed;
         self
     }
 

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use agentese::types::{AgentMessage, AssistantBlock, Usage};
+use agentese::wire::decode;
+
+use super::body::Body;
+use super::entry::Entry;
 
 /// Counts of a list of messages, and the tokens and the cost of their answers and of the subagents that they tell of.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,29 +35,48 @@ pub struct Stats {
 
 impl Stats {
     pub(super) fn of(messages: &[Arc<AgentMessage>]) -> Self {
-        let mut stats = Self { total_messages: messages.len() as u64, ..Self::default() };
-        for message in messages {
-            match &**message {
-                AgentMessage::User(_) => stats.user_messages += 1,
-                AgentMessage::ToolResult(result) => {
-                    stats.tool_results += 1;
-                    // What the subagents of a call have used stands in its result.
-                    let used = result.details.as_option().and_then(|details| details.get("usage"));
-                    if let Some(used) = used.and_then(|used| agentese::wire::decode(&used.to_string()).ok()) {
-                        stats.add(&used);
-                    }
-                }
-                AgentMessage::Assistant(answer) => {
-                    stats.assistant_messages += 1;
-                    let calls = answer.content.iter();
-                    stats.tool_calls +=
-                        calls.filter(|block| matches!(block, AssistantBlock::ToolCall(_))).count() as u64;
-                    stats.add(&answer.usage);
+        let mut stats = Self::default();
+        messages.iter().for_each(|message| stats.count(message));
+        stats
+    }
+
+    /// The figures of a whole file: messages of all branches, also of those that were compacted, and what summaries took.
+    pub(super) fn of_file(entries: &[Entry]) -> Self {
+        let mut stats = Self::default();
+        for entry in entries {
+            match entry.body() {
+                Body::Message(_) => entry.message().into_iter().for_each(|message| stats.count(message)),
+                Body::Compaction(_) | Body::BranchSummary(_) => {
+                    let took = entry.member("usage").and_then(|usage| decode(&usage).ok());
+                    took.iter().for_each(|took| stats.add(took));
                 }
                 _ => {}
             }
         }
         stats
+    }
+
+    fn count(&mut self, message: &AgentMessage) {
+        self.total_messages += 1;
+        match message {
+            AgentMessage::User(_) => self.user_messages += 1,
+            AgentMessage::ToolResult(result) => {
+                self.tool_results += 1;
+                // What the subagents of a call have used stands in its result.
+                let used = result.details.as_option().and_then(|details| details.get("usage"));
+                if let Some(used) = used.and_then(|used| decode(&used.to_string()).ok()) {
+                    self.add(&used);
+                }
+            }
+            AgentMessage::Assistant(answer) => {
+                self.assistant_messages += 1;
+                let calls = answer.content.iter();
+                self.tool_calls +=
+                    calls.filter(|block| matches!(block, AssistantBlock::ToolCall(_))).count() as u64;
+                self.add(&answer.usage);
+            }
+            _ => {}
+        }
     }
 
     fn add(&mut self, usage: &Usage) {

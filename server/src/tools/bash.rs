@@ -13,6 +13,9 @@ use super::{Exit, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUp
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
 
+/// How many bytes of a command's output are given as data.
+const LARGEST_DATA: usize = 1 << 20;
+
 impl Bash {
     /// What models call it.
     pub const NAME: &str = "bash";
@@ -42,6 +45,10 @@ impl Tool for Bash {
 
     fn read_only(&self) -> bool {
         false
+    }
+
+    fn shows_progress(&self) -> bool {
+        true
     }
 
     fn aborted_text(&self) -> &str {
@@ -74,7 +81,9 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
 
     let tail = finished.output.tail();
     let structured = match finished.ending {
-        Ending::Exited(Exit::Code(code)) => Some(structured(&finished.output, code, began.elapsed())),
+        Ending::Exited(Exit::Code(code)) if context.as_data => {
+            Some(structured(&finished.output, code, began.elapsed()).await)
+        }
         _ => None,
     };
     let mut text = tail.content.clone();
@@ -102,19 +111,19 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     output
 }
 
-/// The end of a command as data: what it wrote (the tail of it where not all is at hand), its code, and how many seconds
-/// it took.
-fn structured(output: &Capture, code: i32, took: Duration) -> Value {
-    let whole = output.since(0);
-    let truncated = (whole.len() as u64) < output.bytes();
-    let text = if truncated { output.tail().content } else { whole.to_owned() };
+/// The end of a command as data: what it wrote, its code, and how many seconds it took.
+async fn structured(output: &Capture, code: i32, took: Duration) -> Value {
+    let whole = output.whole(LARGEST_DATA).await;
     let seconds = took.as_millis() as f64 / 100.0;
-    json!({
-        "output": text,
-        "truncated": truncated,
-        "exit_code": code,
-        "wall_time_seconds": seconds.round() / 10.0,
-    })
+    let mut data = Map::new();
+    data.insert("output".into(), whole.text.into());
+    data.insert("truncated".into(), whole.cut.into());
+    if let Some(path) = output.path().filter(|_| whole.cut) {
+        data.insert("full_output_path".into(), path.to_string_lossy().into());
+    }
+    data.insert("exit_code".into(), code.into());
+    data.insert("wall_time_seconds".into(), (seconds.round() / 10.0).into());
+    Value::Object(data)
 }
 
 /// What clients are told of a cut output; nothing of a whole one.

@@ -100,6 +100,8 @@ pub struct ToolContext {
     pub auto_resize_images: bool,
     /// Whether images are kept from the model: a note takes their place.
     pub block_images: bool,
+    /// Whether results are wanted as data, too, where that takes work.
+    pub as_data: bool,
 }
 
 impl ToolContext {
@@ -120,6 +122,7 @@ impl ToolContext {
             artifact_limit: DEFAULT_ARTIFACT_LIMIT,
             auto_resize_images: true,
             block_images: false,
+            as_data: false,
         }
     }
 }

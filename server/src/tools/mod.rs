@@ -17,7 +17,7 @@
 //! | layer | files |
 //! |---|---|
 //! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`, and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
-//! | running a command | `process` (the loop), `capture`, `pusher` and `artifact` (what becomes of its output), `shell` |
+//! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
 //! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
@@ -63,6 +63,7 @@ mod todo;
 mod todo_list;
 pub mod truncate;
 mod walk;
+mod whole;
 mod write;
 
 use futures::future::BoxFuture;
@@ -116,6 +117,11 @@ pub trait Tool: Send + Sync {
 
     /// Whether a call that succeeds is the last word of a run: the model is not asked again.
     fn ends_run(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows what it does while it does it.
+    fn shows_progress(&self) -> bool {
         false
     }
 

@@ -35,6 +35,8 @@ pub enum RpcBashError {
     Killed {
         /// The signal's name.
         signal: String,
+        /// Its number.
+        number: i32,
         /// What the command wrote before.
         partial: Box<RpcBashOutput>,
     },
@@ -85,9 +87,11 @@ pub async fn run_rpc_bash(
     let result = result(&finished);
     match finished.ending {
         Ending::Exited(Exit::Code(_)) | Ending::Aborted | Ending::TimedOut => Ok(result),
-        Ending::Exited(Exit::Signal(signal)) => {
-            Err(RpcBashError::Killed { signal: signal_name(signal), partial: Box::new(result) })
-        }
+        Ending::Exited(Exit::Signal(signal)) => Err(RpcBashError::Killed {
+            signal: signal_name(signal),
+            number: signal,
+            partial: Box::new(result),
+        }),
         Ending::Lost(reason) => Err(RpcBashError::Lost { reason, partial: Box::new(result) }),
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::host::{agent, file, plain};
-use crate::support::process::Place;
+use super::host::{agent, command, file, plain};
+use crate::support::process::{Agent, Place};
 
 fn slow() -> Value {
     json!({"responses": [{"blocks": [{"text": ["a", "b", "c"]}], "delay_ms": 150}], "default": {"text": "ok"}})
@@ -89,6 +89,63 @@ fn they_are_listed_and_those_of_terminals_are_not() {
     agent.prompt("/settings");
     let frames = agent.until_event("agent_end");
     assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], "/settings");
+}
+
+#[test]
+fn the_newest_pi_says_who_put_an_extension_there() {
+    let place = Place::new();
+    let put = |folder: &str, name: &str| {
+        let entry = place.put(&format!("{folder}/{name}.py"), std::fs::read(file(name)).unwrap());
+        let manifest = json!({"runtime": "python3", "entry": entry}).to_string();
+        place.put(&format!("{folder}/extension.json"), manifest);
+        entry
+    };
+    let own = put("home/.pi/agent/extensions/mine", "ui");
+    let project = put("work/.pi/extensions/theirs", "misc");
+    let mut command = command(&place, &[], plain());
+    command.args(["--dialect", "pi@1.5", "--trust"]);
+    let mut agent = Agent::start(command);
+    let listed = agent.ask(json!({"type": "get_commands"}));
+    let commands = listed["data"]["commands"].as_array().unwrap();
+    let info = |path: &std::path::Path| {
+        let path = path.to_string_lossy();
+        let ours = |command: &&Value| command["sourceInfo"]["path"] == *path;
+        commands.iter().find(ours).unwrap_or_else(|| panic!("{path}: {commands:#?}"))["sourceInfo"].clone()
+    };
+    let told = |info: &Value| {
+        [&info["source"], &info["scope"]].map(|word| word.as_str().unwrap().to_owned()).join(" ")
+    };
+    assert_eq!(told(&info(&own)), "auto user");
+    assert_eq!(told(&info(&project)), "auto project");
+    let base = project.ancestors().nth(3).unwrap().to_string_lossy().into_owned();
+    assert_eq!(info(&project)["baseDir"], base);
+}
+
+#[test]
+fn the_newest_pi_answers_a_command_when_it_is_over() {
+    let place = Place::new();
+    let mut command = command(&place, &["ui"], plain());
+    command.args(["--dialect", "pi@1.5"]);
+    let mut agent = Agent::start(command);
+    agent.send(json!({"id": "d1", "type": "prompt", "message": "/ask-select"}));
+    let asked = agent.until("the question", |frame| frame["method"] == "select").pop().unwrap();
+    // Others go on meanwhile.
+    agent.send(json!({"id": "p", "type": "prompt", "message": "go"}));
+    let frames = agent.until_event("agent_settled");
+    assert!(frames.iter().all(|frame| frame["id"] != "d1"), "{frames:#?}");
+    agent.send(json!({"type": "extension_ui_response", "id": asked["id"], "value": "green"}));
+    let frames = agent.until("the answer", |frame| frame["id"] == "d1");
+    assert_eq!(frames[0]["method"], "notify", "{frames:#?}");
+    assert_eq!(frames.last().unwrap()["data"], json!({"disposition": "handled"}));
+    // One that the end of input ends has no answer.
+    agent.send(json!({"id": "d2", "type": "prompt", "message": "/ask-confirm"}));
+    agent.until("the question", |frame| frame["method"] == "confirm");
+    agent.close_stdin();
+    let mut rest = Vec::new();
+    while let Some(frame) = agent.next() {
+        rest.push(frame);
+    }
+    assert!(rest.iter().all(|frame| frame["id"] != "d2"), "{rest:#?}");
 }
 
 #[test]

@@ -140,11 +140,24 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
     // It stays first when a summary takes the place of the rest, and stands in the summary's entry.
     let result = link.data(json!({"type": "compact"})).await;
     assert!(result["estimatedTokensAfter"].as_u64().unwrap() > 100, "{result}");
+    assert!(result["usage"]["totalTokens"].as_u64().unwrap() > 0, "{result}");
     let kept = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(&roles(&kept["messages"])[..2], ["system", "compactionSummary"]);
     let entries = link.data(json!({"type": "get_entries"})).await;
     let summary = entries["entries"].as_array().unwrap().last().unwrap();
     assert_eq!(summary["systemMessage"]["sections"], message["sections"], "{summary}");
+    assert_eq!(summary["usage"], result["usage"], "{summary}");
+    // The figures are those of the whole file, with what the summary took.
+    let stats = link.data(json!({"type": "get_session_stats"})).await;
+    let counts =
+        ["userMessages", "assistantMessages", "totalMessages"].map(|name| stats[name].as_u64().unwrap());
+    assert_eq!(counts, [2, 2, 5], "{stats}");
+    let spent = |name: &str| {
+        let answers = entries["entries"].as_array().unwrap().iter();
+        answers.filter_map(|entry| entry.pointer(&format!("/message/usage/{name}"))?.as_u64()).sum::<u64>()
+            + summary["usage"][name].as_u64().unwrap()
+    };
+    assert_eq!([&stats["tokens"]["input"], &stats["tokens"]["output"]], [spent("input"), spent("output")]);
     link.send(json!({"type": "prompt", "message": "the third"})).await;
     link.until_event("agent_settled").await;
     let again = link.seen.iter().filter(|frame| frame["message"]["role"] == "system").count();
@@ -172,11 +185,16 @@ async fn the_newest_pi_gives_results_as_data_and_runs_nothing_with_half_of_its_a
         (&json!("out\n"), &json!(3), &json!(false))
     );
     assert!(data["wall_time_seconds"].is_number() && end("said")["durationMs"].is_number());
+    assert_eq!((&end("said")["result"]["isError"], &end("said")["isError"]), (&json!(true), &json!(true)));
+    // A command that begins is told of before it writes anything.
+    let shown = |frame: &&Value| frame["type"] == "tool_execution_update" && frame["toolCallId"] == "said";
+    assert_eq!(frames.iter().find(shown).unwrap()["partialResult"], json!({"content": []}));
     // What did not run took no time.
     for id in ["lost", "half"] {
         let ended = end(id);
         assert!(ended["isError"] == true && ended.get("durationMs").is_none(), "{ended}");
         assert!(ended["result"].get("structuredContent").is_none(), "{ended}");
+        assert!(ended["result"].get("isError").is_none(), "{ended}");
     }
     let text = end("half")["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("Invalid arguments for tool \"bash\": "), "{text}");

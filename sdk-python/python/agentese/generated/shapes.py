@@ -3392,6 +3392,8 @@ class ToolOutput(TypedDict):
     """Facts for a front end; their shape is the tool's own."""
     structuredContent: NotRequired["JsonValue"]
     """The result as data, for programs. Since pi@1.5."""
+    isError: NotRequired["bool"]
+    """Whether a result that is there as data too is that of a failure. Since pi@1.5."""
 
 
 class ToolReference(TypedDict):

@@ -3379,11 +3379,12 @@ class ToolExecutionUpdate(Record):
 class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
-    __match_args__ = ("content", "details", "structured_content")
+    __match_args__ = ("content", "details", "structured_content", "is_error")
     _constants = {}
     content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images for the model.")
     details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
     structured_content = Member("structuredContent", "any", "JsonValue: The result as data, for programs. Since pi@1.5.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool | None: Whether a result that is there as data too is that of a failure. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolReference(Record):

@@ -5845,8 +5845,8 @@ class ToolExecutionUpdate(Record):
 class ToolOutput(Record):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"], Literal["details"], Literal["structured_content"]]] = ("content", "details", "structured_content")
-    def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None, structured_content: JsonValue | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["content"], Literal["details"], Literal["structured_content"], Literal["is_error"]]] = ("content", "details", "structured_content", "is_error")
+    def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None, structured_content: JsonValue | None = None, is_error: bool | None = None) -> Self: ...
     @property
     def content(self) -> list[InputBlock]:
         """Text and images for the model."""
@@ -5856,6 +5856,9 @@ class ToolOutput(Record):
     @property
     def structured_content(self) -> JsonValue:
         """The result as data, for programs. Since pi@1.5."""
+    @property
+    def is_error(self) -> bool | None:
+        """Whether a result that is there as data too is that of a failure. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolOutput: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolOutput) -> ToolOutput: ...

@@ -6362,6 +6362,8 @@ record! {
         maybe details: serde_json::Value = "details",
         /// The result as data, for programs. Since pi@1.5.
         optional structured_content: serde_json::Value = "structuredContent",
+        /// Whether a result that is there as data too is that of a failure. Since pi@1.5.
+        optional is_error: bool = "isError",
     }
 }
 
@@ -6372,6 +6374,7 @@ impl ToolOutput {
             content,
             details: crate::wire::Maybe::Absent,
             structured_content: None,
+            is_error: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -6383,6 +6386,7 @@ impl Default for ToolOutput {
             content: Default::default(),
             details: crate::wire::Maybe::Absent,
             structured_content: None,
+            is_error: None,
             extra: crate::wire::Extra::default(),
         }
     }

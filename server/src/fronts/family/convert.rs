@@ -141,6 +141,9 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::Queued(_)
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
+        | Event::SummaryRetryPlanned { .. }
+        | Event::SummaryRetried { .. }
+        | Event::SummaryRetriesEnded
         | Event::Entered(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. } => Ok(None),

@@ -23,7 +23,7 @@ pub(in crate::fronts) mod told;
 
 use std::sync::Arc;
 
-use agentese::serve::{Dispatch, Emitter, Refusal};
+use agentese::serve::{Call, Dispatch, Emitter, Refusal};
 use agentese::spec::{Dialect, Spec};
 use agentese::types::{
     AgentSettled, CancelNotice, ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, Ready, SelectDialog,
@@ -126,6 +126,22 @@ pub struct Front<D: Family> {
 }
 
 impl<D: Family> Front<D> {
+    /// Does what the end of input stops. Where the revision is silent about such work, the call is left without an answer
+    /// then.
+    pub(super) async fn stoppable<R, T>(&self, call: &Call<D, R>, work: impl Future<Output = T>) -> T {
+        let done = work.await;
+        if self.sink.is_closed() {
+            call.leave_unanswered();
+        }
+        done
+    }
+
+    /// Says whether the end of input has stopped work about which the revision is silent then.
+    pub(super) fn ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
+        let sink = self.sink.clone();
+        move || sink.is_closed()
+    }
+
     /// The engine, for what needs nothing beside it.
     pub(super) fn engine(&self) -> &Engine {
         self.desk.engine()

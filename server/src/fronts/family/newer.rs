@@ -4,8 +4,9 @@ use agentese::pi::{EntryAppended, SessionEntry};
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentSettled, AssistantBlock, AssistantMessage, CompactionEnd, CompactionReason,
-    CompactionStart, MessageStart, QueueUpdate, SessionInfoChanged, StopReason, ThinkingLevelChanged,
-    ToolExecutionEndBuilder, ToolOutput,
+    CompactionStart, MessageStart, QueueUpdate, SessionInfoChanged, StopReason,
+    SummarizationRetryAttemptStart, SummarizationRetryFinished, SummarizationRetryScheduledBuilder,
+    SummarySource, ThinkingLevelChanged, ToolExecutionEndBuilder, ToolOutput,
 };
 use agentese::wire::decode;
 use serde_json::{Error, to_string};
@@ -47,6 +48,8 @@ pub(super) fn event(
             let mut result = ToolOutput::new(blocks(&output.content));
             result.details = output.details.clone().into();
             result.structured_content = output.data();
+            // A failure without data is said beside the result alone.
+            result.is_error = (output.is_error && result.structured_content.is_some()).then_some(true);
             let mut end = ToolExecutionEndBuilder {
                 tool_call_id: call.id.clone(),
                 tool_name: call.name.clone(),
@@ -69,6 +72,19 @@ pub(super) fn event(
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
+        Event::SummaryRetryPlanned { attempt, limit, pause, error } => {
+            let (max_attempts, delay_ms) = (limit, milliseconds(pause));
+            let error_message = error.to_owned();
+            let planned =
+                SummarizationRetryScheduledBuilder { attempt, max_attempts, delay_ms, error_message };
+            body(spec, &planned.build())
+        }
+        Event::SummaryRetried { reason } => {
+            let mut started = SummarizationRetryAttemptStart::new(SummarySource::Compaction);
+            started.reason = Some(reason.clone());
+            body(spec, &started)
+        }
+        Event::SummaryRetriesEnded => body(spec, &SummarizationRetryFinished::new()),
         Event::Settled { aborted } => body(spec, &AgentSettled::new(aborted)),
         Event::QueuesChanged { steering, follow_ups } => {
             body(spec, &QueueUpdate::new(steering.to_vec(), follow_ups.to_vec()))

@@ -19,6 +19,7 @@ use super::{Family, Front, convert, newer, refuse};
 use crate::desk::{Caller, Said, Taken};
 use crate::engine::{CompactError, Event};
 use crate::providers::number;
+use crate::session::one_line;
 
 /// What becomes of a prompt, as the revisions tell it that do.
 pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
@@ -62,7 +63,8 @@ impl<D: Family> Kept<D> for Front<D> {
         params: NewSessionParams,
         call: Call<D, Cancellation>,
     ) -> Result<Cancellation, Refusal> {
-        let done = self.desk.new_session(params.parent_session, Caller::of(&call)).await;
+        let caller = Caller::of(&call);
+        let done = self.stoppable(&call, self.desk.new_session(params.parent_session, caller)).await;
         Ok(Cancellation::new(!done))
     }
 
@@ -73,7 +75,8 @@ impl<D: Family> Kept<D> for Front<D> {
     ) -> Result<Cancellation, Refusal> {
         let path = Path::new(&params.session_path);
         let unusable = |error| refuse(error).of_value();
-        let done = self.desk.switch_session(path, Caller::of(&call)).await.map_err(unusable)?;
+        let switched = self.desk.switch_session(path, Caller::of(&call));
+        let done = self.stoppable(&call, switched).await.map_err(unusable)?;
         Ok(Cancellation::new(!done))
     }
 
@@ -84,11 +87,13 @@ impl<D: Family> Kept<D> for Front<D> {
     ) -> Result<CompactionResult, Refusal> {
         let focus = params.custom_instructions.as_deref();
         let tell = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
-            Ok(Some(body)) if super::is_newer(self.spec) => call.emitter().emit_body_now(body),
+            Ok(Some(body)) if super::is_newer(self.spec) && !self.sink.is_closed() => {
+                call.emitter().emit_body_now(body);
+            }
             _ => {}
         };
         tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
-        let done = self.desk.compact(focus, Caller::of(&call)).await;
+        let done = self.stoppable(&call, self.desk.compact(focus, Caller::of(&call))).await;
         let (aborted, will_retry) = (matches!(done, Err(CompactError::Cancelled)), false);
         let error =
             done.as_ref().err().filter(|_| !aborted).map(|error| format!("Compaction failed: {error}"));
@@ -103,11 +108,13 @@ impl<D: Family> Kept<D> for Front<D> {
         let mut shown = |text: &str| {
             let mut update = BashExecutionUpdate::new(text);
             update.id.clone_from(&id);
-            if let Ok(Some(body)) = convert::body(self.spec, &update) {
+            if let Ok(Some(body)) = convert::body(self.spec, &update)
+                && !self.sink.is_closed()
+            {
                 call.emitter().emit_body_now(body);
             }
         };
-        let done = self.desk.bash(&params.command, hidden, &mut shown).await;
+        let done = self.stoppable(&call, self.desk.bash(&params.command, hidden, &mut shown)).await;
         done.map(convert::bash_result).map_err(refuse)
     }
 
@@ -149,12 +156,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), Refusal> {
         // Since 1.5 a name is one line.
-        let name = match super::is_newer(self.spec) {
-            true => {
-                params.name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
-            }
-            false => params.name,
-        };
+        let name = if super::is_newer(self.spec) { one_line(&params.name) } else { params.name };
         self.engine().set_session_name(&name).map_err(refuse)
     }
 

@@ -57,6 +57,11 @@ impl<D: Family> Sink<D> {
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
+
+    /// Whether they are.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
 }
 
 impl<D: Family> EventSink for Sink<D> {
@@ -74,7 +79,7 @@ impl<D: Family> EventSink for Sink<D> {
     }
 
     fn push(&self, event: Event<'_>) {
-        let Some(emitter) = self.emitter.get().filter(|_| !self.closed.load(Ordering::Acquire)) else {
+        let Some(emitter) = self.emitter.get().filter(|_| !self.is_closed()) else {
             return;
         };
         if let Some(notice) = convert::notice(&event) {

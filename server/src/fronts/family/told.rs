@@ -17,6 +17,7 @@ pub(in crate::fronts) fn nothing() -> View {
         model: None,
         thinking: ThinkingLevel::Off,
         streaming: false,
+        working: false,
         waiting: false,
         compacting: false,
         auto_compaction: false,

@@ -22,8 +22,8 @@ use crate::resources::{CommandInfo, CommandSource, Location};
 /// Speaks the dialect.
 pub type Front = family::Front<Pi>;
 
-/// Since 1.5 the calls of one answer run side by side, steering waits for the end of the turn, and answers keep more of
-/// what is known of them.
+/// Since 1.5 the calls of one answer run side by side, steering waits for the end of the turn, answers and results keep
+/// more of what is known of them, and a run lasts until nothing follows it.
 pub(super) const NEWER: Customs = Customs {
     calls: Calls::Together,
     interrupt: InterruptMode::Wait,
@@ -33,6 +33,14 @@ pub(super) const NEWER: Customs = Customs {
     notes_edits: true,
     notes_times: true,
     keeps_details: true,
+    runs_until_settled: true,
+    counts_whole_file: true,
+    tells_of_idle_compactions: false,
+    summarizes_in_turn: true,
+    shows_beginnings: true,
+    results_as_data: true,
+    signals_have_codes: true,
+    needs_directory: true,
     ..Customs::PI
 };
 
@@ -49,9 +57,28 @@ impl Own for Front {
     ) -> Result<Option<WordsTaken>, Refusal> {
         let newer = family::is_newer(self.spec);
         let told = move |taken: &Taken| newer.then(|| family::words_taken(taken));
-        let answering = call.clone();
-        let caller = Caller::new(move |taken| answering.answer(told(taken)), call.replaced());
-        Ok(told(&self.say(params, caller).await?))
+        let answering = (call.clone(), self.ended());
+        let accepted = move |taken: &Taken| match taken {
+            _ if answering.1() => answering.0.leave_unanswered(),
+            Taken::Command(_) if newer => {}
+            taken => answering.0.answer(told(taken)),
+        };
+        let caller = Caller::new(accepted, call.replaced());
+        let taken = self.stoppable(&call, self.say(params, caller)).await?;
+        // Since 1.5 a command of an extension is answered when it is over, and other commands do not wait for that.
+        if let Taken::Command(over) = &taken
+            && newer
+            && !over.is_cancelled()
+        {
+            let (late, over, ended) = (call.take_over(), over.clone(), self.ended());
+            tokio::spawn(async move {
+                over.cancelled().await;
+                if !ended() {
+                    late.answer(Some(WordsTaken::new(Disposition::Handled)));
+                }
+            });
+        }
+        Ok(told(&taken))
     }
 
     async fn steer(
@@ -90,7 +117,8 @@ impl Own for Front {
         _: NoParams,
         call: Call<Pi, Cancellation>,
     ) -> Result<Cancellation, Refusal> {
-        let done = self.desk.copy(Caller::of(&call)).await.map_err(refuse)?;
+        let copied = self.desk.copy(Caller::of(&call));
+        let done = self.stoppable(&call, copied).await.map_err(refuse)?;
         Ok(Cancellation::new(!done))
     }
 
@@ -115,7 +143,8 @@ impl Own for Front {
     }
 
     async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, Refusal> {
-        let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(refuse)?;
+        let forked = self.desk.fork(&params.entry_id, Caller::of(&call));
+        let (text, done) = self.stoppable(&call, forked).await.map_err(refuse)?;
         let mut made = ForkResult::new(!done);
         // Since 1.5 the text is left out where nothing was made.
         made.text = (done || !family::is_newer(self.spec)).then_some(text);
@@ -137,7 +166,7 @@ impl Own for Front {
 fn state(view: View, newer: bool) -> SessionState {
     let mut state = SessionStateBuilder {
         thinking_level: view.thinking,
-        is_streaming: view.streaming,
+        is_streaming: if newer { view.working } else { view.streaming },
         is_compacting: view.compacting,
         steering_mode: view.steering_mode,
         follow_up_mode: view.follow_up_mode,
@@ -170,7 +199,9 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
             command.path.as_deref().map(|path| source_info(path, command.location, command.source));
         return listed;
     }
-    listed.location = command.location.map(|location| match location {
+    // Older revisions say it of files, and not of extensions.
+    let location = command.location.filter(|_| command.source != CommandSource::Extension);
+    listed.location = location.map(|location| match location {
         Location::User => CommandLocation::User,
         Location::Project => CommandLocation::Project,
         Location::Path => CommandLocation::Path,
@@ -179,20 +210,20 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
     listed
 }
 
-/// Where something was found, as pi tells it since 1.5. Files of extensions say it by the folder that they are in.
+/// Where something was found, as pi tells it since 1.5.
 fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -> SourceInfo {
     let folder =
         |levels: usize| path.ancestors().nth(levels).map(|folder| folder.to_string_lossy().into_owned());
-    let found = path.parent().and_then(Path::file_name).is_some_and(|name| name == "extensions");
     let (from, scope) = match location {
         Some(Location::User) => ("auto", SourceScope::User),
         Some(Location::Project) => ("auto", SourceScope::Project),
-        None if found => ("auto", SourceScope::User),
         Some(Location::Path) | None => ("local", SourceScope::Temporary),
     };
-    // A skill is a folder of its own.
+    // A skill is a folder of its own, and an extension may be one.
+    let in_folder = path.parent().and_then(Path::file_name).is_some_and(|name| name != "extensions");
     let levels = match (from, source) {
         ("auto", CommandSource::Skill) => 3,
+        ("auto", CommandSource::Extension) if in_folder => 3,
         ("auto", _) => 2,
         _ => 1,
     };

@@ -61,6 +61,7 @@ pub(in crate::session) fn compaction(kept: &str) -> Compaction {
         first_kept_entry_id: kept.into(),
         tokens_before: 7,
         details: Some(json!({"readFiles": []})),
+        usage: None,
         from_hook: Some(false),
         system_message: None,
     }

@@ -69,6 +69,7 @@ fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
         first_kept_entry_id: first,
         tokens_before: 7,
         details: None,
+        usage: None,
         from_hook: None,
         system_message: None,
     });
@@ -108,6 +109,7 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
         first_kept_entry_id: kept,
         tokens_before: 7,
         details: None,
+        usage: None,
         from_hook: None,
         system_message: None,
     });
@@ -125,6 +127,7 @@ fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
             first_kept_entry_id: kept.into(),
             tokens_before: 7,
             details: None,
+            usage: None,
             from_hook: None,
             system_message: None,
         });
@@ -208,6 +211,7 @@ fn what_a_compaction_left_is_told_from_what_came_since() {
         first_kept_entry_id: kept,
         tokens_before: 9,
         details: None,
+        usage: None,
         from_hook: None,
         system_message: None,
     });

@@ -1,0 +1,157 @@
+//! Asking the model for a summary, and asking again where that fails for now.
+
+use std::sync::Arc;
+
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, StopReason, TextContent,
+    ThinkingLevel, Usage, UserMessage,
+};
+use futures::future::{Either, try_join};
+use futures::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use super::compact::{CompactError, Job};
+use super::compaction::{Part, request_text, system_prompt};
+use super::retry::next_try;
+use super::{Event, Shared};
+use crate::providers::{Assembler, Failure, FailureKind, Request, StreamEvent, sum_of};
+
+/// Why an answer is no summary.
+const CUT_SHORT: &str = "the summary was cut off at the output limit";
+const CALLED: &str = "the model called a tool instead of writing a summary";
+const WORDLESS: &str = "the model's answer has no text";
+
+/// A summary.
+pub(super) struct Summary {
+    pub text: String,
+    /// What it took; none where the model was not asked.
+    pub usage: Option<Usage>,
+}
+
+/// Asks the model for the parts of the summary, side by side or one after the other.
+pub(super) async fn summarize(
+    shared: &Shared,
+    job: &Job,
+    focus: Option<&str>,
+    abort: &CancellationToken,
+) -> Result<Summary, CompactError> {
+    let history = async {
+        match job.plan.asks_for_history() {
+            true => again_and_again(shared, job, Part::History, focus).await.map(Some),
+            false => Ok(None),
+        }
+    };
+    let turn = async {
+        match job.plan.turn {
+            Some(_) => again_and_again(shared, job, Part::Turn, None).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let asked = async {
+        let (history, turn) = match shared.options.customs.summarizes_in_turn {
+            true => (history.await?, turn.await?),
+            false => try_join(history, turn).await?,
+        };
+        let (history, took) = history.map(|made| (made.text, made.usage)).unzip();
+        let (turn, took_too) = turn.map(|made| (made.text, made.usage)).unzip();
+        let usage = [took, took_too].into_iter().flatten().flatten().reduce(|all, more| sum_of(&all, &more));
+        Ok(Summary { text: job.plan.summary(history, turn), usage })
+    };
+    let aborted = std::pin::pin!(abort.cancelled());
+    match futures::future::select(aborted, std::pin::pin!(asked)).await {
+        Either::Left(_) => Err(CompactError::Cancelled),
+        Either::Right((summary, _)) => summary,
+    }
+}
+
+/// Ends the telling of retries, however the asking ends.
+struct Told<'a> {
+    shared: &'a Shared,
+    began: bool,
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if self.began {
+            self.shared.sink.push(Event::SummaryRetriesEnded);
+        }
+    }
+}
+
+/// One part of the summary. Where the agent tells of repeats, a request that failed for now is made again as often, and
+/// after such pauses, as one for an answer; elsewhere the provider repeats it, and nobody is told.
+async fn again_and_again(
+    shared: &Shared,
+    job: &Job,
+    part: Part,
+    focus: Option<&str>,
+) -> Result<Summary, CompactError> {
+    let quietly = shared.options.customs.repeats_quietly;
+    let mut told = Told { shared, began: false };
+    for attempt in 0.. {
+        let failure = match ask(shared, job, part, focus).await {
+            Ok(answer) => return summary_of(answer, part),
+            Err(failure) => failure,
+        };
+        let Some(pause) = next_try(&job.retry, &failure, attempt).filter(|_| !quietly) else {
+            return Err(CompactError::Failed(format!("{}: {}", part.failure(), failure.text)));
+        };
+        told.began = true;
+        let (attempt, limit) = (attempt + 1, u64::from(job.retry.max_retries));
+        shared.sink.push(Event::SummaryRetryPlanned { attempt, limit, pause, error: &failure.text });
+        shared.options.clock.sleep(pause).await;
+        shared.sink.push(Event::SummaryRetried { reason: &job.reason });
+    }
+    Err(CompactError::Cancelled)
+}
+
+/// The summary that an answer is; fails with the reason why it is none.
+fn summary_of(answer: AssistantMessage, part: Part) -> Result<Summary, CompactError> {
+    let is_call = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
+    let texts = answer.content.iter().filter_map(|block| match block {
+        AssistantBlock::Text(block) => Some(block.text.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let unusable = match () {
+        () if answer.stop_reason == StopReason::Length => CUT_SHORT,
+        () if answer.content.iter().any(is_call) => CALLED,
+        () if text.trim().is_empty() => WORDLESS,
+        () => return Ok(Summary { text, usage: Some(answer.usage) }),
+    };
+    Err(CompactError::Failed(format!("{}: {unusable}", part.failure())))
+}
+
+/// One request: its answer, or how it failed.
+async fn ask(
+    shared: &Shared,
+    job: &Job,
+    part: Part,
+    focus: Option<&str>,
+) -> Result<AssistantMessage, Failure> {
+    let customs = &shared.options.customs;
+    let text = request_text(&job.plan, part, focus);
+    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
+    let request = Request {
+        model: job.model.clone(),
+        system_prompt: system_prompt().to_owned(),
+        messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
+        tools: Vec::new(),
+        thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
+        max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
+        session_id: job.session.clone(),
+        repeats: job.retry.enabled && customs.repeats_quietly,
+    };
+    let mut stream = job.provider.stream(request);
+    let mut assembler = Assembler::new(&job.model, 0).keeping_details(customs.keeps_details);
+    loop {
+        let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
+        match next {
+            Ok(Some(StreamEvent::Done(reason))) => return Ok(assembler.done(reason).message),
+            Ok(Some(StreamEvent::Error(failure))) => return Err(failure),
+            Ok(Some(event)) => drop(assembler.apply(event)),
+            Ok(None) => return Err(Failure::new(FailureKind::Network, super::ask::CUT_OFF)),
+            Err(_) => return Err(Failure::new(FailureKind::Protocol, super::incoming::PANICKED)),
+        }
+    }
+}

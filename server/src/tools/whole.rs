@@ -1,0 +1,83 @@
+//! All of a command's output, as far as there is room for it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::capture::Capture;
+
+/// An output, or the two ends of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    pub text: String,
+    /// Whether something is left out.
+    pub cut: bool,
+}
+
+impl Capture {
+    /// All of the output. Of one of more than `limit` bytes the beginning and the end, with a note between them; the tail
+    /// alone where the file with all of it cannot be read.
+    pub(super) async fn whole(&self, limit: usize) -> Whole {
+        let here = self.since(0);
+        if here.len() as u64 == self.bytes() {
+            return Whole { text: here.to_owned(), cut: false };
+        }
+        let path = self.path().map(Path::to_owned);
+        let read = tokio::task::spawn_blocking(move || path.and_then(|path| read(&path, limit).ok())).await;
+        read.ok().flatten().unwrap_or_else(|| Whole { text: self.tail().content, cut: true })
+    }
+}
+
+fn read(path: &Path, limit: usize) -> io::Result<Whole> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= limit as u64 {
+        file.read_to_end(&mut bytes)?;
+        return Ok(Whole { text: String::from_utf8_lossy(&bytes).into_owned(), cut: false });
+    }
+    let half = limit / 2;
+    bytes.resize(half, 0);
+    file.read_exact(&mut bytes)?;
+    // A character whose rest is left out is left out, too.
+    let begun = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    let head = String::from_utf8_lossy(&bytes[..half - begun.min(3)]).into_owned();
+    file.seek(SeekFrom::End(-(half as i64)))?;
+    file.read_exact(&mut bytes)?;
+    let from = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+    let tail = String::from_utf8_lossy(&bytes[from..]);
+    let left_out = length - 2 * half as u64;
+    Ok(Whole { text: format!("{head}\n\n[{left_out} bytes are left out here]\n\n{tail}"), cut: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::truncate::Limits;
+    use super::*;
+
+    #[tokio::test]
+    async fn an_output_is_given_whole_or_by_its_ends() {
+        let place = tempfile::tempdir().unwrap();
+        let captured = |text: &str| {
+            let mut capture =
+                Capture::new(place.path(), 1 << 20, Limits { max_lines: 5, max_bytes: 20 }, false);
+            capture.push(text.as_bytes());
+            capture.finish();
+            capture
+        };
+        let whole = |text: &str| Whole { text: text.to_owned(), cut: false };
+        assert_eq!(captured("short").whole(30).await, whole("short"));
+        let middle = "0123456789".repeat(10);
+        assert_eq!(captured(&middle).whole(100).await, whole(&middle));
+        let long = captured(&format!("ä{middle}ö"));
+        let ends = long.whole(11).await;
+        assert_eq!(ends.text, "ä012\n\n[94 bytes are left out here]\n\n789ö");
+        assert!(ends.cut);
+        // Half of a character stays out at both ends.
+        let wide = captured(&"ö".repeat(60)).whole(30).await;
+        let end = "ö".repeat(7);
+        assert_eq!(wide.text, format!("{end}\n\n[90 bytes are left out here]\n\n{end}"));
+        std::fs::remove_file(long.path().unwrap()).unwrap();
+        assert_eq!(long.whole(10).await, Whole { text: long.tail().content, cut: true });
+    }
+}

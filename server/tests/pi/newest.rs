@@ -1,0 +1,170 @@
+//! What pi 1.5 does otherwise than 0.55: how long a run lasts, what fails and is tried again, what the end of input leaves.
+
+use std::sync::Arc;
+
+use agentese::pi::Pi;
+use agentese::serve::ServeEnd;
+use agentese_server::config::{CompactionSettings, RetrySettings};
+use serde_json::{Value, json};
+
+use crate::support::clock::{EndlessClock, ImpatientClock};
+use crate::support::link::{Link, builder};
+
+fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    (Link::speaking_in::<Pi>(dialect, builder), place)
+}
+
+fn one_answer() -> Value {
+    json!({"responses": [{"text": "Hello"}], "default": {"text": "ok"}})
+}
+
+#[tokio::test]
+async fn the_newest_pi_gives_long_outputs_whole_as_data() {
+    let call = json!({"tool": {"id": "long", "name": "bash", "args": {"command": "seq 30000"}}});
+    let (mut link, _place) =
+        link("pi@1.5", json!({"responses": [{"blocks": [call]}], "default": {"text": "ok"}}));
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let result = &frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap()["result"];
+    let (shown, data) = (result["content"][0]["text"].as_str().unwrap(), &result["structuredContent"]);
+    assert!(shown.len() < 60_000, "{}", shown.len());
+    assert_eq!(
+        (&data["truncated"], data["output"].as_str().unwrap().lines().count()),
+        (&json!(false), 30_000)
+    );
+}
+
+#[tokio::test]
+async fn the_newest_pi_asks_again_for_a_summary_and_tells_of_it() {
+    let broken = json!({"error": {"status": 500, "type": "api_error", "message": "Internal"}});
+    let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+    let script = json!({"responses": [
+        {"text": "one"}, {"text": "two"}, broken, broken, {"text": "the summary"},
+    ]});
+    let clock = ImpatientClock::default();
+    let (builder, _place) = builder(script);
+    let retry = RetrySettings { max_retries: 3, ..RetrySettings::default() };
+    let builder = builder.compaction(compaction).retry(retry).clock(Arc::new(clock.clone()));
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    for question in ["the first question", "the second question"] {
+        link.send(json!({"type": "prompt", "message": question})).await;
+        link.until_event("agent_settled").await;
+    }
+    let before = link.seen.len();
+    let result = link.data(json!({"type": "compact"})).await;
+    assert_eq!(result["summary"], "the summary");
+    let told = |from: usize, seen: &[Value]| -> Vec<Value> {
+        let about = |frame: &&Value| frame["type"].as_str().unwrap().starts_with("summarization_retry");
+        seen[from..].iter().filter(about).cloned().collect()
+    };
+    let planned = |attempt: u64| {
+        let retries = told(before, &link.seen);
+        let planned = retries.iter().filter(|frame| frame["type"] == "summarization_retry_scheduled");
+        planned.clone().nth(attempt as usize - 1).unwrap().clone()
+    };
+    for attempt in [1, 2] {
+        let frame = planned(attempt);
+        assert_eq!([&frame["attempt"], &frame["maxAttempts"]], [attempt, 3], "{frame}");
+        assert_eq!(frame["delayMs"], 2000 << (attempt - 1), "{frame}");
+        assert!(frame["errorMessage"].as_str().unwrap().contains("Internal"), "{frame}");
+    }
+    let kinds: Vec<_> = told(before, &link.seen).iter().map(|frame| frame["type"].clone()).collect();
+    let pair = ["summarization_retry_scheduled", "summarization_retry_attempt_start"];
+    assert_eq!(kinds, [&pair[..], &pair[..], &["summarization_retry_finished"]].concat());
+    let again = told(before, &link.seen)[1].clone();
+    assert_eq!((&again["source"], &again["reason"]), (&json!("compaction"), &json!("manual")));
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_pause_before_a_summary_is_asked_for_again() {
+    let broken = json!({"error": {"status": 500, "type": "api_error", "message": "Internal"}});
+    let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+    let script = json!({"responses": [{"text": "one"}, {"text": "two"}, broken]});
+    let (builder, _place) = builder(script);
+    let builder =
+        builder.compaction(compaction).retry(RetrySettings::default()).clock(Arc::new(EndlessClock));
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    for question in ["the first question", "the second question"] {
+        link.send(json!({"type": "prompt", "message": question})).await;
+        link.until_event("agent_settled").await;
+    }
+    link.send(json!({"id": "c", "type": "compact"})).await;
+    link.until_event("summarization_retry_scheduled").await;
+    link.send(json!({"type": "abort"})).await;
+    let frames = link.until("the answer", |frame| frame["id"] == "c").await;
+    let kinds: Vec<_> = frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    let at = |kind: &str| kinds.iter().position(|it| *it == kind).unwrap();
+    assert!(at("summarization_retry_finished") < at("compaction_end"), "{kinds:?}");
+    assert_eq!(frames[at("compaction_end")]["aborted"], true);
+    assert_eq!(frames.last().unwrap()["success"], false);
+}
+
+#[tokio::test]
+async fn a_run_of_the_newest_pi_goes_on_until_it_has_settled() {
+    let failed = json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}});
+    for (dialect, streaming) in [("pi@1.5", true), ("pi", false)] {
+        let (builder, _place) = builder(json!({"responses": [failed.clone()]}));
+        let builder = builder.retry(RetrySettings::default()).clock(Arc::new(EndlessClock));
+        let mut link = Link::speaking_in::<Pi>(dialect, builder);
+        link.send(json!({"type": "prompt", "message": "go"})).await;
+        link.until_event("auto_retry_start").await;
+        assert_eq!(link.state().await["isStreaming"], streaming, "{dialect}");
+        // Words that come now need to say what becomes of them.
+        let more = link.ask(json!({"type": "prompt", "message": "more"})).await;
+        assert_eq!(more["success"], !streaming, "{dialect}: {more}");
+        link.data(json!({"type": "abort"})).await;
+        assert_eq!(link.state().await["isStreaming"], false, "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_a_signal_ends_has_a_code_in_the_newest_pi() {
+    let (mut link, _place) = link("pi@1.5", one_answer());
+    let killed = link.data(json!({"type": "bash", "command": "echo partial; kill -9 $$"})).await;
+    let expected = json!({"output": "partial\n", "exitCode": 137, "cancelled": false, "truncated": false});
+    assert_eq!(killed, expected);
+    let kept = link.messages().await;
+    assert_eq!((&kept[0]["exitCode"], &kept[0]["cancelled"]), (&json!(137), &json!(false)), "{kept:?}");
+}
+
+#[tokio::test]
+async fn the_newest_pi_does_not_go_to_a_session_whose_directory_is_gone() {
+    for (dialect, goes) in [("pi@1.5", false), ("pi", true)] {
+        let (mut link, place) = link(dialect, one_answer());
+        let path = place.path().join("old.jsonl");
+        let header = json!({"type": "session", "version": 1, "id": "old", "timestamp": "2026-01-02T03:04:05.678Z",
+                            "cwd": "/nowhere/at/all"});
+        std::fs::write(&path, format!("{header}\n")).unwrap();
+        let answer = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
+        assert_eq!(answer["success"], goes, "{answer}");
+        if !goes {
+            assert!(answer["error"].as_str().unwrap().contains("/nowhere/at/all does not exist"), "{answer}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{header}\n"), "it is as it was");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_the_end_of_input_stops_stays_without_an_answer_in_the_newest_pi() {
+    let (mut link, _place) = link("pi@1.5", one_answer());
+    link.send(json!({"id": "b", "type": "bash", "command": "echo on; sleep 60"})).await;
+    link.until_event("bash_execution_update").await;
+    link.send(json!({"id": "m", "type": "get_messages"})).await;
+    let (rest, ended) = link.finish().await;
+    assert_eq!(ended, ServeEnd::EndOfInput);
+    let ids: Vec<_> = rest.iter().map(|frame| &frame["id"]).collect();
+    assert_eq!(ids, ["m"], "{rest:?}");
+}
+
+#[tokio::test]
+async fn the_session_to_begin_with_may_be_named_beforehand() {
+    let (builder, _place) = builder(one_answer());
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.session_name("from outside"));
+    assert_eq!(link.state().await["sessionName"], "from outside");
+    let entries = link.data(json!({"type": "get_entries"})).await;
+    assert_eq!(entries["entries"][0]["type"], "session_info", "{entries}");
+    // It is the name of that session alone.
+    link.data(json!({"type": "new_session"})).await;
+    assert!(link.state().await.get("sessionName").is_none());
+}
