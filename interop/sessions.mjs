@@ -1,15 +1,19 @@
-// Session files between pi and the reference agent: each opens what the other wrote, shows the same
-// conversation, goes on with it, and hands it back. The model is a script, on loopback.
+// Session files between pi and the reference agent, in a revision of pi (`sessions.mjs [pi@0.55|pi@1.5]`): each opens what
+// the other wrote, shows the same conversation, goes on with it, and hands it back. The model is a script, on loopback.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
-const PI = fileURLToPath(new URL("./node_modules/@mariozechner/pi-coding-agent/dist/cli.js", import.meta.url));
-const AGENTS = { pi: [process.execPath, PI, "--offline"], agentese: [process.env.AGENTESE, "--dialect", "pi"] };
+import { PROGRAM } from "./agents/real.mjs";
+
+const REVISION = process.argv[2] ?? "pi@0.55";
+const IS_NEWER = REVISION !== "pi@0.55";
+const AGENTS = { pi: [...PROGRAM[REVISION](), "--offline"], agentese: [process.env.AGENTESE, "--dialect", REVISION] };
+/** The last event of a run, with everything that follows it. */
+const END = IS_NEWER ? "agent_settled" : "agent_end";
 const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG = "some words that fill the context until it is summarised ".repeat(30);
@@ -104,20 +108,22 @@ class Agent {
     return answer.data;
   }
 
-  async prompt(message, params = {}, last = "agent_end") {
+  async prompt(message, params = {}, last = END) {
     const from = this.frames.length;
     await this.send("prompt", { message, ...params });
     const end = await this.wait(last, (frame) => frame.type === last, from);
     // After a retry the end of the run comes later than its mark.
-    if (last !== "agent_end") await this.wait("agent_end", (frame) => frame.type === "agent_end", this.frames.indexOf(end));
+    if (last !== END) await this.wait(END, (frame) => frame.type === END, this.frames.indexOf(end));
   }
 
   /// What an agent shows of a session, without what belongs to the process.
   async view() {
     const state = await this.send("get_state");
     const { sessionFile, ...stats } = await this.send("get_session_stats");
+    // A compaction of pi 1.5 gives what the model is told beforehand a new time, which the agent does not show.
+    const timeless = ({ timestamp, ...message }) => (message.role === "system" ? message : { timestamp, ...message });
     return {
-      messages: (await this.send("get_messages")).messages,
+      messages: (await this.send("get_messages")).messages.map(timeless),
       points: (await this.send("get_fork_messages")).messages,
       // The document says null where pi says nothing.
       text: (await this.send("get_last_assistant_text")).text ?? null,

@@ -20,10 +20,16 @@ const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
 const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
 const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
 
+/** By revision, what gives the program of the real pi that speaks it. */
+export const PROGRAM = {
+  "pi@0.55": () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js")],
+  "pi@1.5": () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`)],
+};
+
 /** By revision, what gives the command line of the real agent that speaks it. */
 export const REAL = {
-  "pi@0.55": () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...WORDS, "--offline"],
-  "pi@1.5": () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`), ...WORDS, "--offline"],
+  "pi@0.55": () => [...PROGRAM["pi@0.55"](), ...WORDS, "--offline"],
+  "pi@1.5": () => [...PROGRAM["pi@1.5"](), ...WORDS, "--offline"],
   "omp@13.19": () => [bun(), here(`omp/v13/${OMP}`), ...WORDS],
   "omp@18.2": () => [bun(), here(`omp/v182/${OMP}`), ...WORDS],
 };
