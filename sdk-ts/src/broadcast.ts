@@ -34,6 +34,11 @@ export class Broadcast {
     return this.#queues;
   }
 
+  /** Whether somebody can read; as long as nobody can, there is room for everything. */
+  set isReachable(is: boolean) {
+    for (const queue of this.#queues) queue.isReachable = is;
+  }
+
   /** Whether somebody reads, or has read. */
   get isRead(): boolean {
     return this.#isRead;

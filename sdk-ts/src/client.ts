@@ -210,6 +210,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       return started.id;
     });
     const followed = slot as RunSlot | undefined;
+    // The handle that reads the events comes with the answer, which may stand behind them.
+    if (followed !== undefined) followed.events.isReachable = isAccepted;
     const abort = (): void => {
       if (!options.abortRun || followed === undefined) return giveUp();
       followed.failure = { error: signal?.reason };
@@ -222,6 +224,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     try {
       if (isAccepted && followed !== undefined) answered.catch((error: unknown) => connection.runs.fail(followed, error));
       else answer = await answered;
+      if (followed !== undefined) followed.events.isReachable = true;
     } catch (error) {
       over();
       if (followed !== undefined) connection.runs.forget(followed);

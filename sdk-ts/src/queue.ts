@@ -63,6 +63,8 @@ export class Queue<T extends Item> {
   #lost = 0;
   #dropped = 0;
   #taken = 0;
+  /** Whether somebody can take what is pushed; as long as nobody can, there is room for everything. */
+  isReachable = true;
 
   constructor(cap: number, overflow: Overflow) {
     this.#cap = cap;
@@ -280,7 +282,7 @@ export class Queue<T extends Item> {
   }
 
   #hasRoom(size: number): boolean {
-    return this.#head === this.#items.length || this.#size + size <= this.#cap;
+    return !this.isReachable || this.#head === this.#items.length || this.#size + size <= this.#cap;
   }
 
   #drop(): Pushed {

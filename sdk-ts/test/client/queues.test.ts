@@ -31,6 +31,22 @@ test("streams that are dropped hold up nothing", async () => {
   await soon(Promise.all([flood, answering]));
 });
 
+test("events before the answer to a prompt do not block the reader", async () => {
+  const { client, agent } = connected(pi.Client, { queueBytes: 100 });
+  const starting = client.prompt({ message: "x" });
+  const asked = await soon(agent.expect("prompt"));
+  for (let n = 0; n < 5; n++) await soon(agent.say(update(`${n}${"x".repeat(100)}`)));
+  await soon(agent.answer(asked));
+  const run = await soon(starting);
+  const taken: string[] = [];
+  for await (const event of run) {
+    taken.push(event.type);
+    if (taken.length === 5) break;
+  }
+  assert.equal(run.dropped, 0);
+  assert.deepEqual(taken, Array(5).fill("message_update"));
+});
+
 test("block: a subscriber that does not read stops the reader, and calls say so", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 50 });
   const events = client.events();
