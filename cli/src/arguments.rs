@@ -238,7 +238,8 @@ pub(super) struct Bridge {
     /// The dialect to speak on stdin and stdout; acp for editors, with one agent for each session
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
-    /// The dialect that the agent speaks; found out by asking it where this is not given
+    /// The dialect that the agent speaks; found out by asking it where this is not given. An agent that speaks acp has to be
+    /// named so
     #[arg(long, value_name = "NAME[@REVISION]")]
     pub from: Option<String>,
     /// Write what was carried, approximated and lost, with counts, to this file when the client leaves

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use agentese::any::{Agent, Intent};
 use agentese::types::{Model, ThinkingLevel};
-use agentese_server::config::Settings;
+use agentese_server::config::{Persist, Settings};
+use agentese_server::engine::Lead;
 use agentese_server::fronts::Frontend;
 use agentese_server::providers::{Catalog, Failure, FailureKind, Provider, Request, StreamEvent};
 use agentese_server::server::{Builder, Server};
@@ -17,15 +18,19 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 
 use super::convert;
-use super::remote::Remote;
 
 /// What the agent is before anybody says anything to it.
 pub(super) struct Beginning {
-    models: Vec<Model>,
-    model: Option<Model>,
-    thinking: Option<ThinkingLevel>,
-    settings: Settings,
-    messages: Vec<agentese::types::AgentMessage>,
+    /// All its models.
+    pub models: Vec<Model>,
+    /// The one in use.
+    pub model: Option<Model>,
+    /// How hard it thinks.
+    pub thinking: Option<ThinkingLevel>,
+    /// Its own, as far as it tells.
+    pub settings: Settings,
+    /// What was said before.
+    pub messages: Vec<agentese::types::AgentMessage>,
     /// Its session, as far as the agent tells.
     pub session: agentese::view::Session,
 }
@@ -79,12 +84,14 @@ impl Beginning {
         })
     }
 
-    /// A front with that agent behind it, which works in that directory; its session has that id. Nothing of this machine's own settings, models and
+    /// A front that the agent leads; what a client sets goes to `persist`. It works in that directory, and its session has
+    /// that id. Nothing of this machine's own settings, models and
     /// programs plays a part.
     pub fn server(
         self,
         frontend: &'static Frontend,
-        remote: &Arc<Remote>,
+        lead: Arc<dyn Lead>,
+        persist: Arc<dyn Persist>,
         cwd: &Path,
         id: Option<String>,
     ) -> Builder {
@@ -104,9 +111,9 @@ impl Beginning {
         }
         session.kept_elsewhere(elsewhere);
         let mut builder: Builder = Server::builder()
-            .lead(remote.clone())
+            .lead(lead)
             .catalog(Catalog::new(providers(self.models)))
-            .persist(Arc::new(super::settings::Settings(remote.clone())))
+            .persist(persist)
             .settings(self.settings)
             .session(session)
             .tools(ToolSet::none())

@@ -20,21 +20,19 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
 use super::beginning::Beginning;
+use super::losses::{Heard, Losses};
 use super::person::Person;
 use super::pump::reason;
 use super::remote::Remote;
+use super::settings::Settings;
 use super::{child, here};
 use crate::arguments::Bridge;
 use crate::environment::variable;
 use crate::stderr::Stderr;
 use crate::{Failure, rpc};
 
-/// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out, and for a report, which is
-/// about one agent.
+/// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out.
 pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
-    if options.report.is_some() {
-        return Err(Failure::Usage("--report cannot be combined with --to acp".to_owned()));
-    }
     let family = Arc::new(Family::find(options, stderr).await?);
     let server = Server::builder()
         .catalog(Catalog::new(Vec::new()))
@@ -42,8 +40,11 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
         .dialect(&ACP)
         .cwd(here())
         .agents(family.clone());
-    let served = rpc::serve(server.build(), Options::default(), stderr).await;
+    let mut serving = Options::default();
+    serving.gate = Some(family.losses.counter());
+    let served = rpc::serve(server.build(), serving, stderr).await;
     family.end().await;
+    family.options.report.as_deref().map_or(Ok(()), |path| family.losses.report(path))?;
     served
 }
 
@@ -52,6 +53,9 @@ struct Family {
     options: Bridge,
     stderr: Stderr,
     spec: &'static Spec,
+    losses: Arc<Losses>,
+    /// Counts what all agents tell.
+    heard: Arc<Heard>,
     /// The agents of open sessions, by the ids of these.
     open: Mutex<BTreeMap<String, Agent>>,
     /// Directories in which agents keep the files of sessions, as they said.
@@ -75,8 +79,10 @@ impl Family {
                 spec
             }
         };
+        let heard = Arc::<Heard>::default();
+        let losses = Losses::new(ACP.spec(), spec, heard.clone()).map_err(unusable)?;
         let (open, directories) = (Mutex::default(), Mutex::default());
-        Ok(Self { options, stderr: stderr.clone(), spec, open, directories })
+        Ok(Self { options, stderr: stderr.clone(), spec, losses: Arc::new(losses), heard, open, directories })
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<String, Agent>> {
@@ -92,6 +98,9 @@ impl Family {
     async fn spawn(&self, cwd: &Path, person: Person) -> Result<Agent, Trouble> {
         let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
         let mut connect = any::Options::new().asked(person);
+        if self.options.report.is_some() {
+            connect.tap = Some(self.heard.clone());
+        }
         connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
     }
@@ -168,7 +177,9 @@ impl Family {
         }
         let id = session.map(str::to_owned).or(told);
         let remote = Arc::new(Remote::new(agent.clone(), person));
-        let parts = start.server(&ACP, &remote, cwd, id).all_parts().map_err(|error| error.to_string())?;
+        let persist = Arc::new(Settings(remote.clone()));
+        let parts =
+            start.server(&ACP, remote, persist, cwd, id).all_parts().map_err(|error| error.to_string())?;
         if let Some(session) = &parts.session {
             self.open().insert(session.id().to_owned(), agent.clone());
         }

@@ -13,6 +13,8 @@ use agentese::spec::Spec;
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
 
+use crate::Failure;
+
 /// What becomes of the rows of two dialects, and how often they came.
 pub(super) struct Losses {
     front: &'static Spec,
@@ -69,7 +71,7 @@ impl Losses {
     pub fn gate(self: &Arc<Self>) -> Gate {
         let losses = self.clone();
         Gate::new(move |command| {
-            *losses.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command.wire).or_default() += 1;
+            losses.count(command.wire);
             let row = losses.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
             match row {
                 Some(row) if row.fate == Fate::Lost => {
@@ -84,8 +86,25 @@ impl Losses {
         })
     }
 
-    /// Writes the report of a run.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+    /// Counts commands alone, for fronts that refuse what they cannot do in their own words.
+    pub fn counter(self: &Arc<Self>) -> Gate {
+        let losses = self.clone();
+        Gate::new(move |command| {
+            losses.count(command.wire);
+            Ok(())
+        })
+    }
+
+    fn count(&self, command: &'static str) {
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
+    }
+
+    /// Writes the report of a run. Fails where that file cannot be written.
+    pub fn report(&self, path: &Path) -> Result<(), Failure> {
+        self.write(path).map_err(|source| Failure::Io { context: path.display().to_string(), source })
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let of = |row: &RowFate| match row.kind {

@@ -8,6 +8,7 @@
 //! | `remote`, `settings` | the agent: words, commands and settings on their way to it |
 //! | `pump` | what it tells, on its way to the engine |
 //! | `beginning` | what the agent is before anybody says anything to it |
+//! | `behind` | an agent that speaks ACP, behind a front of a dialect |
 //! | `family` | an agent for each session of a client of ACP |
 //! | `queue` | deeds that wait for the engine |
 //! | `deeds` | from neutral events to deeds; without I/O |
@@ -18,6 +19,7 @@
 //! | `losses` | what is carried, approximated and lost: declared, and counted |
 
 mod beginning;
+mod behind;
 mod convert;
 mod deeds;
 mod family;
@@ -55,23 +57,33 @@ pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure>
         return print(pair, options.json);
     }
     let to = options.to.as_deref().unwrap_or_default();
-    let is_acp = to == ACP.spec().name || to == ACP.spec().id();
-    let frontend = if is_acp { Ok(&ACP) } else { Frontend::find(to) };
+    let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
+    if to_acp && from_acp {
+        return Err(Failure::Usage("both sides speak acp: nothing is to be translated".to_owned()));
+    }
+    let frontend = if to_acp { Ok(&ACP) } else { Frontend::find(to) };
     let frontend = frontend.map_err(|error| Failure::Usage(error.to_string()))?;
     rpc::log_to(stderr, false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
-    let code = match is_acp {
-        true => runtime.block_on(family::serve(options, stderr)),
-        false => runtime.block_on(bridge(frontend, options, stderr)),
-    };
+    let code = runtime.block_on(async {
+        match (to_acp, from_acp) {
+            (true, _) => family::serve(options, stderr).await,
+            (_, true) => behind::serve(frontend, &options, stderr).await,
+            _ => bridge(frontend, options, stderr).await,
+        }
+    });
     runtime.shutdown_background();
     code
 }
 
 /// Prints what becomes of each row of a pair.
 fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
-    let spec = |name: &str| dynamic::spec(name).map_err(|error| Failure::Usage(error.to_string()));
+    let spec = |name: &str| match is_acp(name) {
+        true => Ok(ACP.spec()),
+        false => dynamic::spec(name),
+    };
+    let spec = |name: &str| spec(name).map_err(|error| Failure::Usage(error.to_string()));
     let [front, agent] = pair else {
         return Err(Failure::Usage("--explain needs two dialects".to_owned()));
     };
@@ -111,12 +123,14 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let mut serving = Options::default();
     serving.gate = Some(losses.gate());
     serving.stop = remote.parted();
-    let served = rpc::serve(start.server(frontend, &remote, &here(), None).build(), serving, stderr).await;
+    let persist = Arc::new(settings::Settings(remote.clone()));
+    let served =
+        rpc::serve(start.server(frontend, remote.clone(), persist, &here(), None).build(), serving, stderr)
+            .await;
     let gone = remote.gone();
     agent.close().await;
     if let Some(path) = &options.report {
-        let context = || path.display().to_string();
-        losses.write(path).map_err(|source| Failure::Io { context: context(), source })?;
+        losses.report(path)?;
     }
     match gone {
         Some(reason) => {
@@ -125,6 +139,11 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
         }
         None => served,
     }
+}
+
+/// Whether that names ACP, which is no dialect.
+fn is_acp(name: &str) -> bool {
+    name == ACP.spec().name || name == ACP.spec().id()
 }
 
 /// The directory of this process.

@@ -65,7 +65,8 @@ impl Person {
         self.show(ui::Notice::Notice(shown));
     }
 
-    fn show(&self, notice: ui::Notice) {
+    /// Shows something.
+    pub fn show(&self, notice: ui::Notice) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let ui = self.ui.borrow().clone();
         match ui {
@@ -79,6 +80,16 @@ impl Person {
                 }
                 early.push_back(notice);
             }
+        }
+    }
+
+    /// Asks something. A question that comes before the client is waited with: the agent has limits of its own. None where
+    /// nobody can answer.
+    pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
+        let mut there = self.ui.subscribe();
+        async move {
+            let ui = there.wait_for(Option::is_some).await.ok()?.clone()?;
+            ui.ask(&dialog)?.await
         }
     }
 
@@ -133,13 +144,10 @@ fn changed<'a>(
 
 impl Asked for Person {
     fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
-        let mut there = self.ui.subscribe();
+        let is_confirm = question.kind == "confirm";
+        let said = self.put(dialog(question));
         async move {
-            // A question that comes before the client is waited with: the agent has limits of its own.
-            let ui = there.wait_for(Option::is_some).await.ok()?.clone()?;
-            let is_confirm = question.kind == "confirm";
-            let said = ui.ask(&dialog(question))?.await?;
-            match said {
+            match said.await? {
                 ui::Answer::Value(text) => Some(Answer::Text(text)),
                 ui::Answer::Confirmed(yes) if is_confirm => Some(Answer::Confirmed(yes)),
                 ui::Answer::Confirmed(yes) => Some(Answer::Text(yes.to_string())),

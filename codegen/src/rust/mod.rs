@@ -76,8 +76,9 @@ pub fn artefacts() -> Vec<Artefact> {
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
-    files.extend(intents::artefacts(FOLDER, &dialects));
-    files.extend(meaning::artefacts(FOLDER, &dialects));
+    let all: Vec<Index> = dialects.into_iter().chain(Index::protocols()).collect();
+    files.extend(intents::artefacts(FOLDER, &all));
+    files.extend(meaning::artefacts(FOLDER, &all));
     files.push(Artefact::new(format!("{FOLDER}/schema.rs"), schema::file(&Index::all(), &protocols)));
     files
 }

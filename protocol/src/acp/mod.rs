@@ -15,11 +15,14 @@
 //! | `config` | what can be chosen in a session |
 //! | `updates`, `calls` | what a client is told of a turn |
 //! | `requests`, `terminals` | what a client is asked |
+//! | `intents`, `meaning` | what is lost where ACP stands on one side of a bridge |
 
 pub mod calls;
 pub mod capabilities;
 pub mod config;
 pub mod content;
+mod intents;
+mod meaning;
 pub mod prompts;
 pub mod requests;
 pub mod sessions;
@@ -29,9 +32,7 @@ pub mod updates;
 use crate::dialect::{
     Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
 };
-use crate::intent::Intents;
 use crate::matching::{Matching, Sessions};
-use crate::meaning::Meaning;
 use crate::model::{ErrorText, Span};
 
 const REVISIONS: &[Revision] = &[Revision {
@@ -141,6 +142,6 @@ pub const ACP: Dialect = Dialect {
         sessions: Sessions { history: None, files: None, shell: "" },
         allowances: &[],
     },
-    meaning: Meaning { readers: &[], rules: &[], silent: &[], asks: &[] },
-    intents: Intents::NONE,
+    meaning: meaning::MEANING,
+    intents: intents::INTENTS,
 };

@@ -186,4 +186,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("operator", include_str!("intents/operator.json")),
     #[cfg(feature = "opal")]
     ("opal", include_str!("intents/opal.json")),
+    #[cfg(feature = "acp")]
+    ("acp", include_str!("intents/acp.json")),
 ];

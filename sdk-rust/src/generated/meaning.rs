@@ -13,4 +13,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("operator", include_str!("meaning/operator.json")),
     #[cfg(feature = "opal")]
     ("opal", include_str!("meaning/opal.json")),
+    #[cfg(feature = "acp")]
+    ("acp", include_str!("meaning/acp.json")),
 ];

@@ -1,0 +1,117 @@
+//! An agent that speaks ACP behind a front end of a dialect: this side is its client.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `peer` | the connection: requests in both directions |
+//! | `agent` | words and commands on their way to the agent, as the engine leads with it |
+//! | `pump` | what it tells and asks, on its way to the engine |
+//! | `turns` | from updates to deeds; without I/O |
+//! | `history` | what was said in a session that is loaded; without I/O |
+//! | `choices` | its models and thinking levels |
+
+mod agent;
+mod choices;
+mod history;
+mod peer;
+mod pump;
+mod turns;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentese::acp::{
+    AcpClientCapabilities, AcpClientSession, AcpImplementation, AcpInitializeParams, AcpInitialized,
+    AcpNewSession, AcpNewSessionParams, Command, Reply,
+};
+use agentese::serve::Options;
+use agentese::transport::Transport;
+use agentese_server::desk::Trouble;
+use agentese_server::fronts::{ACP, Frontend};
+use serde_json::Map;
+
+use super::losses::{Heard, Losses};
+use super::person::Person;
+use super::{child, here};
+use crate::arguments::Bridge;
+use crate::stderr::Stderr;
+use crate::{Failure, rpc};
+use agent::Behind;
+use peer::Peer;
+
+/// Speaks a dialect with a client until it leaves. Fails where the agent cannot be started or opens no session; gives 1
+/// where it goes away before the client.
+pub(super) async fn serve(
+    frontend: &'static Frontend,
+    options: &Bridge,
+    stderr: &Stderr,
+) -> Result<ExitCode, Failure> {
+    let unusable = |trouble: String| Failure::Usage(format!("the agent: {trouble}"));
+    let transport =
+        Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
+    let counts = Arc::<Heard>::default();
+    let (peer, heard) = Peer::over(transport, counts.clone());
+    let opened = match begin(&peer).await {
+        Ok(opened) => opened,
+        Err(trouble) => {
+            peer.close().await;
+            return Err(unusable(trouble));
+        }
+    };
+    let losses = Losses::new(frontend.spec(), ACP.spec(), counts);
+    let losses = Arc::new(losses.map_err(|error| unusable(error.to_string()))?);
+    let agent = Behind::new(peer, heard, opened, Person::new());
+    let mut serving = Options::default();
+    serving.gate = Some(losses.gate());
+    serving.stop = agent.gone_for_good();
+    let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);
+    let served = rpc::serve(server.build(), serving, stderr).await;
+    let gone = agent.gone();
+    agent.close().await;
+    options.report.as_deref().map_or(Ok(()), |path| losses.report(path))?;
+    match gone {
+        Some(reason) => {
+            stderr.say(format_args!("Error: the agent is gone: {reason}"));
+            Ok(ExitCode::FAILURE)
+        }
+        None => served,
+    }
+}
+
+/// Introduces this side, and opens a session. Fails with a sentence.
+async fn begin(peer: &Peer) -> Result<(AcpInitialized, AcpNewSession), Trouble> {
+    let initialized = introduce(peer).await?;
+    if initialized.protocol_version != VERSION {
+        return Err(format!(
+            "it speaks version {} of the protocol, not {VERSION}",
+            initialized.protocol_version
+        ));
+    }
+    let opened = open(peer).await?;
+    Ok((initialized, opened))
+}
+
+/// The version of the protocol.
+const VERSION: u64 = 1;
+
+async fn introduce(peer: &Peer) -> Result<AcpInitialized, Trouble> {
+    let mut session = AcpClientSession::new();
+    (session.notices, session.compaction) = (Some(Map::new()).into(), Some(Map::new()).into());
+    let mut can = AcpClientCapabilities::new();
+    can.session = Some(session).into();
+    let mut params = AcpInitializeParams::new(VERSION);
+    params.client_capabilities = Some(can).into();
+    params.client_info = Some(AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"))).into();
+    match peer.call(Command::Initialize(params)).await? {
+        Reply::Initialize(initialized) => Ok(initialized),
+        _ => Err("the answer is none to what was asked".to_owned()),
+    }
+}
+
+/// Opens a session in the directory of this process.
+async fn open(peer: &Peer) -> Result<AcpNewSession, Trouble> {
+    let params = AcpNewSessionParams::new(here().to_string_lossy(), Vec::new());
+    match peer.call(Command::NewSession(params)).await? {
+        Reply::NewSession(opened) => Ok(opened),
+        _ => Err("the answer is none to what was asked".to_owned()),
+    }
+}

@@ -1,0 +1,299 @@
+//! The connection with an agent that speaks ACP: requests in both directions, each on one line.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::acp::{AcpPromptEnd, Command, Dialog, Failure, Reply};
+use agentese::framing::{FrameReader, Incoming};
+use agentese::tap::{Direction, Tap};
+use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Transport};
+use agentese::types::AgentMessage;
+use agentese::wire::{Answered as _, Envelope, Named};
+use agentese_server::desk::Trouble;
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+/// How long an agent may take to answer anything but a prompt.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long an agent that has closed its output may take to end.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// Something that the agent said.
+pub(super) enum Heard {
+    /// It tells something.
+    Told(Dialog),
+    /// It asks something; what answers it.
+    Asked(Value, Dialog),
+    /// A prompt of this side is on its way.
+    Began,
+    /// It has answered a prompt: everything before belongs to its turn.
+    TurnOver(Result<AcpPromptEnd, Trouble>),
+    /// A session is being loaded: what is told from now on was said before.
+    Loads,
+    /// It is loaded, or is not; where the messages go.
+    Loaded(oneshot::Sender<Vec<AgentMessage>>),
+    /// The connection is over, for that reason. Nothing follows.
+    Gone(String),
+}
+
+/// Who waits for an answer.
+enum Waiter {
+    /// A caller, with the method.
+    Caller(&'static str, oneshot::Sender<Result<Reply, Trouble>>),
+    /// Whoever hears of turns.
+    Turn,
+}
+
+/// This side of the connection. Dropping it ends the agent.
+pub(super) struct Peer {
+    shared: Arc<Shared>,
+    child: Option<ChildProcess>,
+}
+
+struct Shared {
+    lines: UnboundedSender<String>,
+    heard: UnboundedSender<Heard>,
+    tap: Arc<dyn Tap>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    waiters: HashMap<u64, Waiter>,
+    gone: Option<String>,
+}
+
+impl Peer {
+    /// Talks with whatever is at the other end; `tap` sees what it says. Must be called on a tokio runtime.
+    pub fn over(transport: Transport, tap: Arc<dyn Tap>) -> (Self, UnboundedReceiver<Heard>) {
+        let (reader, writer, child) = transport.into_parts();
+        let (lines, waiting) = unbounded_channel();
+        let (heard, said) = unbounded_channel();
+        let shared = Arc::new(Shared { lines, heard, tap, open: Mutex::default() });
+        tokio::spawn(write(writer, waiting));
+        let exit = child.as_ref().map(ChildProcess::exit);
+        let reading = shared.clone();
+        tokio::spawn(async move {
+            reading.read(reader).await;
+            let exit = async {
+                match exit {
+                    Some(exit) => Some(exit.await),
+                    None => None,
+                }
+            };
+            // An agent may close its output and live on.
+            let exit = tokio::time::timeout(LAST_BREATH, exit).await.ok().flatten();
+            reading.end(&exit.map_or_else(|| "it closed its output".to_owned(), |exit| exit.to_string()));
+        });
+        (Self { shared, child }, said)
+    }
+
+    /// Calls a method, and waits for what it gives.
+    pub async fn call(&self, command: Command) -> Result<Reply, Trouble> {
+        let (answer, answered) = oneshot::channel();
+        let method = command.name();
+        self.shared.request(&command, Waiter::Caller(method, answer))?;
+        match tokio::time::timeout(PATIENCE, answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err("the agent is gone".to_owned())),
+            Err(_) => {
+                Err(format!("the agent did not answer `{method}` within {} seconds", PATIENCE.as_secs()))
+            }
+        }
+    }
+
+    /// Calls a method that tells what was said before; gives that too.
+    pub async fn load(&self, command: Command) -> Result<(Reply, Vec<AgentMessage>), Trouble> {
+        let _ = self.shared.heard.send(Heard::Loads);
+        let reply = self.call(command).await;
+        let (history, told) = oneshot::channel();
+        let _ = self.shared.heard.send(Heard::Loaded(history));
+        Ok((reply?, told.await.unwrap_or_default()))
+    }
+
+    /// Begins a turn; its end is heard.
+    pub fn begin(&self, prompt: &Command) -> Result<(), Trouble> {
+        // Before anything of the turn.
+        let _ = self.shared.heard.send(Heard::Began);
+        self.shared.request(prompt, Waiter::Turn).inspect_err(|trouble| {
+            let _ = self.shared.heard.send(Heard::TurnOver(Err(trouble.clone())));
+        })
+    }
+
+    /// Tells something that has no answer.
+    pub fn notify(&self, command: &Command) {
+        self.shared.send(&json!({"jsonrpc": "2.0", "method": command.name(), "params": Members(command)}));
+    }
+
+    /// Answers what the agent asked.
+    pub fn answer(&self, id: &Value, result: impl Serialize) {
+        self.shared.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    /// Says that a method is not there.
+    pub fn refuse(&self, id: &Value, method: &str) {
+        self.shared.refuse(id, method);
+    }
+
+    /// Ends the agent: its stdin is closed, then it is ended where it does not go.
+    pub async fn close(&self) {
+        if let Some(child) = &self.child {
+            child.close_stdin();
+            child.shutdown().await;
+        }
+    }
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, frame: &Value) {
+        let _ = self.lines.send(frame.to_string());
+    }
+
+    fn refuse(&self, id: &Value, method: &str) {
+        let refusal = Failure::UnknownCommand.refusal(&[("method", method)]);
+        let error = json!({"code": refusal.code, "message": refusal.message});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    }
+
+    fn request(&self, command: &Command, waiter: Waiter) -> Result<(), Trouble> {
+        let mut open = self.open();
+        if let Some(reason) = &open.gone {
+            return Err(reason.clone());
+        }
+        open.next += 1;
+        let id = open.next;
+        open.waiters.insert(id, waiter);
+        // Under the lock: lines stand in the order of their ids.
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": command.name(), "params": Members(command)}));
+        Ok(())
+    }
+
+    async fn read(&self, reader: BoxReader) {
+        let mut frames = FrameReader::new(reader);
+        let mut batch = Vec::new();
+        while let Ok(count) = frames.next_batch(&mut batch).await {
+            if count == 0 {
+                return;
+            }
+            for incoming in batch.drain(..) {
+                match incoming {
+                    Incoming::Frame(text) if text.as_str().trim().is_empty() => {}
+                    Incoming::Frame(text) => {
+                        self.tap.frame(Direction::Received, text.as_str());
+                        match serde_json::from_str(text.as_str()) {
+                            Ok(frame) => self.frame(frame),
+                            Err(error) => tracing::warn!(%error, "a line of the agent is no frame"),
+                        }
+                    }
+                    Incoming::Fault(fault) => tracing::warn!(%fault, "a line of the agent was dropped"),
+                }
+            }
+        }
+    }
+
+    fn frame(&self, mut frame: Value) {
+        let (id, params) = (frame["id"].take(), frame["params"].take());
+        match (frame["method"].as_str(), id.is_null()) {
+            (Some(method), no_answer) => {
+                let dialog = Dialog::decode(method, &params.to_string(), Envelope::NONE);
+                match dialog {
+                    Some(Ok(dialog)) if no_answer => {
+                        let _ = self.heard.send(Heard::Told(dialog));
+                    }
+                    Some(Ok(dialog)) => {
+                        let _ = self.heard.send(Heard::Asked(id, dialog));
+                    }
+                    Some(Err(error)) if no_answer => {
+                        tracing::warn!(method, %error, "a notification of the agent cannot be read");
+                    }
+                    None if no_answer => tracing::debug!(method, "a notification is not known"),
+                    Some(Err(_)) | None => self.refuse(&id, method),
+                }
+            }
+            (None, false) => self.answered(&id, frame),
+            (None, true) => tracing::warn!("a frame of the agent has neither a method nor an id"),
+        }
+    }
+
+    fn answered(&self, id: &Value, mut frame: Value) {
+        let waiter = id.as_u64().and_then(|id| self.open().waiters.remove(&id));
+        let error = frame["error"].take();
+        let outcome = if error.is_null() { Ok(frame["result"].take()) } else { Err(words(&error)) };
+        match waiter {
+            Some(Waiter::Caller(method, caller)) => {
+                let _ = caller.send(outcome.and_then(|result| read(method, &result)));
+            }
+            Some(Waiter::Turn) => {
+                let ended = outcome.and_then(|result| {
+                    serde_json::from_value(result)
+                        .map_err(|error| format!("the agent's answer to a prompt cannot be read: {error}"))
+                });
+                let _ = self.heard.send(Heard::TurnOver(ended));
+            }
+            None => tracing::debug!("the agent answered what nobody waits for"),
+        }
+    }
+
+    fn end(&self, reason: &str) {
+        let waiters = {
+            let mut open = self.open();
+            open.gone = Some(reason.to_owned());
+            std::mem::take(&mut open.waiters)
+        };
+        for waiter in waiters.into_values() {
+            if let Waiter::Caller(_, caller) = waiter {
+                let _ = caller.send(Err(reason.to_owned()));
+            }
+        }
+        let _ = self.heard.send(Heard::Gone(reason.to_owned()));
+    }
+}
+
+async fn write(mut writer: BoxWriter, mut lines: UnboundedReceiver<String>) {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        // The reader hears of an agent that is gone.
+        if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What a method gave.
+fn read(method: &str, result: &Value) -> Result<Reply, Trouble> {
+    let read = Reply::decode(method, Some(&result.to_string()));
+    let unreadable = |why: String| format!("the agent's answer to `{method}` cannot be read: {why}");
+    read.ok_or_else(|| unreadable("no such method".to_owned()))?
+        .map_err(|error| unreadable(error.to_string()))
+}
+
+/// An error as a sentence.
+fn words(error: &Value) -> String {
+    let message = error["message"].as_str().unwrap_or("the agent refused it");
+    // Some agents say what happened beside a general message.
+    match error["data"].as_str().or_else(|| error["data"]["details"].as_str()) {
+        Some(details) => format!("{message}: {details}"),
+        None => message.to_owned(),
+    }
+}
+
+/// The parameters of a command.
+struct Members<'a>(&'a Command);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.encode(&mut map)?;
+        map.end()
+    }
+}

@@ -1,0 +1,360 @@
+//! What an agent tells of its turns, as the engine has it: from updates to deeds, without I/O.
+//!
+//! ACP has pieces of text and calls of tools, and no messages: an answer ends when one of its calls begins, and with the
+//! turn.
+
+use std::collections::BTreeMap;
+
+use agentese::acp::{
+    AcpAskedCall, AcpCompactionStatus, AcpContentBlock, AcpPromptEnd, AcpStopReason, AcpToolCall,
+    AcpToolCallUpdate, AcpToolContent, AcpToolKind, AcpToolStatus, AcpUpdate,
+};
+use agentese::types::{
+    AssistantBlock, AssistantMessage, CompactionReason, CompactionResult, StopReason, TextContent,
+    ThinkingContent, ToolCall,
+};
+use agentese::view::Message;
+use agentese_server::desk::Trouble;
+use agentese_server::engine::{Compacted, Deed};
+use agentese_server::providers::{StreamEvent, number};
+use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
+use agentese_server::world::{Clock as _, SystemClock};
+use serde_json::{Map, Value, json};
+
+use super::super::convert;
+
+/// What an answer says that somebody stopped.
+const ABORTED: &str = "Request was aborted.";
+
+/// What an answer says that the model refused to give.
+const REFUSED: &str = "The model refused to answer.";
+
+/// A part of an answer that is not complete.
+#[derive(Debug)]
+enum Part {
+    Text(String),
+    Thinking(String),
+    Call(String),
+}
+
+/// A call of a tool, as far as it is known.
+#[derive(Debug, Default)]
+struct Called {
+    name: String,
+    input: Map<String, Value>,
+    began: bool,
+    over: bool,
+    content: Vec<ToolContent>,
+    /// Changes of files.
+    changes: Vec<Value>,
+    output: Option<Value>,
+}
+
+/// Turns updates into deeds.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// The answer that grows, and whether its last part is open.
+    answer: Option<(Vec<Part>, bool)>,
+    calls: BTreeMap<String, Called>,
+    /// Tokens in the context, and what the session has cost in US dollars: now, and when an answer said so last.
+    used: u64,
+    cost: f64,
+    told_cost: f64,
+}
+
+impl Turns {
+    /// A turn begins.
+    pub fn begin(&mut self) -> Vec<Deed> {
+        self.calls.clear();
+        vec![Deed::RunBegan]
+    }
+
+    /// What follows of an update that is about the conversation.
+    pub fn take(&mut self, update: AcpUpdate) -> Vec<Deed> {
+        let mut deeds = Vec::new();
+        match update {
+            AcpUpdate::AgentMessageChunk(chunk) => self.piece(shown(&chunk.content), false, &mut deeds),
+            AcpUpdate::AgentThoughtChunk(chunk) => self.piece(shown(&chunk.content), true, &mut deeds),
+            AcpUpdate::ToolCall(call) => self.call(update_of(call), &mut deeds),
+            AcpUpdate::ToolCallUpdate(update) => self.call(update, &mut deeds),
+            AcpUpdate::UsageUpdate(usage) => {
+                self.used = usage.used;
+                if let Some(cost) = usage.cost.as_option() {
+                    self.cost = cost.amount.as_f64().unwrap_or_default();
+                }
+            }
+            AcpUpdate::SessionInfoUpdate(info) => deeds.extend(info.title.into_option().map(Deed::Named)),
+            AcpUpdate::CompactionUpdate(compaction) => match compaction.status {
+                AcpCompactionStatus::InProgress => {
+                    deeds.push(Deed::CompactionBegan(CompactionReason::Threshold))
+                }
+                status => {
+                    let summary = compaction.summary.into_option().unwrap_or_default();
+                    let summary: String = summary.iter().map(shown).collect();
+                    let result = (status == AcpCompactionStatus::Completed).then(|| Compacted {
+                        result: CompactionResult::new(summary, "", self.used),
+                        kept: 0,
+                    });
+                    deeds.push(Deed::CompactionOver {
+                        result,
+                        aborted: status == AcpCompactionStatus::Cancelled,
+                        will_retry: false,
+                        error: compaction.error.into_option(),
+                    });
+                }
+            },
+            _ => {}
+        }
+        deeds
+    }
+
+    /// The agent asks about a call, and tells what it is.
+    pub fn asked(&mut self, asked: &AcpAskedCall) -> Vec<Deed> {
+        let mut update = AcpToolCallUpdate::new(asked.tool_call_id.as_str());
+        update.title = asked.title.clone();
+        update.name = asked.name.clone();
+        update.kind = asked.kind.clone();
+        update.raw_input = asked.raw_input.clone();
+        let mut deeds = Vec::new();
+        self.call(update, &mut deeds);
+        deeds
+    }
+
+    /// The turn is over. Says whether somebody stopped it.
+    pub fn over(&mut self, ended: Result<AcpPromptEnd, Trouble>) -> (Vec<Deed>, bool) {
+        let mut deeds = Vec::new();
+        let (stop, error) = match ended {
+            Ok(ended) => match ended.stop_reason {
+                AcpStopReason::Cancelled => (StopReason::Aborted, Some(ABORTED.to_owned())),
+                AcpStopReason::MaxTokens => (StopReason::Length, None),
+                AcpStopReason::Refusal => (StopReason::Error, Some(REFUSED.to_owned())),
+                _ => (StopReason::Stop, None),
+            },
+            Err(trouble) => (StopReason::Error, Some(trouble)),
+        };
+        let aborted = stop == StopReason::Aborted;
+        if self.answer.is_some() || error.is_some() {
+            self.finish(stop, error, &mut deeds);
+        }
+        (deeds, aborted)
+    }
+
+    fn piece(&mut self, text: String, thinks: bool, deeds: &mut Vec<Deed>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.answer.as_ref().is_some_and(|(parts, _)| matches!(parts.last(), Some(Part::Call(_)))) {
+            self.finish(StopReason::ToolUse, None, deeds);
+        }
+        let (parts, open) = begun(&mut self.answer, deeds);
+        match parts.last_mut() {
+            Some(Part::Text(all)) if !thinks && *open => all.push_str(&text),
+            Some(Part::Thinking(all)) if thinks && *open => all.push_str(&text),
+            _ => {
+                close(parts, open, deeds);
+                *open = true;
+                let (event, part) = match thinks {
+                    true => (StreamEvent::ThinkingStart, Part::Thinking(text.clone())),
+                    false => (StreamEvent::TextStart, Part::Text(text.clone())),
+                };
+                deeds.push(Deed::Grew(event));
+                parts.push(part);
+            }
+        }
+        deeds.push(Deed::Grew(match thinks {
+            true => StreamEvent::ThinkingDelta(text),
+            false => StreamEvent::TextDelta(text),
+        }));
+    }
+
+    fn call(&mut self, update: AcpToolCallUpdate, deeds: &mut Vec<Deed>) {
+        let id = update.tool_call_id;
+        if !self.calls.contains_key(&id) {
+            // A call that begins while others run belongs to their answer, which is complete.
+            let runs = self.calls.values().any(|call| call.began && !call.over);
+            if !runs || self.answer.is_some() {
+                let (parts, open) = begun(&mut self.answer, deeds);
+                close(parts, open, deeds);
+                parts.push(Part::Call(id.clone()));
+            }
+        }
+        let call = self.calls.entry(id.clone()).or_default();
+        if call.over {
+            return;
+        }
+        let named = update.name.into_option();
+        let kind = || update.kind.into_option().map(|kind: AcpToolKind| kind.as_str().to_owned());
+        if let Some(name) = named.or_else(|| call.name.is_empty().then(kind).flatten()) {
+            call.name = name;
+        }
+        if let Some(Value::Object(input)) = update.raw_input.into_option() {
+            call.input = input;
+        }
+        if let (true, Some(title)) = (call.input.is_empty(), update.title.into_option()) {
+            // All that is known of what it does.
+            call.input.insert("title".to_owned(), title.into());
+        }
+        let shows = update.content.as_option().is_some();
+        if let Some(content) = update.content.into_option() {
+            (call.content, call.changes) = contents(&content);
+        }
+        call.output = update.raw_output.into_option().or(call.output.take());
+        let status = update.status.into_option();
+        let over = matches!(status, Some(AcpToolStatus::Completed | AcpToolStatus::Failed));
+        if (over || status == Some(AcpToolStatus::InProgress)) && !call.began {
+            call.began = true;
+            let began = ToolCall::new(id.as_str(), call.name.as_str(), call.input.clone());
+            if self.answer.is_some() {
+                self.finish(StopReason::ToolUse, None, deeds);
+            }
+            deeds.push(Deed::ToolBegan(began));
+        }
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        if over {
+            call.over = true;
+            let failed = status == Some(AcpToolStatus::Failed);
+            deeds.push(Deed::ToolEnded(id, call.result(failed)));
+        } else if call.began && shows {
+            let update = ToolUpdate { content: call.content.clone(), details: Some(call.details()) };
+            deeds.push(Deed::ToolShowed(id, update));
+        }
+    }
+
+    /// The answer that grows is complete.
+    fn finish(&mut self, stop: StopReason, error: Option<String>, deeds: &mut Vec<Deed>) {
+        let mut parts = Vec::new();
+        if let Some((all, mut open)) = self.answer.take() {
+            close(&all, &mut open, deeds);
+            parts = all;
+        }
+        let mut blocks: Vec<AssistantBlock> = Vec::new();
+        for part in parts {
+            blocks.push(match part {
+                Part::Text(text) => TextContent::new(text).into(),
+                Part::Thinking(text) => ThinkingContent::new(text).into(),
+                Part::Call(id) => {
+                    let call = self.calls.entry(id.clone()).or_default();
+                    let (name, input) = (call.name.clone(), call.input.clone());
+                    deeds.extend([
+                        Deed::Grew(StreamEvent::ToolCallStart { id: id.clone(), name: name.clone() }),
+                        Deed::Grew(StreamEvent::ToolCallDelta(Value::Object(input.clone()).to_string())),
+                        Deed::Grew(StreamEvent::ToolCallEnd),
+                    ]);
+                    ToolCall::new(id, name, input).into()
+                }
+            });
+        }
+        let calls = blocks.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
+        let mut answer: AssistantMessage = convert::answer(&Message::default());
+        answer.timestamp = SystemClock.now_ms();
+        answer.content = blocks;
+        answer.stop_reason = if calls && stop == StopReason::Stop { StopReason::ToolUse } else { stop };
+        answer.error_message = error;
+        answer.usage.total_tokens = (self.used > 0).then_some(self.used);
+        answer.usage.cost.total = number((self.cost - self.told_cost).max(0.0));
+        self.told_cost = self.cost;
+        deeds.push(Deed::Answered(Box::new(answer)));
+    }
+}
+
+impl Called {
+    fn details(&self) -> Value {
+        match self.changes.is_empty() {
+            true => json!({}),
+            false => json!({"changes": self.changes}),
+        }
+    }
+
+    fn result(&self, failed: bool) -> ToolOutput {
+        let mut output = ToolOutput::text(String::new());
+        output.content.clone_from(&self.content);
+        if output.content.is_empty() {
+            let text = match &self.output {
+                Some(Value::String(text)) => text.clone(),
+                Some(value) if !value.is_null() => value.to_string(),
+                _ => self
+                    .changes
+                    .iter()
+                    .filter_map(|change| change["path"].as_str())
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            };
+            output.content = vec![ToolContent::Text(text)];
+        }
+        output.is_error = failed;
+        output.details = Some(self.details());
+        output
+    }
+}
+
+/// The answer that grows; it begins where there is none.
+fn begun<'a>(
+    answer: &'a mut Option<(Vec<Part>, bool)>,
+    deeds: &mut Vec<Deed>,
+) -> (&'a mut Vec<Part>, &'a mut bool) {
+    if answer.is_none() {
+        deeds.push(Deed::Grew(StreamEvent::Start));
+    }
+    let (parts, open) = answer.get_or_insert_default();
+    (parts, open)
+}
+
+/// Closes the last part of an answer where it is open. Calls are told when the answer is complete: their arguments may
+/// come late.
+fn close(parts: &[Part], open: &mut bool, deeds: &mut Vec<Deed>) {
+    if std::mem::take(open) {
+        deeds.extend(match parts.last() {
+            Some(Part::Text(_)) => Some(Deed::Grew(StreamEvent::TextEnd)),
+            Some(Part::Thinking(_)) => Some(Deed::Grew(StreamEvent::ThinkingEnd { signature: None })),
+            _ => None,
+        });
+    }
+}
+
+/// A call as what is known of it now.
+fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
+    let mut update = AcpToolCallUpdate::new(call.tool_call_id);
+    update.title = call.title.into();
+    update.name = call.name;
+    update.kind = call.kind;
+    update.status = call.status;
+    update.content = call.content;
+    update.locations = call.locations;
+    update.raw_input = call.raw_input;
+    update.raw_output = call.raw_output;
+    update
+}
+
+/// Content as text.
+pub(super) fn shown(content: &AcpContentBlock) -> String {
+    match content {
+        AcpContentBlock::Text(text) => text.text.clone(),
+        AcpContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
+        AcpContentBlock::Image(_) => "(an image)".to_owned(),
+        AcpContentBlock::Audio(_) => "(a recording)".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What a call shows, and the changes among it.
+fn contents(content: &[AcpToolContent]) -> (Vec<ToolContent>, Vec<Value>) {
+    let (mut all, mut changes) = (Vec::new(), Vec::new());
+    for item in content {
+        match item {
+            AcpToolContent::Content(content) => all.push(match &content.content {
+                AcpContentBlock::Image(image) => {
+                    ToolContent::Image { data: image.data.clone(), mime_type: image.mime_type.clone() }
+                }
+                other => ToolContent::Text(shown(other)),
+            }),
+            AcpToolContent::Diff(diff) => changes.push(
+                json!({"path": diff.path, "oldText": diff.old_text.as_option(), "newText": diff.new_text}),
+            ),
+            _ => {}
+        }
+    }
+    (all, changes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Turns, update by update.
+
+use super::*;
+
+fn update(json: Value) -> AcpUpdate {
+    serde_json::from_value(json).unwrap()
+}
+
+fn names(deeds: &[Deed]) -> Vec<String> {
+    let name = |deed: &Deed| match deed {
+        Deed::Grew(event) => format!("{event:?}"),
+        Deed::Answered(answer) => format!("answered {} {:?}", answer.content.len(), answer.stop_reason),
+        Deed::ToolBegan(call) => format!("began {} {}", call.name, Value::from(call.arguments.clone())),
+        Deed::ToolEnded(id, output) => format!("ended {id} {} {}", output.all_text(), output.is_error),
+        other => format!("{other:?}"),
+    };
+    deeds.iter().map(name).map(|text| text.split([' ', '(']).take(4).collect::<Vec<_>>().join(" ")).collect()
+}
+
+fn all(turns: &mut Turns, updates: &[Value]) -> Vec<Deed> {
+    updates.iter().flat_map(|json| turns.take(update(json.clone()))).collect()
+}
+
+#[test]
+fn an_answer_ends_when_a_call_of_it_begins() {
+    let mut turns = Turns::default();
+    let deeds = all(
+        &mut turns,
+        &[
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "I look."}}),
+            json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls", "kind": "execute", "status": "pending"}),
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress", "rawInput": {"command": "ls"}}),
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed",
+                "content": [{"type": "content", "content": {"type": "text", "text": "a.rs"}}]}),
+            json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Done."}}),
+        ],
+    );
+    assert_eq!(
+        names(&deeds),
+        [
+            "Start",
+            "TextStart",
+            "TextDelta \"I look.\")",
+            "TextEnd",
+            "ToolCallStart { id: \"c\",",
+            "ToolCallDelta \"{\\\"command\\\":\\\"ls\\\"}\")",
+            "ToolCallEnd",
+            "answered 2 ToolUse",
+            "began execute {\"command\":\"ls\"}",
+            "ended c a.rs false",
+            "Start",
+            "TextStart",
+            "TextDelta \"Done.\")",
+        ]
+    );
+    let (deeds, aborted) = turns.over(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+    assert_eq!((names(&deeds), aborted), (vec!["TextEnd".to_owned(), "answered 1 Stop".to_owned()], false));
+}
+
+#[test]
+fn calls_side_by_side_belong_to_one_answer() {
+    let mut turns = Turns::default();
+    let call = |id: &str, status: &str| json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
+    let deeds = all(&mut turns, &[call("a", "pending"), call("b", "pending")]);
+    assert_eq!(names(&deeds), ["Start"]);
+    let mut began = call("a", "in_progress");
+    began["sessionUpdate"] = "tool_call_update".into();
+    let deeds = all(&mut turns, &[began, call("late", "in_progress")]);
+    let answered = deeds.iter().filter(|deed| matches!(deed, Deed::Answered(_))).count();
+    let begun: Vec<_> = deeds.iter().filter(|deed| matches!(deed, Deed::ToolBegan(_))).collect();
+    assert_eq!((answered, begun.len()), (1, 2), "{deeds:#?}");
+}
+
+#[test]
+fn a_turn_that_failed_or_was_stopped_says_so() {
+    let ended = |ended| {
+        let (deeds, aborted) = Turns::default().over(ended);
+        let Some(Deed::Answered(answer)) = deeds.into_iter().last() else { panic!("no answer") };
+        (answer.stop_reason, answer.error_message, aborted)
+    };
+    assert_eq!(ended(Err("no key".to_owned())), (StopReason::Error, Some("no key".to_owned()), false));
+    let cancelled = ended(Ok(AcpPromptEnd::new(AcpStopReason::Cancelled)));
+    assert_eq!(cancelled, (StopReason::Aborted, Some(ABORTED.to_owned()), true));
+    assert_eq!(ended(Ok(AcpPromptEnd::new(AcpStopReason::Refusal))).0, StopReason::Error);
+    assert!(Turns::default().over(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
+}

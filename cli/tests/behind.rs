@@ -1,0 +1,268 @@
+//! `agentese bridge --from acp`: an agent that speaks ACP behind front ends of the dialects.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentese::any::{Agent, Answer, Asked, Event, Intent, Options, Question};
+use agentese::transport::ChildOptions;
+use agentese::view::{Role, ToolState};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+fn agentese() -> PathBuf {
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
+    program
+}
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+fn script() -> Value {
+    let call =
+        json!({"tool": {"id": "c1", "name": "bash", "args": {"command": "echo out-of-it; touch made"}}});
+    json!({"responses": [
+        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
+        {"when": {"user": "tool"}, "keep": true, "text": "I see."},
+        {"when": {"user": "hello"}, "keep": true,
+            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
+        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
+        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
+        {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
+        {"when": {"user": "second"}, "keep": true, "text": "To the second."},
+    ], "default": {"text": "ok"}})
+}
+
+/// A place with the reference agent in ACP, which asks before it runs commands.
+struct Stage(tempfile::TempDir);
+
+impl Stage {
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let agent = place.path().join("home/.pi/agent");
+        for folder in [place.path().join("work"), agent.clone()] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(agent.join("settings.json"), r#"{"approval": {"tools": ["bash"]}}"#).unwrap();
+        std::fs::write(place.path().join("script.json"), script().to_string()).unwrap();
+        Self(place)
+    }
+
+    fn work(&self) -> PathBuf {
+        self.0.path().join("work")
+    }
+
+    /// A client of a dialect, before the bridge.
+    async fn connect(&self, front: &str, asked: impl Asked) -> Agent {
+        let words = ["bridge", "--to", front, "--from", "acp", "--report"].map(str::to_owned);
+        let report = self.0.path().join("report.json");
+        let child = ChildOptions::new(agentese())
+            .args(words)
+            .args([report.as_os_str(), "--".as_ref(), agentese().as_os_str()])
+            .args(["--mode", "acp", "--script"])
+            .arg(self.0.path().join("script.json"))
+            .cwd(self.work())
+            .env("HOME", self.0.path().join("home"))
+            .env("TMPDIR", self.0.path())
+            .env_remove("PI_CODING_AGENT_DIR")
+            .env_remove("AGENTESE_HOME");
+        let options = Options::new().dialect(front).asked(asked);
+        soon("the bridge", Agent::spawn(child, options)).await.unwrap()
+    }
+}
+
+/// Answers questions with the option of that place, and keeps them.
+#[derive(Clone, Default)]
+struct Chooser {
+    place: usize,
+    asked: Arc<Mutex<Vec<Question>>>,
+}
+
+impl Asked for Chooser {
+    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+        let option = question.options.get(self.place).cloned();
+        self.asked.lock().unwrap().push(question);
+        async move { option.map(Answer::Text) }.boxed()
+    }
+}
+
+/// The text of an answer, and the events of its run.
+async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
+    let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = soon("an event", run.next()).await {
+        events.push(event);
+    }
+    (soon("the end", run.result()).await.unwrap().text(), events)
+}
+
+/// The pieces of the answers among events.
+fn grown(events: &[Event]) -> Vec<&str> {
+    let text = |event: &'_ Event| matches!(event, Event::TextGrew { .. });
+    events
+        .iter()
+        .filter(|event| text(event))
+        .filter_map(|event| match event {
+            Event::TextGrew { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn an_agent_of_acp_does_its_work_behind_a_front_of_each_dialect() {
+    for front in ["pi", "omp", "pisces", "opal", "operator"] {
+        let stage = Stage::new();
+        let chooser = Chooser::default();
+        let agent = stage.connect(front, chooser.clone()).await;
+        let (text, events) = said(&agent, "hello").await;
+        assert_eq!(text, "Hello there", "{front}");
+        assert!(grown(&events).concat().ends_with("Hello there"), "{front}: {events:#?}");
+        assert!(events.iter().any(|event| matches!(event, Event::ThinkingGrew { .. })), "{front}");
+
+        let (text, events) = said(&agent, "tool").await;
+        assert_eq!(text, "I see.", "{front}");
+        let ended = events.iter().find_map(|event| match event {
+            Event::ToolEnded { state, result, .. } => Some((*state, format!("{result:?}"))),
+            _ => None,
+        });
+        let (state, result) = ended.unwrap_or_else(|| panic!("{front}: no tool ended: {events:#?}"));
+        // A front of Operator can ask nobody: that is a rejection.
+        if front == "operator" {
+            assert_eq!(state, ToolState::Failed, "{result}");
+            continue;
+        }
+        assert_eq!(state, ToolState::Done, "{front}: {result}");
+        assert!(result.contains("out-of-it"), "{front}: {result}");
+        let asked = chooser.asked.lock().unwrap().clone();
+        assert_eq!(asked.len(), 1, "{front}: {asked:#?}");
+        assert!(asked[0].title.contains("echo out-of-it"), "{front}: {asked:#?}");
+        assert!(stage.work().join("made").exists(), "{front}");
+
+        let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        soon("the abort", agent.abort()).await.unwrap_or_else(|error| panic!("{front}: {error}"));
+        let _ = soon("the end of what was stopped", run.result()).await;
+        assert_eq!(said(&agent, "hello").await.0, "Hello there", "{front}: after an abort");
+        let ended = soon("the end", agent.close()).await;
+        assert!(ended.exit().is_none_or(|exit| exit.success()), "{front}: {ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_rejected_permission_fails_the_call_and_the_turn_goes_on() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser { place: 1, ..Chooser::default() }).await;
+    let (text, events) = said(&agent, "tool").await;
+    assert_eq!(text, "I see.");
+    let failed = |event: &Event| matches!(event, Event::ToolEnded { state: ToolState::Failed, .. });
+    assert!(events.iter().any(failed), "{events:#?}");
+    assert!(!stage.work().join("made").exists());
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn words_that_wait_are_said_when_the_turn_is_over_and_messages_stand_in_their_order() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the end", run.result()).await.unwrap();
+    loop {
+        let state = soon("the state", agent.state()).await.unwrap();
+        if state.working == Some(false) && state.messages == Some(4) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    let said: Vec<_> = messages.iter().map(|message| (message.role, message.text())).collect();
+    let expected = [
+        (Role::User, "slow"),
+        (Role::Assistant, "abcdef"),
+        (Role::User, "second"),
+        (Role::Assistant, "To the second."),
+    ];
+    assert_eq!(said, expected.map(|(role, text)| (role, text.to_owned())));
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn a_failed_turn_says_why_and_what_the_agent_lacks_is_refused() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    let run = soon("the prompt", agent.prompt("fail")).await.unwrap();
+    let failed = soon("the end", run.result()).await.unwrap().message.unwrap();
+    assert!(format!("{:?}", failed.error).contains("no such thing"), "{failed:?}");
+    let refused = soon("the answer", agent.set_auto_retry(false)).await.unwrap_err().to_string();
+    assert!(refused.contains("lost with an agent of acp"), "{refused}");
+    let levels = soon("the answer", agent.set_thinking("high")).await;
+    assert!(levels.is_ok(), "{levels:?}");
+    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert!(agent.can(Intent::NewSession) && soon("a session", agent.new_session()).await.unwrap());
+    assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
+    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    soon("the end", agent.close()).await;
+    let report = std::fs::read_to_string(stage.0.path().join("report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["front"], &report["agent"]), (&json!("pi@0.55"), &json!("acp@1")));
+    let told = report["told"].as_array().unwrap().iter();
+    let updates = told.filter(|row| row["count"].as_u64().unwrap() > 3).count();
+    assert!(updates > 0, "{report:#}");
+}
+
+#[tokio::test]
+async fn a_session_that_the_agent_keeps_is_opened_with_what_was_said() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    said(&agent, "tool").await;
+    soon("the end", agent.close()).await;
+    let sessions = stage.0.path().join("home/.pi/agent/sessions");
+    let folder = std::fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let header = std::fs::read_to_string(file).unwrap();
+    let header: Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    assert!(soon("the session", agent.open_session(header["id"].as_str().unwrap())).await.unwrap());
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
+    assert_eq!((messages[0].text(), messages[3].text()), ("tool".to_owned(), "I see.".to_owned()));
+    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert!(soon("the refusal", agent.open_session("nobody")).await.is_err());
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_ends_the_bridge_and_one_that_is_none_is_told() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    let bridge = agent.as_dynamic().process_id().unwrap();
+    let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
+    for child in children.split_whitespace() {
+        assert!(Command::new("kill").args(["-KILL", child]).status().unwrap().success());
+    }
+    let ended = soon("the end", agent.terminated()).await;
+    assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
+    for (words, said) in [
+        (&["bridge", "--to", "pi", "--from", "acp", "--", "true"][..], "exited with code 0"),
+        (&["bridge", "--to", "acp", "--from", "acp", "--", "true"][..], "both sides speak acp"),
+    ] {
+        let done = Command::new(agentese()).args(words).output().unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && stderr.contains(said), "{stderr}");
+    }
+}
