@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use agentese::ChildOptions;
 use agentese::dynamic::{self, Client};
+use agentese::tap::Direction;
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 
 use crate::fork_guarded::ForkGuarded;
 use crate::frames::{Frame, Frames};
 use crate::mailbox::{Mailbox, Ticket};
+use crate::opening::Opening;
 use crate::options::{ConnectionOptions, ConnectionTap, Diagnostics, Program, Wait, limit};
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
@@ -20,17 +23,43 @@ struct Inner {
     questions: Arc<Questions>,
     diagnostics: Arc<Diagnostics>,
     frames: Option<Arc<Frames>>,
+    watched: Option<Arc<Frames>>,
 }
 
 /// What else goes to Python, and the ticket that is posted for it on an event loop.
-#[derive(Clone, Copy)]
 struct Wanted {
     dialogs: Option<u64>,
-    frames: Option<u64>,
+    /// Every whole frame, with nothing taken out.
+    watched: Option<u64>,
+    /// Where frames without keys and lines of stderr go, with the ticket in it.
+    frames: Option<Arc<Frames>>,
 }
 
 fn ticket(py: Python<'_>, mailbox: Option<&Py<Mailbox>>, number: Option<u64>) -> PyResult<Option<Ticket>> {
     mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
+}
+
+/// Where frames are kept for somebody who looks at them, with the ticket that is posted for them.
+pub fn kept(
+    py: Python<'_>,
+    mailbox: Option<&Py<Mailbox>>,
+    number: Option<u64>,
+) -> PyResult<Option<Arc<Frames>>> {
+    let ticket = ticket(py, mailbox, number)?;
+    Ok(number.map(|_| Frames::new(ticket)))
+}
+
+/// A program whose lines of stderr go there.
+pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOptions {
+    match frames.cloned() {
+        Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),
+        None => child,
+    }
+}
+
+/// A direction as Python names it.
+pub fn named(direction: Direction) -> &'static str {
+    if direction == Direction::Sent { "sent" } else { "received" }
 }
 
 /// A connection to an agent. Calls may come from any thread.
@@ -53,7 +82,7 @@ impl Connection {
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
         wanted: Wanted,
-        open: impl FnOnce(Option<Arc<Frames>>) -> PyResult<Result<Transport, agentese::Error>>,
+        open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
         let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         table.get().prepare(py, spec);
@@ -62,8 +91,12 @@ impl Connection {
         options.revision = revision;
         let ticket = |number| ticket(py, mailbox.as_ref(), number);
         let questions = Questions::new(ticket(wanted.dialogs)?);
-        let frames_ticket = ticket(wanted.frames)?;
-        let frames = wanted.frames.map(|_| Frames::new(frames_ticket));
+        let frames = wanted.frames;
+        let watched_ticket = ticket(wanted.watched)?;
+        let watched = wanted.watched.map(|_| Frames::all(watched_ticket));
+        options.watch = watched.clone().map(|watched| -> Arc<dynamic::Watch> {
+            Arc::new(move |direction, text| watched.push(named(direction), text))
+        });
         let diagnostics = Arc::<Diagnostics>::default();
         options.tap =
             Some(Arc::new(ConnectionTap { diagnostics: diagnostics.clone(), frames: frames.clone(), wants }));
@@ -71,23 +104,23 @@ impl Connection {
             options.dialogs = Some(Arc::new(Sink { spec, questions: questions.clone() }));
         }
         let _runtime = runtime::handle().enter();
-        let transport = open(frames.clone())?.map_err(|error| errors::from_core(py, &error))?;
+        let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
         runtime::remember(&client);
         #[cfg(unix)]
         if let Some(pipes) = client.pipes() {
             crate::inherited::remember(&pipes);
         }
-        let (over, asked, seen) = (client.terminated(), questions.clone(), frames.clone());
+        let (over, asked, seen) = (client.terminated(), questions.clone(), [frames.clone(), watched.clone()]);
         runtime::handle().spawn(async move {
             over.await;
             asked.end();
-            if let Some(seen) = seen {
+            for seen in seen.into_iter().flatten() {
                 seen.end();
             }
         });
         Ok(Connection {
-            inner: ForkGuarded::new(Inner { client, questions, diagnostics, frames }),
+            inner: ForkGuarded::new(Inner { client, questions, diagnostics, frames, watched }),
             mailbox,
             table,
         })
@@ -111,12 +144,11 @@ impl Connection {
         dialogs: Option<u64>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let mut child = program.into_core()?;
-        let stderr = options.wants.stderr;
-        Self::make(py, dialect, options, table, mailbox, Wanted { dialogs, frames }, |frames| {
-            if let Some(frames) = frames.filter(|_| stderr) {
-                child = child.on_stderr_line(move |line| frames.push("stderr", line));
-            }
+        let child = program.into_core()?;
+        let seen = kept(py, mailbox.as_ref(), frames)?;
+        let child = listening(child, seen.as_ref().filter(|_| options.wants.stderr));
+        let wanted = Wanted { dialogs, watched: None, frames: seen };
+        Self::make(py, dialect, options, table, mailbox, wanted, || {
             Ok(Transport::from_child(child).map_err(agentese::Error::from))
         })
     }
@@ -135,8 +167,27 @@ impl Connection {
         dialogs: Option<u64>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let wanted = Wanted { dialogs, frames };
-        Self::make(py, dialect, options, table, mailbox, wanted, |_| transport::socket(socket).map(Ok))
+        let frames = kept(py, mailbox.as_ref(), frames)?;
+        let wanted = Wanted { dialogs, watched: None, frames };
+        Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
+    }
+
+    /// Talks to an agent that was opened before. `watched` says that every whole frame is kept for `watched`.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
+    #[pyo3(signature = (opening, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
+    fn over(
+        py: Python<'_>,
+        opening: &Opening,
+        dialect: &str,
+        options: ConnectionOptions,
+        table: Py<EventTable>,
+        mailbox: Option<Py<Mailbox>>,
+        dialogs: Option<u64>,
+        watched: Option<u64>,
+    ) -> PyResult<Self> {
+        let wanted = Wanted { dialogs, watched, frames: opening.frames(py)? };
+        Self::make(py, dialect, options, table, mailbox, wanted, || opening.take(py).map(Ok))
     }
 
     /// Whether this process inherited it by a fork, and cannot use it.
@@ -261,6 +312,19 @@ impl Connection {
     /// The frames that passed and are there.
     fn frames(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
+    }
+
+    /// Waits until `watched` has frames, blocking. False at the end, and where none are kept.
+    fn wait_watched(&self, py: Python<'_>) -> PyResult<bool> {
+        match self.inner.get(py)?.watched.clone() {
+            Some(watched) => watched.wait(py),
+            None => Ok(false),
+        }
+    }
+
+    /// The whole frames that passed and are there, with nothing taken out.
+    fn watched(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
+        Ok(self.inner.get(py)?.watched.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
     /// Keeps no more frames.

@@ -18,3 +18,10 @@ pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
     let answer = spec.dialog_frames.map(|frames| frames.answer);
     Ok((matches!(spec.framing, Framing::JsonRpc { .. }), barrier, answer))
 }
+
+/// The wire names of the commands of a dialect, `NAME` or `NAME@REVISION`; of all its revisions where none is named.
+#[pyfunction]
+pub fn commands(py: Python<'_>, dialect: &str) -> PyResult<Vec<&'static str>> {
+    let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
+    Ok(revision.unwrap_or(spec).commands.iter().map(|command| command.wire).collect())
+}

@@ -28,12 +28,18 @@ pub struct Frames {
     state: Mutex<State>,
     bell: Bell,
     ticket: Option<Ticket>,
+    room: usize,
 }
 
 impl Frames {
     /// None yet. The ticket is posted when some have come, and at the end.
     pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
-        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket })
+        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: ROOM })
+    }
+
+    /// As [`Frames::new`], for somebody who has to see all of them, however far behind.
+    pub fn all(ticket: Option<Ticket>) -> Arc<Self> {
+        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: usize::MAX })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -54,7 +60,7 @@ impl Frames {
             if state.over {
                 return;
             }
-            if state.bytes + text.len() > ROOM && !state.seen.is_empty() {
+            if state.bytes.saturating_add(text.len()) > self.room && !state.seen.is_empty() {
                 state.dropped += 1;
                 return;
             }
@@ -90,6 +96,21 @@ impl Frames {
         let mut state = self.state();
         state.bytes = 0;
         state.seen.drain(..).collect()
+    }
+
+    /// Waits until there are some, and leaves them there. False at the end.
+    pub fn wait(&self, py: Python<'_>) -> PyResult<bool> {
+        loop {
+            let heard = self.bell.rings();
+            let (is_empty, over) = {
+                let state = self.state();
+                (state.seen.is_empty(), state.over)
+            };
+            if !is_empty || over {
+                return Ok(!is_empty);
+            }
+            self.bell.wait(py, heard, None)?;
+        }
     }
 
     /// Waits for the next ones; none at the end.

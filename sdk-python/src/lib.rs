@@ -17,6 +17,7 @@ mod json;
 mod kind;
 mod mailbox;
 mod member;
+mod opening;
 mod options;
 mod pending;
 mod questions;
@@ -41,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]
-    use super::facts::facts;
+    use super::facts::{commands, facts};
     #[pymodule_export]
     use super::fork_guarded::forked;
     #[pymodule_export]
@@ -52,6 +53,8 @@ mod _native {
     use super::mailbox::Mailbox;
     #[pymodule_export]
     use super::member::Member;
+    #[pymodule_export]
+    use super::opening::Opening;
     #[pymodule_export]
     use super::pending::Pending;
     #[pymodule_export]

@@ -13,6 +13,7 @@ use agentese::tap::{Diagnostic, Direction, Tap};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::connection::named;
 use crate::frames::Frames;
 
 /// How many diagnostics are kept; the oldest go.
@@ -52,7 +53,7 @@ impl Tap for ConnectionTap {
 
     fn frame(&self, direction: Direction, text: &str) {
         if let Some(frames) = &self.frames {
-            frames.push(if direction == Direction::Sent { "sent" } else { "received" }, text);
+            frames.push(named(direction), text);
         }
     }
 
@@ -117,6 +118,7 @@ impl ConnectionOptions {
             timeout: self.timeout.map(seconds).transpose()?,
             tap: None,
             dialogs: None,
+            watch: None,
             revision: None,
         })
     }

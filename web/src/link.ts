@@ -56,6 +56,7 @@ export type Word =
   | Hello
   | Ended
   | { readonly agentese: "started"; readonly resume: boolean }
+  | { readonly agentese: "resumed" }
   | { readonly agentese: "withdrawn"; readonly id: unknown }
   | { readonly agentese: "sent" | "told"; readonly line: string }
   | { readonly agentese: "noise"; readonly line: string; readonly error: string }
@@ -253,7 +254,7 @@ export class Link {
   }
 
   /** Asks the server itself. */
-  ask(what: "sessions" | "restart"): void {
+  ask(what: "sessions" | "restart" | "resumed"): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
   }
 

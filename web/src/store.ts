@@ -148,9 +148,11 @@ export class Store {
       case "started":
         this.recorder.note("the agent was started again");
         this.#set({ ended: undefined });
+        // Where another tab opens the session again, it says when it has.
         if (word.resume) void this.#resume();
-        else setTimeout(() => void this.refresh(), 500);
         return;
+      case "resumed":
+        return void this.refresh();
       case "withdrawn":
         return this.#withdraw(word.id);
       case "noise":
@@ -262,6 +264,7 @@ export class Store {
     } else {
       await this.dialect.begin?.((call) => this.ask(call)).catch(() => undefined);
     }
+    this.link.ask("resumed");
     await this.refresh();
   }
 

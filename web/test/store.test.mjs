@@ -25,7 +25,7 @@ async function afterRestart(t, dialect, state) {
   socket.heard.length = 0;
   socket.say({ agentese: "started", resume: true });
   await asked();
-  const { type, method, sessionPath, params } = socket.heard[0];
+  const { type, method, sessionPath, params } = socket.heard.find(({ agentese }) => agentese === undefined);
   return type === undefined ? [method, params] : [type, sessionPath];
 }
 
@@ -40,4 +40,23 @@ test("a session that is not kept is not asked for", async (t) => {
 
 test("opal's sessions are opened again by their ids", async (t) => {
   assert.deepEqual(await afterRestart(t, "opal", { id: "s1" }), ["session/start", { session_id: "s1", session: true }]);
+});
+
+test("a tab that does not open the session again waits for the one that does", async (t) => {
+  begin(t);
+  const store = new Store();
+  store.link.open();
+  const socket = Socket.made[0];
+  socket.open({ dialect: "pi" });
+  await asked();
+  socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  await asked();
+  socket.heard.length = 0;
+  socket.say({ agentese: "started", resume: false });
+  t.mock.timers.tick(60_000);
+  await asked();
+  assert.deepEqual(socket.heard, []);
+  socket.say({ agentese: "resumed" });
+  await asked();
+  assert.equal(socket.heard[0].type, "get_state");
 });

@@ -66,6 +66,13 @@ impl Shared {
         }
     }
 
+    /// Takes lines for an agent from now on; they wait until it reads them.
+    fn take_lines(&self) -> mpsc::Receiver<String> {
+        let (lines, waiting) = mpsc::channel(WAITING);
+        *self.lines() = Some(lines);
+        waiting
+    }
+
     fn lines(&self) -> MutexGuard<'_, Option<mpsc::Sender<String>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,19 +83,33 @@ impl Shared {
     }
 }
 
-/// Runs the agent until it is over: starts it, listens to it, starts it again.
-pub(super) async fn run(command: Vec<OsString>, shared: Shared, over: CancellationToken) {
-    let mut first = true;
+/// Runs the agent until it is over: starts it, listens to it, starts it again. What tabs send before the first start
+/// waits for it, from this call on.
+pub(super) fn run(
+    command: Vec<OsString>,
+    shared: Shared,
+    over: CancellationToken,
+) -> impl Future<Output = ()> {
+    let first = shared.take_lines();
+    run_from(command, shared, over, first)
+}
+
+async fn run_from(
+    command: Vec<OsString>,
+    shared: Shared,
+    over: CancellationToken,
+    first: mpsc::Receiver<String>,
+) {
+    let mut first = Some(first);
     loop {
         let began = Instant::now();
         let (text, stderr) = match start(&command) {
             Ok(transport) => {
-                let (lines, waiting) = mpsc::channel::<String>(WAITING);
-                // Commands that come from here on wait for the agent.
-                *shared.lines() = Some(lines);
-                if !std::mem::take(&mut first) {
+                let waiting = first.take().unwrap_or_else(|| {
+                    let waiting = shared.take_lines();
                     shared.with(Hub::started);
-                }
+                    waiting
+                });
                 live(transport, waiting, &shared, &over).await
             }
             Err(error) => (error, String::new()),
@@ -98,7 +119,7 @@ pub(super) async fn run(command: Vec<OsString>, shared: Shared, over: Cancellati
         if over.is_cancelled() {
             return;
         }
-        first = false;
+        first = None;
         shared.with(|hub| hub.ended(&text, &stderr, restarts));
         if restarts {
             continue;
@@ -162,4 +183,35 @@ async fn live(
     let Some(child) = child else { return ("ended".to_owned(), String::new()) };
     let exit = child.shutdown().await;
     (exit.to_string(), agentese::redact::redact_text(&exit.stderr_tail).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::access::Policy;
+    use super::super::hub::{Agent, Heard};
+    use super::super::serve::Asked;
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_tab_sends_before_the_agent_is_started_reaches_it() {
+        let spec = agentese::dynamic::client("pi").unwrap().0;
+        let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
+        let over = CancellationToken::new();
+        // An agent that says what it hears.
+        let running = run(vec!["cat".into()], shared.clone(), over.clone());
+        let tab = Asked { name: "a".to_owned(), have: None, all: true };
+        let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
+        let heard = shared.with(|hub| hub.heard(joined.seat, r#"{"id":"1","type":"get_state"}"#));
+        let Heard::Line(line) = heard else { panic!("{heard:?}") };
+        shared.send(line).await;
+        let mut changes = shared.changes();
+        changes.mark_unchanged();
+        let running = tokio::spawn(running);
+        let answered = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+        answered.unwrap().unwrap();
+        let (texts, _) = shared.hub().tabs.read(joined.seat, joined.next, usize::MAX).unwrap();
+        assert!(texts[0].contains("get_state"), "{texts:?}");
+        over.cancel();
+        running.await.unwrap();
+    }
 }

@@ -86,6 +86,8 @@ pub(super) struct Hub {
     pub tabs: Tabs,
     /// The tab that said something last.
     active: Option<Seat>,
+    /// The tab that opens the session of an agent that was started again.
+    resuming: Option<Seat>,
     commands: u64,
     calls: Table<Caller>,
     /// The raw ids under which the agent knows the calls, and what the tabs call them.
@@ -109,6 +111,7 @@ impl Hub {
             agent,
             tabs: Tabs::new(KEPT),
             active: None,
+            resuming: None,
             commands: 0,
             calls: Table::new(),
             ids: HashMap::new(),
@@ -123,22 +126,22 @@ impl Hub {
 
     /// A tab comes, or comes back; see [`Tabs::join`].
     pub fn join(&mut self, tab: &Asked, now: Instant) -> Joined {
-        let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have);
+        let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have, tab.all);
         let begun = if is_back { Vec::new() } else { self.begun(tab.all) };
         Joined { seat, next, hello: self.hello(is_back, tab.have.is_some(), begun, now) }
     }
 
-    /// What a tab that comes late is told: all that happened where it wants that and it is little, else what belongs to
-    /// the run that is going on.
+    /// What a tab that comes late is told: all that happened where it wants that and it is little, else of the run that
+    /// is going on its beginning and the newest of it.
     fn begun(&self, all: bool) -> Vec<Utf8Bytes> {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
-            let whole = log.common(0, false);
+            let whole = log.common(0, false, usize::MAX);
             if whole.iter().map(|text| text.len()).sum::<usize>() <= REPEATED {
                 return whole;
             }
         }
-        if self.running { log.common(self.run_began, !all) } else { Vec::new() }
+        if self.running { log.common(self.run_began, !all, REPEATED) } else { Vec::new() }
     }
 
     fn hello(&self, back: bool, asked: bool, begun: Vec<Utf8Bytes>, now: Instant) -> Value {
@@ -194,6 +197,7 @@ impl Hub {
                 "sessions" => Heard::Own(Own::Sessions),
                 "restart" if self.policy.read_only => Heard::Nothing,
                 "restart" => Heard::Own(Own::Restart),
+                "resumed" => self.resumed(seat),
                 _ => Heard::Nothing,
             };
         }
@@ -378,30 +382,6 @@ impl Hub {
         }
         self.tabs.push(event(To::All, line.as_str().into()));
     }
-
-    /// The agent has ended; `text` says how.
-    pub fn ended(&mut self, text: &str, stderr: &str, restarts: bool) {
-        self.running = false;
-        self.session = None;
-        self.questions.clear();
-        self.pieces = Assembler::default();
-        self.ids.clear();
-        self.calls.drain();
-        let what = json!({"agentese": "ended", "text": text, "stderr": stderr, "restarts": restarts});
-        self.agent.ended = Some(what.clone());
-        self.say(To::All, what);
-    }
-
-    /// The agent was started again. One tab is told to open the session that was open before.
-    pub fn started(&mut self) {
-        self.agent.ended = None;
-        let chosen = self.tabs.choose(self.active);
-        let Some(chosen) = chosen else {
-            return self.say(To::All, json!({"agentese": "started", "resume": false}));
-        };
-        self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
-        self.say(To::AllBut(chosen), json!({"agentese": "started", "resume": false}));
-    }
 }
 
 /// The session that the parameters of a command name.
@@ -409,6 +389,9 @@ fn named_session(line: &str, name: &'static str) -> Option<String> {
     let wanted = Wanted::new([inner("params", name)]);
     scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }
+
+#[path = "hub_life.rs"]
+mod life;
 
 #[cfg(test)]
 #[path = "hub_tests.rs"]

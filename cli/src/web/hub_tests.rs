@@ -227,6 +227,40 @@ fn when_the_agent_is_started_again_one_tab_resumes() {
     hub.started();
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
+    // Who was not asked cannot say so.
+    hub.heard(one.seat, r#"{"agentese":"resumed"}"#);
+    assert!(two.read(&hub).is_empty());
+    hub.heard(two.seat, r#"{"agentese":"resumed"}"#);
+    assert_eq!(one.read(&hub), [json!({"agentese": "resumed"})]);
+    assert!(two.read(&hub).is_empty());
+}
+
+#[test]
+fn a_page_resumes_and_no_program_and_another_page_where_that_one_goes() {
+    let mut hub = hub("pi", Policy::default());
+    let program = hub.join(&Asked { all: false, ..asked("program", None) }, Instant::now()).seat;
+    let (one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
+    hub.heard(program, STATE);
+    hub.ended("exited with code 1", "", true);
+    hub.started();
+    assert_eq!(two.read(&hub).last().unwrap()["resume"], false);
+    hub.leave(one.seat);
+    assert_eq!(two.read(&hub), [json!({"agentese": "started", "resume": true})]);
+    hub.leave(two.seat);
+    assert_eq!(hub.resuming, None);
+}
+
+#[test]
+fn what_a_late_tab_is_told_of_a_long_run_is_bounded() {
+    let mut hub = hub("pi", Policy::default());
+    let now = Instant::now();
+    hub.told(&line(r#"{"type":"agent_start"}"#), now);
+    for number in 0..12 {
+        let long = json!({"type": "tool_execution_start", "number": number, "args": "x".repeat(1024 * 1024)});
+        hub.told(&line(&long.to_string()), now);
+    }
+    let told = hub.join(&asked("late", None), now).hello["begun"].to_string();
+    assert!(told.len() < 2 * REPEATED && told.contains("agent_start") && told.contains(r#"number\":11"#));
 }
 
 #[test]

@@ -122,8 +122,9 @@ impl Log {
     }
 
     /// What happened from that number on, for a tab that comes late: events, without those that a later one of the same
-    /// type replaces, and what other tabs did, unless `events` are all that it wants.
-    pub fn common(&self, number: u64, events: bool) -> Vec<Utf8Bytes> {
+    /// type replaces, and what other tabs did, unless `events` are all that it wants. Where it has more than `limit` bytes,
+    /// it is the first message and the newest ones.
+    pub fn common(&self, number: u64, events: bool, limit: usize) -> Vec<Utf8Bytes> {
         let mut kept: Vec<&Entry> = Vec::new();
         let wanted = |entry: &Entry| entry.is_common() && !(events && entry.kind == Kind::Told);
         for (_, entry) in self.from(number).filter(|(_, entry)| wanted(entry)) {
@@ -133,7 +134,15 @@ impl Log {
             }
             kept.push(entry);
         }
-        kept.into_iter().map(|entry| entry.text.clone()).collect()
+        let mut left = limit.saturating_sub(kept.first().map_or(0, |first| first.text.len()));
+        let newest = kept.iter().skip(1).rev().take_while(|entry| {
+            let fits = entry.text.len() <= left;
+            left = left.saturating_sub(entry.text.len());
+            fits
+        });
+        let cut = kept.len() - newest.count();
+        let shown = kept.iter().take(1).chain(kept.iter().skip(cut.max(1)));
+        shown.map(|entry| entry.text.clone()).collect()
     }
 }
 
@@ -166,8 +175,18 @@ mod tests {
         {
             log.push(entry(text, snapshot), |_, _| ());
         }
-        let texts: Vec<_> = log.common(0, false).iter().map(ToString::to_string).collect();
+        let texts: Vec<_> = log.common(0, false, usize::MAX).iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["a", "b2", "c", "b3"]);
-        assert_eq!(log.common(4, true).len(), 1);
+        assert_eq!(log.common(4, true, usize::MAX).len(), 1);
+        // The first one stays, and of the others the newest.
+        for (limit, count) in [(0, 1), (4, 2), (6, 3), (7, 4)] {
+            let texts: Vec<_> = log.common(0, false, limit).iter().map(ToString::to_string).collect();
+            assert_eq!(texts.len(), count, "{limit}");
+            assert_eq!(
+                (texts[0].as_str(), texts.last().unwrap().as_str()),
+                ("a", if count == 1 { "a" } else { "b3" })
+            );
+        }
+        assert!(log.common(9, false, 0).is_empty());
     }
 }

@@ -148,7 +148,7 @@ async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
             }
         }
     }
-    shared.with(|hub| hub.tabs.leave(seat));
+    shared.with(|hub| hub.leave(seat));
 }
 
 /// Sends what is new. False where the connection is over, or the tab was too slow for what is kept.

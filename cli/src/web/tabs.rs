@@ -17,6 +17,8 @@ pub(super) struct Tab {
     /// How many messages for it are kept no longer.
     gone: u64,
     connections: u32,
+    /// Whether it is a page, which can open the agent's session again, and no program.
+    is_page: bool,
     /// The raw ids of the commands that it sent.
     pub seen: HashSet<String>,
 }
@@ -53,7 +55,7 @@ impl Tabs {
 
     /// A tab comes, or comes back. `name` is what it is called, `have` how many messages it has got so far; without it,
     /// or where what it misses is not kept any longer, it begins anew.
-    pub fn join(&mut self, name: &str, have: Option<u64>) -> Place {
+    pub fn join(&mut self, name: &str, have: Option<u64>, is_page: bool) -> Place {
         let known = self.names.get(name).copied();
         let back = known.and_then(|seat| Some((seat, self.place(seat, have?)?)));
         if let Some((seat, next)) = back {
@@ -65,7 +67,7 @@ impl Tabs {
         self.forget_one();
         self.last_seat += 1;
         let (seat, next) = (self.last_seat, self.log.end());
-        self.tabs.insert(seat, Tab { joined: next, connections: 1, ..Tab::default() });
+        self.tabs.insert(seat, Tab { joined: next, connections: 1, is_page, ..Tab::default() });
         self.names.insert(name.to_owned(), seat);
         Place { seat, next, is_back: false }
     }
@@ -105,13 +107,18 @@ impl Tabs {
         }
     }
 
+    /// Whether a tab is connected.
+    pub fn is_here(&self, seat: Seat) -> bool {
+        self.tabs.get(&seat).is_some_and(Tab::is_here)
+    }
+
     pub fn get_mut(&mut self, seat: Seat) -> Option<&mut Tab> {
         self.tabs.get_mut(&seat)
     }
 
-    /// The tab among those that are here: the one that is wished for, or the first.
+    /// The page among those that are here: the one that is wished for, or the first.
     pub fn choose(&self, wished: Option<Seat>) -> Option<Seat> {
-        let here = |seat: &Seat| self.tabs.get(seat).is_some_and(|tab| tab.is_here());
+        let here = |seat: &Seat| self.tabs.get(seat).is_some_and(|tab| tab.is_page && tab.is_here());
         wished.filter(here).or_else(|| self.tabs.keys().copied().filter(here).min())
     }
 
@@ -151,14 +158,14 @@ mod tests {
     fn the_oldest_of_those_that_went_away_is_forgotten() {
         let mut tabs = Tabs::new(1000);
         for number in 0..SEATS {
-            let place = tabs.join(&number.to_string(), None);
+            let place = tabs.join(&number.to_string(), None, true);
             if number != 0 {
                 tabs.leave(place.seat);
             }
         }
-        tabs.join("one more", None);
+        tabs.join("one more", None, true);
         assert_eq!(tabs.tabs.len(), SEATS);
-        assert!(tabs.join("0", Some(0)).is_back);
-        assert!(!tabs.join("1", Some(0)).is_back);
+        assert!(tabs.join("0", Some(0), true).is_back);
+        assert!(!tabs.join("1", Some(0), true).is_back);
     }
 }

@@ -17,7 +17,9 @@ from agentese.errors import DecodeError as DecodeError
 from agentese.errors import DetachedError as DetachedError
 from agentese.errors import EncodeError as EncodeError
 from agentese.errors import ForkedError as ForkedError
+from agentese.errors import NotInDialectError as NotInDialectError
 from agentese.errors import NotInRevisionError as NotInRevisionError
+from agentese.errors import NotRecognisedError as NotRecognisedError
 from agentese.errors import RefusedError as RefusedError
 from agentese.errors import SpawnError as SpawnError
 from agentese.errors import StalledError as StalledError

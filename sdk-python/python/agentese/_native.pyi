@@ -13,12 +13,14 @@ __all__ = [
     "Framer",
     "Mailbox",
     "Member",
+    "Opening",
     "Pending",
     "Question",
     "Record",
     "Server",
     "ServerCall",
     "Stream",
+    "commands",
     "facts",
     "forked",
     "shut_down",
@@ -187,6 +189,17 @@ class Connection:
         frames: int | None = None,
     ) -> Connection:
         """Talks over a connected Unix socket."""
+    @staticmethod
+    def over(
+        opening: Opening,
+        dialect: str,
+        options: dict[str, Any],
+        table: EventTable,
+        mailbox: Mailbox | None = None,
+        dialogs: int | None = None,
+        watched: int | None = None,
+    ) -> Connection:
+        """Talks to an agent that was opened before."""
     @property
     def inherited(self) -> bool:
         """Whether this process inherited it by a fork, and cannot use it."""
@@ -234,6 +247,10 @@ class Connection:
         """The next frames that passed, blocking; nothing at the end."""
     def frames(self) -> list[tuple[Any, str]]:
         """The frames that passed and are there."""
+    def wait_watched(self) -> bool:
+        """Waits until `watched` has frames, blocking. False at the end, and where none are kept."""
+    def watched(self) -> list[tuple[Any, str]]:
+        """The whole frames that passed and are there, with nothing taken out."""
     def stop_frames(self) -> None:
         """Keeps no more frames."""
     @property
@@ -241,6 +258,21 @@ class Connection:
         """How many frames nobody will see."""
     def questions(self) -> list[Question]:
         """The questions that are there."""
+
+@final
+class Opening:
+    """An agent that nobody talks to yet. Dropping it ends the agent."""
+
+    @staticmethod
+    def spawn(
+        program: dict[str, Any], wants: dict[str, bool], mailbox: Mailbox | None = None, frames: int | None = None
+    ) -> Opening:
+        """Starts a program."""
+    @staticmethod
+    def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> Opening:
+        """Uses a connected Unix socket."""
+    def detect(self, within: float, ticket: int | None = None) -> Pending:
+        """Finds out which dialect is spoken; what comes of it is the dialect's name."""
 
 @final
 class Framer:
@@ -283,6 +315,9 @@ class ServerCall:
         """Sends an event; done when there is room for more. Raises where it does not fit."""
     def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, ticket: int) -> Pending:
         """Asks a question, or sends a notice; done with the answer's members."""
+
+def commands(dialect: str) -> list[str]:
+    """The wire names of the commands of a dialect, `NAME` or `NAME@REVISION`; of all its revisions where none is named."""
 
 def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
     """Of a dialect: whether it is JSON-RPC; the command that proves that a run is over, with the member of its answer

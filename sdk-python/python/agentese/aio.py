@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, Unpack
 from agentese import backends, options
 from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
-from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Pending, Question, Stream
+from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Opening, Pending, Question, Stream
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
@@ -204,6 +204,31 @@ class AsyncClientBase(Generic[E, D]):
         except BaseException:
             reactor.close()
             raise
+        return cls._begin(connection, reactor, dialogs, ticket, tap, seen)
+
+    @classmethod
+    def _over(
+        cls,
+        opening: Opening,
+        reactor: Reactor,
+        revision: str | None,
+        dialogs: Any,
+        tap: Tap,
+        seen: int | None,
+        watched: int,
+        given: Any,
+    ) -> Self:
+        """Connects to an agent that was opened before, and keeps its whole frames."""
+        ticket = None if dialogs is None else reactor.ticket()
+        named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
+        made_with = options.connection(given, tap)
+        connection = Connection.over(opening, named, made_with, cls._table, reactor.mailbox, ticket, watched)
+        return cls._begin(connection, reactor, dialogs, ticket, tap, seen)
+
+    @classmethod
+    def _begin(
+        cls, connection: Connection, reactor: Reactor, dialogs: Any, ticket: int | None, tap: Tap, seen: int | None
+    ) -> Self:
         client = cls(connection, reactor)
         if ticket is not None:
             questions, table, backend = client._questions, cls._dialogs, reactor.backend

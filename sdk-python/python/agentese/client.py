@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from agentese import dialogs as dialoging
 from agentese import lifetime, options
-from agentese._native import Connection, Decoder, EventTable, Pending
+from agentese._native import Connection, Decoder, EventTable, Opening, Pending
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.run import ANY, SyncRun, accepted
@@ -89,6 +89,14 @@ class SyncClient(Generic[E, D]):
             None if dialogs is None else 0,
             0 if tap else None,
         )
+        return cls(connection, dialogs, tap)
+
+    @classmethod
+    def _over(cls, opening: Opening, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions) -> Self:
+        """Connects to an agent that was opened before, and keeps its whole frames."""
+        named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
+        made_with = options.connection(given, tap)
+        connection = Connection.over(opening, named, made_with, cls._table, None, None if dialogs is None else 0, 0)
         return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:

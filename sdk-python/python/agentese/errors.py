@@ -112,6 +112,23 @@ class NotInRevisionError(AgenteseError):
         """The revisions that have the command, such as `pi@1.5`."""
 
 
+class NotInDialectError(AgenteseError):
+    """The agent's dialect has no command that does that. Nothing was sent."""
+
+    _fields = ("intent", "dialect",)
+
+    def __init__(self, text: str, *, intent: str = "", dialect: str = "") -> None:
+        super().__init__(text)
+        self.intent = intent
+        """What was wanted, such as `export`."""
+        self.dialect = dialect
+        """The dialect, with its revision where that is known, such as `opal@0.1`."""
+
+
+class NotRecognisedError(AgenteseError):
+    """Nothing that the program says belongs to a known dialect."""
+
+
 class TerminatedError(AgenteseError, ConnectionError):
     """The connection is over: the process ended, the stream ended, or this side closed it."""
 

@@ -138,7 +138,7 @@ impl Agent {
             }
             None => {
                 let within = options.detect_within.unwrap_or(detect::FIRST);
-                let (spec, transport) = detect::detect(transport, within).await?;
+                let (spec, transport) = detect(transport, within).await?;
                 (spec, None, transport)
             }
         };

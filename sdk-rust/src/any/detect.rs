@@ -36,14 +36,11 @@ struct Candidate {
 }
 
 /// Finds out which dialect is spoken at the other end. What came besides the answers comes again from the transport that
-/// is given back.
+/// is given back. An agent may take `first` to answer. Must be called on a tokio runtime.
 ///
 /// # Errors
 /// [`Error::NotRecognised`] where nothing that comes belongs to a dialect.
-pub(super) async fn detect(
-    transport: Transport,
-    first: Duration,
-) -> Result<(&'static Spec, Transport), Error> {
+pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static Spec, Transport), Error> {
     let Transport { reader, mut writer, child } = transport;
     let questions = questions();
     let mut text = String::new();

@@ -26,6 +26,7 @@ use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
 
 pub use super::limit::Limit;
+pub use crate::connection::Watch;
 pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
 /// The tables of the first revision of the dialect `NAME`, of its revision `NAME@REVISION`, or of the newest one,
@@ -113,6 +114,9 @@ pub struct Options {
     pub tap: Option<Arc<dyn Tap>>,
     /// Answers the agent's dialogs.
     pub dialogs: Option<Arc<dyn Dialogs>>,
+    /// Sees every whole frame as it is, with keys and all, before anybody else. Called on the connection's own tasks: it
+    /// must not block.
+    pub watch: Option<Arc<Watch>>,
     /// The revision that the agent speaks; where it is none, the client finds it out.
     pub revision: Option<&'static Spec>,
 }
@@ -126,6 +130,7 @@ impl Default for Options {
             timeout: None,
             tap: None,
             dialogs: None,
+            watch: None,
             revision: None,
         }
     }
@@ -178,7 +183,7 @@ impl Client {
             timeout: options.timeout,
             tap: options.tap,
             dialogs,
-            watch: None,
+            watch: options.watch,
             revision: options.revision,
         };
         Self::start_connection(spec, settings, transport)

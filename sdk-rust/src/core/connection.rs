@@ -36,7 +36,7 @@ pub(crate) use events::{EventFrame, EventQueue};
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);
 
 /// Is told of every whole frame, and the way that it goes.
-pub(crate) type Watch = dyn Fn(Direction, &str) + Send + Sync;
+pub type Watch = dyn Fn(Direction, &str) + Send + Sync;
 
 /// How a connection behaves.
 #[derive(Clone)]

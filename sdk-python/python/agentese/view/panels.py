@@ -17,7 +17,8 @@ NOTICES = 100
 
 def wait(conversation: Conversation, slots: Slots, about: About) -> Conversation:
     key, keyed = next_key(conversation)
-    item = Waiting.of({"text": "", "mode": "prompt", **slots, "key": key})
+    text = slots.get("text")
+    item = Waiting.of({"mode": "prompt", **slots, "text": text if isinstance(text, str) else "", "key": key})
     return replace(keyed, waiting=(*keyed.waiting, replace(item, id=about.id)))
 
 

@@ -1,0 +1,56 @@
+//! The end of the agent, its new start, and the tab that opens its session again.
+
+use agentese::chunks::Assembler;
+use serde_json::json;
+
+use super::super::log::{Seat, To};
+use super::{Heard, Hub};
+
+impl Hub {
+    /// The agent has ended; `text` says how.
+    pub fn ended(&mut self, text: &str, stderr: &str, restarts: bool) {
+        self.running = false;
+        self.session = None;
+        self.resuming = None;
+        self.questions.clear();
+        self.pieces = Assembler::default();
+        self.ids.clear();
+        self.calls.drain();
+        let what = json!({"agentese": "ended", "text": text, "stderr": stderr, "restarts": restarts});
+        self.agent.ended = Some(what.clone());
+        self.say(To::All, what);
+    }
+
+    /// The agent was started again. One page is told to open the session that was open before; the others hear when it
+    /// has done so.
+    pub fn started(&mut self) {
+        self.agent.ended = None;
+        self.resuming = self.tabs.choose(self.active);
+        let Some(chosen) = self.resuming else {
+            return self.say(To::All, json!({"agentese": "started", "resume": false}));
+        };
+        self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
+        self.say(To::AllBut(chosen), json!({"agentese": "started", "resume": false}));
+    }
+
+    /// A page says that the session is open again.
+    pub(super) fn resumed(&mut self, seat: Seat) -> Heard {
+        if self.resuming == Some(seat) {
+            self.resuming = None;
+            self.say(To::AllBut(seat), json!({"agentese": "resumed"}));
+        }
+        Heard::Nothing
+    }
+
+    /// A tab's connection is over. Where it was to open the session again, another page does that.
+    pub fn leave(&mut self, seat: Seat) {
+        self.tabs.leave(seat);
+        if self.resuming != Some(seat) || self.tabs.is_here(seat) {
+            return;
+        }
+        self.resuming = self.tabs.choose(None);
+        if let Some(chosen) = self.resuming {
+            self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
+        }
+    }
+}

@@ -1,0 +1,325 @@
+"""An agent of any dialect, for threads."""
+
+import socket as sockets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar, Unpack
+
+from agentese import lifetime, omp, opal, operator, options, pi, pisces
+from agentese._native import Opening
+from agentese.any.commands import Commands
+from agentese.any.event import Event
+from agentese.any.following import Following, Listener, handler, words
+from agentese.any.results import Image, Question, RunResult
+from agentese.any.table import Carrier, Members, intent_of
+from agentese.any.words import pictures
+from agentese.client import SyncClient
+from agentese.errors import TerminatedError, Termination, TimedOutError
+from agentese.members import DEFAULT
+from agentese.run import ANY, SyncRun
+from agentese.tap import Tap
+from agentese.view.conversation import Conversation, Json, camel
+
+C = TypeVar("C", bound=SyncClient[Any, Any])
+
+CLIENTS: dict[str, type[SyncClient[Any, Any]]] = {
+    module.Client.dialect: module.Client for module in (pi, omp, pisces, operator, opal)
+}
+
+WITHIN = 20.0
+"""How long an agent may take to answer while its dialect is found out, in seconds."""
+
+Answer: TypeAlias = str | bool | None
+"""What was chosen or entered, or yes or no; `None` dismisses the question."""
+
+
+def named(dialect: str | None) -> tuple[str | None, str | None]:
+    """The dialect and its revision that were asked for. Raises `ValueError` where there is no such dialect."""
+    name, _, revision = (dialect or "").partition("@")
+    if name and name not in CLIENTS:
+        raise ValueError(f'unknown dialect "{name}"; known: {", ".join(CLIENTS)}')
+    return name or None, revision or None
+
+
+class Events(Iterator[Event]):
+    """What happens, as an iterator."""
+
+    def __init__(self, lock: "threading.Condition", following: Following) -> None:
+        self._lock = lock
+        self._following = following
+        self._listener = Listener(lock.notify_all)
+        with lock:
+            following.listen(self._listener)
+
+    def __next__(self) -> Event:
+        """The next event. Raises how the connection ended."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._listener.events or self._listener.is_over)
+            if self._listener.events:
+                return self._listener.events.popleft()
+            failure = self._listener.failure()
+        if failure is not None:
+            raise failure
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stops listening."""
+        with self._lock:
+            self._following.leave(self._listener)
+            self._listener.end()
+
+    def _end(self, failure: BaseException | None) -> None:
+        with self._lock:
+            self._listener.end(failure)
+
+
+class Run:
+    """The work that a prompt started, retries and compactions among it: an iterator over what happens until it is over.
+
+    Dropping it stops listening and nothing else: the agent goes on working (use `abort` to stop it).
+    """
+
+    run: SyncRun[Any, Any]
+    """The run of the dialect's client."""
+    outcome: str | None
+    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
+
+    def __init__(self, agent: "Agent", run: SyncRun[Any, Any], events: Events, outcome: str | None) -> None:
+        """Use `Agent.prompt`."""
+        self.run = run
+        self.outcome = outcome
+        self._events = events
+        self._over = threading.Event()
+        self._result: RunResult | BaseException | None = None
+        lifetime.start("agentese-run", threading.Thread(target=self._wait, args=(agent,), daemon=True))
+
+    def _wait(self, agent: "Agent") -> None:
+        failure: BaseException | None = None
+        try:
+            ended = self.run.result()
+            agent._catch_up()
+            said = [message for message in agent.conversation.messages if message.role == "assistant"]
+            self._result = RunResult(ended.ended_by, ended.confirmed, said[-1] if said else None)
+        except BaseException as error:
+            agent._catch_up()
+            self._result = failure = error
+        self._over.set()
+        self._events._end(failure)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def result(self, *, timeout: float | None = None) -> RunResult:
+        """Waits for the end of the run, whether or not its events are read.
+
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        """
+        if not self._over.wait(timeout):
+            text = f"the run of `{self.run.command}` is not over after {timeout} s"
+            raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
+        if isinstance(self._result, BaseException):
+            raise self._result
+        assert self._result is not None
+        return self._result
+
+    def text(self, *, timeout: float | None = None) -> str:
+        """Waits for the end of the run and gives the text of the model's last message."""
+        return self.result(timeout=timeout).text
+
+
+class Agent(Commands):
+    """An agent of any dialect. Any number of threads may use it at once.
+
+    Use it in a `with` statement, or call `close`.
+    """
+
+    client: SyncClient[Any, Any]
+    """The client of the dialect, on the same connection: a `pi.Client`, for one. `as_client` gives it with its type."""
+
+    def __init__(
+        self, opening: Opening, name: str, revision: str | None, asked: Any, tap: Tap, given: options.ClientOptions
+    ) -> None:
+        """Use `spawn` or `connect`."""
+        kind = CLIENTS[name]
+        self._following = Following(name)
+        self._lock = threading.Condition(threading.RLock())
+        self._opens = threading.Lock()
+        self._session: str | None = None
+        dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
+        self.client = kind._over(opening, revision, dialogs, tap, given)
+        self._connection = self.client._connection
+        self._pump = threading.Thread(target=self._listen, daemon=True)
+        lifetime.start("agentese-any", self._pump)
+
+    @classmethod
+    def spawn(
+        cls,
+        command: Sequence[options.Word],
+        *,
+        dialect: str | None = None,
+        asked: Callable[[Question], Answer] | None = None,
+        detect_within: float = WITHIN,
+        **given: Unpack[options.SpawnOptions],
+    ) -> Self:
+        """Starts a program and finds out which dialect it speaks.
+
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, where it is known. `asked`: answers the agent's questions, on a
+        thread of their own; without it the declared policy dismisses them. `detect_within`: how long the agent may take to
+        answer while its dialect is found out, in seconds.
+
+        Raises `SpawnError` where the program cannot be started, `ValueError` where no dialect has that name, and
+        `NotRecognisedError` where it speaks none.
+        """
+        options.check(given, options.SpawnOptions)
+        tap = Tap(given)
+        named(dialect)
+        opening = Opening.spawn(options.program(command, given), tap.wants, None, 0 if tap else None)
+        return cls._open(opening, dialect, asked, detect_within, tap, given)
+
+    @classmethod
+    def connect(
+        cls,
+        socket: sockets.socket,
+        *,
+        dialect: str | None = None,
+        asked: Callable[[Question], Answer] | None = None,
+        detect_within: float = WITHIN,
+        **given: Unpack[options.ClientOptions],
+    ) -> Self:
+        """Drives the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller closes the socket."""
+        options.check(given, options.ClientOptions)
+        tap = Tap(given)
+        named(dialect)
+        opening = Opening.connect(socket.fileno(), None, 0 if tap else None)
+        return cls._open(opening, dialect, asked, detect_within, tap, given)
+
+    @classmethod
+    def _open(cls, opening: Opening, dialect: str | None, asked: Any, within: float, tap: Tap, given: Any) -> Self:
+        name, revision = named(dialect)
+        if name is None:
+            found = opening.detect(within)
+            found.wait()
+            name = found.take(ANY)
+        return cls(opening, name, revision, asked, tap, given)
+
+    @property
+    def dialect(self) -> str:
+        """The dialect's name."""
+        return self._following.dialect
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it stands."""
+        return self._following.conversation
+
+    @property
+    def termination(self) -> Termination | None:
+        """How the connection ended; `None` while it is open."""
+        return self.client.termination
+
+    def as_client(self, kind: type[C]) -> C | None:
+        """The client as that of a dialect, such as `pi.Client`, where the agent speaks it; on the same connection."""
+        return self.client if isinstance(self.client, kind) else None
+
+    def can(self, intent: str) -> bool:
+        """Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has."""
+        return self._following.carrier(intent, self.client.revision) is not None
+
+    def events(self) -> Events:
+        """Everything that happens from now on. Raises the end of the connection."""
+        return Events(self._lock, self._following)
+
+    def call(self, intent: str, **params: Json) -> dict[str, Json]:
+        """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
+
+        Raises `NotInDialectError` where the dialect has no command for it: nothing was sent.
+        """
+        carrier = self._following.need(intent, self.client.revision)
+        members = self._members(carrier, {camel(name): value for name, value in params.items()})
+        opens = carrier.opens and self._following.table.session is not None
+        self._switch(1 if opens else 0)
+        try:
+            data = self._ask(carrier.command, members)
+        finally:
+            self._switch(-1 if opens else 0)
+        if opens:
+            self._session = self._following.opened(data)
+        return self._following.table.results(carrier, members, data)
+
+    def prompt(self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None) -> Run:
+        """Sends words that begin a run, and waits until the agent has accepted them. `when_busy`: `steer` or `follow_up`,
+        what becomes of them where a run is going on, in dialects that ask for it."""
+        mode = None if when_busy is None else intent_of(when_busy)
+        return self._start("prompt", words(text, pictures(images), mode))
+
+    def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> Run:
+        """Stops the run that is going on and begins one with these words."""
+        return self._start("abortAndPrompt", words(text, pictures(images), None))
+
+    def close(self) -> Termination:
+        """Shuts the agent down and waits for its end."""
+        end = self.client.close()
+        if self._pump is not threading.current_thread():
+            self._pump.join()
+        return end
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
+
+    def _listen(self) -> None:
+        while self._connection.wait_watched():
+            self._catch_up()
+        with self._lock:
+            end = self._connection.termination
+            self._following.over(TerminatedError(str(end), termination=end))
+
+    def _catch_up(self) -> None:
+        """Folds what has passed."""
+        with self._lock:
+            self._following.take(self._connection.watched())
+
+    def _switch(self, by: int) -> None:
+        with self._lock:
+            self._following.switch(by)
+
+    def _ask(self, command: str, members: Members) -> Json:
+        try:
+            return self.client.request(command, members)
+        finally:
+            self._catch_up()
+
+    def _members(self, carrier: Carrier, given: Members) -> Members:
+        """The parameters of a command, with the session where it needs one."""
+        members = carrier.members(given)
+        if carrier.session is None or members.get(carrier.session) is not None:
+            return members
+        with self._opens:
+            if self._session is None:
+                self._session = self._following.opened(self._ask(*self._following.first()))
+        return {**members, carrier.session: self._session}
+
+    def _start(self, intent: str, given: Members) -> Run:
+        carrier = self._following.need(intent, self.client.revision)
+        members = self._members(carrier, given)
+        events = self.events()
+        try:
+            run = self.client._start(carrier.command, members, DEFAULT)
+        except BaseException:
+            events.close()
+            raise
+        finally:
+            self._catch_up()
+        outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
+        return Run(self, run, events, outcome)

@@ -1,0 +1,362 @@
+"""An agent of any dialect, for asyncio and trio."""
+
+import socket as sockets
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from agentese import backends, omp, opal, operator, options, pi, pisces
+from agentese._native import Opening
+from agentese.aio import AsyncClientBase, AsyncRunBase
+from agentese.any.agent import WITHIN, Answer, named
+from agentese.any.aio_commands import AsyncCommands
+from agentese.any.event import Event
+from agentese.any.following import Following, Listener, handler, words
+from agentese.any.results import Image, Question, RunResult
+from agentese.any.table import Carrier, Members, intent_of
+from agentese.any.words import pictures
+from agentese.errors import TerminatedError, Termination, TimedOutError
+from agentese.members import DEFAULT
+from agentese.reactor import Reactor
+from agentese.run import ANY
+from agentese.tap import Tap
+from agentese.view.conversation import Conversation, Json, camel
+
+C = TypeVar("C", bound=AsyncClientBase[Any, Any])
+
+CLIENTS: dict[str, type[AsyncClientBase[Any, Any]]] = {
+    module.AsyncClient.dialect: module.AsyncClient for module in (pi, omp, pisces, operator, opal)
+}
+
+
+class AsyncEvents(AsyncIterator[Event]):
+    """What happens, as an asynchronous iterator."""
+
+    def __init__(self, backend: backends.Backend, following: Following) -> None:
+        self._backend = backend
+        self._following = following
+        self._signals: list[backends.Signal] = []
+        self._listener = Listener(self._wake)
+        following.listen(self._listener)
+
+    def _wake(self) -> None:
+        signals, self._signals = self._signals, []
+        for signal in signals:
+            signal.set()
+
+    async def __anext__(self) -> Event:
+        """The next event. Raises how the connection ended."""
+        while not self._listener.events:
+            if self._listener.is_over:
+                failure = self._listener.failure()
+                if failure is not None:
+                    raise failure
+                raise StopAsyncIteration
+            signal = self._backend.signal()
+            self._signals.append(signal)
+            await signal.wait()
+        return self._listener.events.popleft()
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._following.leave(self._listener)
+        self._listener.end()
+
+    def _end(self, failure: BaseException | None) -> None:
+        self._listener.end(failure)
+
+
+class AsyncRun:
+    """The work that a prompt started, retries and compactions among it: an asynchronous iterator over what happens until it
+    is over.
+
+    Dropping it stops listening and nothing else: the agent goes on working (use `abort` to stop it).
+    """
+
+    run: AsyncRunBase[Any, Any]
+    """The run of the dialect's client."""
+    outcome: str | None
+    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
+
+    def __init__(
+        self,
+        agent: "AsyncAgent",
+        run: AsyncRunBase[Any, Any],
+        events: AsyncEvents,
+        backend: backends.Backend,
+        outcome: str | None,
+    ) -> None:
+        """Use `AsyncAgent.prompt`."""
+        self.run = run
+        self.outcome = outcome
+        self._agent = agent
+        self._events = events
+        self._backend = backend
+        self._signals: list[backends.Signal] = []
+        self._result: RunResult | BaseException | None = None
+        backend.start(self._wait, self._over)
+
+    async def _wait(self) -> None:
+        try:
+            ended = await self.run.result()
+        except Exception as error:
+            self._result = error
+            return
+        self._agent._catch_up()
+        said = [message for message in self._agent.conversation.messages if message.role == "assistant"]
+        self._result = RunResult(ended.ended_by, ended.confirmed, said[-1] if said else None)
+
+    def _over(self) -> None:
+        if self._result is None:
+            # The loop ends.
+            self._result = RuntimeError("nobody waits for the end of this run any more")
+        self._agent._catch_up()
+        self._events._end(self._result if isinstance(self._result, BaseException) else None)
+        for signal in self._signals:
+            signal.set()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    async def __anext__(self) -> Event:
+        return await anext(self._events)
+
+    async def result(self, *, timeout: float | None = None) -> RunResult:
+        """Waits for the end of the run, whether or not its events are read.
+
+        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        """
+        if self._result is None:
+            signal = self._backend.signal()
+            self._signals.append(signal)
+            if not await self._backend.within(timeout, signal.wait()):
+                text = f"the run of `{self.run.command}` is not over after {timeout} s"
+                raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
+        if isinstance(self._result, BaseException):
+            raise self._result
+        assert self._result is not None
+        return self._result
+
+    async def text(self, *, timeout: float | None = None) -> str:
+        """Waits for the end of the run and gives the text of the model's last message."""
+        return (await self.result(timeout=timeout)).text
+
+
+class AsyncAgent(AsyncCommands):
+    """An agent of any dialect, for one event loop of asyncio or trio. Any number of its tasks may use it at once.
+
+    Use it in an `async with` statement, or await `close`.
+    """
+
+    client: AsyncClientBase[Any, Any]
+    """The client of the dialect, on the same connection: a `pi.AsyncClient`, for one. `as_client` gives it with its type."""
+
+    def __init__(
+        self,
+        opening: Opening,
+        reactor: Reactor,
+        name: str,
+        revision: str | None,
+        asked: Any,
+        tap: Tap,
+        seen: int | None,
+        given: options.ClientOptions,
+    ) -> None:
+        """Use `spawn` or `connect`."""
+        kind = CLIENTS[name]
+        self._following = Following(name)
+        self._backend = reactor.backend
+        self._session: str | None = None
+        self._opening: backends.Signal | None = None
+        dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
+        watched = reactor.ticket()
+        self.client = kind._over(opening, reactor, revision, dialogs, tap, seen, watched, given)
+        self._connection = self.client._connection
+        reactor.stand(watched, self._catch_up)
+        self._catch_up()
+
+    @classmethod
+    async def spawn(
+        cls,
+        command: Sequence[options.Word],
+        *,
+        dialect: str | None = None,
+        asked: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
+        detect_within: float = WITHIN,
+        **given: Unpack[options.SpawnOptions],
+    ) -> Self:
+        """Starts a program and finds out which dialect it speaks, on the running loop.
+
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, where it is known. `asked`: answers the agent's questions, in tasks of
+        their own; without it the declared policy dismisses them. `detect_within`: how long the agent may take to answer while
+        its dialect is found out, in seconds.
+
+        Raises `SpawnError` where the program cannot be started, `ValueError` where no dialect has that name, and
+        `NotRecognisedError` where it speaks none.
+        """
+        options.check(given, options.SpawnOptions)
+        program = options.program(command, given)
+
+        def start(tap: Tap, reactor: Reactor, seen: int | None) -> Opening:
+            return Opening.spawn(program, tap.wants, reactor.mailbox, seen)
+
+        return await cls._open(start, dialect, asked, detect_within, given)
+
+    @classmethod
+    async def connect(
+        cls,
+        socket: sockets.socket,
+        *,
+        dialect: str | None = None,
+        asked: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
+        detect_within: float = WITHIN,
+        **given: Unpack[options.ClientOptions],
+    ) -> Self:
+        """Drives the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running loop. The caller closes
+        the socket."""
+        options.check(given, options.ClientOptions)
+
+        def start(tap: Tap, reactor: Reactor, seen: int | None) -> Opening:
+            return Opening.connect(socket.fileno(), reactor.mailbox, seen)
+
+        return await cls._open(start, dialect, asked, detect_within, given)
+
+    @classmethod
+    async def _open(cls, start: Any, dialect: str | None, asked: Any, within: float, given: Any) -> Self:
+        name, revision = named(dialect)
+        tap = Tap(given)
+        reactor = Reactor(backends.current())
+        try:
+            seen = reactor.ticket() if tap else None
+            opening = start(tap, reactor, seen)
+            if name is None:
+                ticket = reactor.ticket()
+                found = opening.detect(within, ticket)
+                try:
+                    await reactor.wait(ticket, found)
+                except BaseException:
+                    found.cancel()
+                    raise
+                name = found.take(ANY)
+            return cls(opening, reactor, name, revision, asked, tap, seen, given)
+        except BaseException:
+            reactor.close()
+            raise
+
+    @property
+    def dialect(self) -> str:
+        """The dialect's name."""
+        return self._following.dialect
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it stands."""
+        return self._following.conversation
+
+    @property
+    def termination(self) -> Termination | None:
+        """How the connection ended; `None` while it is open."""
+        return self.client.termination
+
+    def as_client(self, kind: type[C]) -> C | None:
+        """The client as that of a dialect, such as `pi.AsyncClient`, where the agent speaks it; on the same connection."""
+        return self.client if isinstance(self.client, kind) else None
+
+    def can(self, intent: str) -> bool:
+        """Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has."""
+        return self._following.carrier(intent, self.client.revision) is not None
+
+    def events(self) -> AsyncEvents:
+        """Everything that happens from now on. Raises the end of the connection."""
+        return AsyncEvents(self._backend, self._following)
+
+    async def call(self, intent: str, **params: Json) -> dict[str, Json]:
+        """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
+
+        Raises `NotInDialectError` where the dialect has no command for it: nothing was sent.
+        """
+        carrier = self._following.need(intent, self.client.revision)
+        members = await self._members(carrier, {camel(name): value for name, value in params.items()})
+        opens = carrier.opens and self._following.table.session is not None
+        self._following.switch(1 if opens else 0)
+        try:
+            data = await self._ask(carrier.command, members)
+        finally:
+            self._following.switch(-1 if opens else 0)
+        if opens:
+            self._session = self._following.opened(data)
+        return self._following.table.results(carrier, members, data)
+
+    async def prompt(
+        self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None
+    ) -> AsyncRun:
+        """Sends words that begin a run, and waits until the agent has accepted them. `when_busy`: `steer` or `follow_up`,
+        what becomes of them where a run is going on, in dialects that ask for it."""
+        mode = None if when_busy is None else intent_of(when_busy)
+        return await self._start("prompt", words(text, pictures(images), mode))
+
+    async def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> AsyncRun:
+        """Stops the run that is going on and begins one with these words."""
+        return await self._start("abortAndPrompt", words(text, pictures(images), None))
+
+    async def close(self) -> Termination:
+        """Shuts the agent down and waits for its end."""
+        end = await self.client.close()
+        self._catch_up()
+        return end
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
+
+    def _catch_up(self) -> None:
+        """Folds what has passed."""
+        end = self._connection.termination
+        self._following.take(self._connection.watched())
+        if end is not None:
+            self._following.over(TerminatedError(str(end), termination=end))
+
+    async def _ask(self, command: str, members: Members) -> Json:
+        try:
+            return await self.client.request(command, members)
+        finally:
+            self._catch_up()
+
+    async def _members(self, carrier: Carrier, given: Members) -> Members:
+        """The parameters of a command, with the session where it needs one."""
+        members = carrier.members(given)
+        if carrier.session is None or members.get(carrier.session) is not None:
+            return members
+        while self._session is None:
+            if self._opening is not None:
+                await self._opening.wait()
+                continue
+            self._opening = self._backend.signal()
+            try:
+                self._session = self._following.opened(await self._ask(*self._following.first()))
+            finally:
+                signal, self._opening = self._opening, None
+                signal.set()
+        return {**members, carrier.session: self._session}
+
+    async def _start(self, intent: str, given: Members) -> AsyncRun:
+        carrier = self._following.need(intent, self.client.revision)
+        members = await self._members(carrier, given)
+        events = self.events()
+        try:
+            run = self.client._start(carrier.command, members, DEFAULT)
+            await run
+        except BaseException:
+            events.close()
+            raise
+        finally:
+            self._catch_up()
+        outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
+        return AsyncRun(self, run, events, self._backend, outcome)

@@ -1,0 +1,164 @@
+"""The conversation of a connection, folded frame by frame, and those who listen to what happens in it."""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from agentese import _native
+from agentese.any.differ import differences
+from agentese.any.event import Event
+from agentese.any.results import Question
+from agentese.any.table import Carrier, Members, Table, intent_of
+from agentese.errors import DetachedError, NotInDialectError
+from agentese.view import View
+from agentese.view.conversation import Conversation, Json
+
+MOST = 1 << 19
+"""How many events wait for one listener at most; beyond that it is cut off."""
+
+
+class Listener:
+    """Events that wait for one reader."""
+
+    __slots__ = ("_failure", "_has_dropped", "_wake", "events", "is_over")
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self.events: deque[Event] = deque()
+        self.is_over = False
+        self._failure: BaseException | None = None
+        self._wake = wake
+        self._has_dropped = 0
+
+    def push(self, told: list[Event]) -> None:
+        """Something happened."""
+        if self.is_over:
+            return
+        if len(self.events) + len(told) > MOST:
+            return self.end(DetachedError(f"{MOST} events were not read", dropped=len(told)))
+        self.events.extend(told)
+        self._wake()
+
+    def end(self, failure: BaseException | None = None) -> None:
+        """Nothing follows what is there; `failure` is raised then, once."""
+        if not self.is_over:
+            self.is_over, self._failure = True, failure
+            self._wake()
+
+    def failure(self) -> BaseException | None:
+        """How it failed, once."""
+        failure, self._failure = self._failure, None
+        return failure
+
+
+class Following:
+    """What an agent of any dialect has told, and what its commands are."""
+
+    def __init__(self, dialect: str) -> None:
+        self.table = Table(dialect)
+        self.dialect = dialect
+        self._view = View(dialect)
+        self._listeners: list[Listener] = []
+        self._switching = 0
+        self._end: BaseException | None = None
+        self._commands: dict[str, frozenset[str]] = {}
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it stands."""
+        return self._view.conversation
+
+    def listen(self, listener: Listener) -> None:
+        """Tells it what happens from now on."""
+        if self._end is None:
+            self._listeners.append(listener)
+        else:
+            listener.end(self._end)
+
+    def leave(self, listener: Listener) -> None:
+        """Tells it nothing more."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def take(self, frames: Iterable[tuple[Any, str]]) -> None:
+        """Folds frames, in order."""
+        for direction, line in frames:
+            before = self._view.conversation
+            if self._switching and direction == "received":
+                self._follow(line, before)
+            show = self._view.sent if direction == "sent" else self._view.received
+            now = show(line, time.time() * 1000)
+            if self._listeners and (told := differences(before, now)):
+                for listener in self._listeners:
+                    listener.push(told)
+                self._listeners = [listener for listener in self._listeners if not listener.is_over]
+
+    def over(self, failure: BaseException) -> None:
+        """The connection is over."""
+        self._end = failure
+        for listener in self._listeners:
+            listener.end(failure)
+        self._listeners = []
+
+    def switch(self, by: int) -> None:
+        """Another session is being opened, or that is over."""
+        self._switching += by
+
+    def _follow(self, line: str, before: Conversation) -> None:
+        """Follows the session that an answer names."""
+        frame = json.loads(line)
+        data = frame.get("result" if self.table.is_rpc else "data") if isinstance(frame, dict) else None
+        session = data.get(self.table.session) if isinstance(data, dict) else None
+        if not isinstance(session, str) or before.session.id == session:
+            return
+        begun = View(self.dialect, session=session).conversation
+        internal = replace(begun.internal, sent=before.internal.sent)
+        self._view = View.resume(replace(begun, internal=internal))
+
+    def carrier(self, name: str, revision: str | None) -> Carrier | None:
+        """The command that carries an intent, where the dialect, or its revision, has one."""
+        spoken = revision or self.dialect
+        if spoken not in self._commands:
+            self._commands[spoken] = frozenset(_native.commands(spoken))
+        known = self._commands[spoken]
+        return next((carrier for carrier in self.table.carriers(intent_of(name)) if carrier.command in known), None)
+
+    def need(self, name: str, revision: str | None) -> Carrier:
+        """As `carrier`. Raises `NotInDialectError` where there is none."""
+        carrier = self.carrier(name, revision)
+        if carrier is None:
+            intent, spoken = intent_of(name), revision or self.dialect
+            raise NotInDialectError(f"{spoken} has no command for `{intent}`", intent=intent, dialect=spoken)
+        return carrier
+
+    def first(self) -> tuple[str, Members]:
+        """The command that opens the first session, with its parameters."""
+        opens = self.table.opens or ""
+        carrier = next((carrier for carrier in self.table.carriers("newSession") if carrier.command == opens), None)
+        return opens, {} if carrier is None else carrier.members({})
+
+    def opened(self, data: Json) -> str:
+        """The session that an answer names."""
+        session = data.get(self.table.session) if isinstance(data, dict) else None
+        return session if isinstance(session, str) else ""
+
+
+def handler(following: Following, rows: dict[str, Any], asked: Callable[[Question], Any]) -> object:
+    """A handler of a dialect's dialogs that asks neutral questions; others are left to the declared policy."""
+
+    def method(name: str) -> Callable[[object, Any], Any]:
+        def ask(_: object, dialog: Any) -> Any:
+            params = following.table.question(name, dialog.to_dict()) if name in following.table.answers else None
+            return None if params is None else asked(Question.of({**params, "method": name}))
+
+        return ask
+
+    return type("Asked", (), {row[0]: method(name) for name, row in rows.items()})()
+
+
+def words(text: str, images: Json, when_busy: str | None) -> Members:
+    """The neutral parameters of a prompt."""
+    given = {"text": text, "images": images, "whenBusy": when_busy}
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,111 @@
+//! An agent that nobody talks to yet: which dialect it speaks is found out first.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::any;
+use agentese::framing::FrameText;
+use agentese::transport::Transport;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::connection::{kept, listening};
+use crate::fork_guarded::ForkGuarded;
+use crate::frames::Frames;
+use crate::mailbox::Mailbox;
+use crate::options::{Program, Wants};
+use crate::pending::{Outcome, Pending};
+use crate::{errors, runtime, transport};
+
+/// What is at the other end; none while its dialect is being found out, and once somebody talks to it.
+#[derive(Clone, Default)]
+struct Slot(Arc<Mutex<Option<Transport>>>);
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Option<Transport>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Inner {
+    slot: Slot,
+    frames: Option<Arc<Frames>>,
+    mailbox: Option<Py<Mailbox>>,
+}
+
+/// An agent that nobody talks to yet. Dropping it ends the agent.
+#[pyclass(frozen)]
+pub struct Opening {
+    inner: ForkGuarded<Inner>,
+}
+
+impl Opening {
+    fn new(transport: Transport, frames: Option<Arc<Frames>>, mailbox: Option<Py<Mailbox>>) -> Self {
+        let slot = Slot::default();
+        *slot.lock() = Some(transport);
+        Opening { inner: ForkGuarded::new(Inner { slot, frames, mailbox }) }
+    }
+
+    /// What is at the other end, once.
+    pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
+        let taken = self.inner.get(py)?.slot.lock().take();
+        taken.ok_or_else(|| errors::usage(py, "somebody talks to this agent already"))
+    }
+
+    /// Where its frames and lines of stderr go.
+    pub fn frames(&self, py: Python<'_>) -> PyResult<Option<Arc<Frames>>> {
+        Ok(self.inner.get(py)?.frames.clone())
+    }
+}
+
+#[pymethods]
+impl Opening {
+    /// Starts a program. `frames` says that frames are kept for somebody who looks at them.
+    #[staticmethod]
+    #[pyo3(signature = (program, wants, mailbox=None, frames=None))]
+    fn spawn(
+        py: Python<'_>,
+        program: Program,
+        wants: Wants,
+        mailbox: Option<Py<Mailbox>>,
+        frames: Option<u64>,
+    ) -> PyResult<Self> {
+        let frames = kept(py, mailbox.as_ref(), frames)?;
+        let child = listening(program.into_core()?, frames.as_ref().filter(|_| wants.stderr));
+        let _runtime = runtime::handle().enter();
+        let opened = Transport::from_child(child).map_err(agentese::Error::from);
+        let transport = opened.map_err(|error| errors::from_core(py, &error))?;
+        Ok(Self::new(transport, frames, mailbox))
+    }
+
+    /// Uses a connected socket: a Unix socket, on Windows a TCP socket.
+    #[staticmethod]
+    #[pyo3(signature = (socket, mailbox=None, frames=None))]
+    fn connect(
+        py: Python<'_>,
+        socket: transport::Socket,
+        mailbox: Option<Py<Mailbox>>,
+        frames: Option<u64>,
+    ) -> PyResult<Self> {
+        let frames = kept(py, mailbox.as_ref(), frames)?;
+        let _runtime = runtime::handle().enter();
+        Ok(Self::new(transport::socket(socket)?, frames, mailbox))
+    }
+
+    /// Finds out which dialect is spoken: what comes of it is the dialect's name. The agent may take so many seconds.
+    #[pyo3(signature = (within, ticket=None))]
+    fn detect(&self, py: Python<'_>, within: f64, ticket: Option<u64>) -> PyResult<Pending> {
+        let inner = self.inner.get(py)?;
+        let within = Duration::try_from_secs_f64(within).map_err(|error| {
+            PyValueError::new_err(format!("{within} is not a number of seconds: {error}"))
+        })?;
+        let posted = inner.mailbox.as_ref().zip(ticket);
+        let ticket = posted.map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()?;
+        let (slot, transport) = (inner.slot.clone(), self.take(py)?);
+        Ok(Pending::start(ticket, async move {
+            let (spec, transport) = any::detect(transport, within).await?;
+            *slot.lock() = Some(transport);
+            Ok(Outcome::Data(Some(FrameText::from(format!("\"{}\"", spec.name)))))
+        }))
+    }
+}

@@ -1,0 +1,335 @@
+"""One client for agents of every dialect, for threads and for asyncio."""
+
+import asyncio
+import hashlib
+import json
+import socket
+import threading
+
+import pytest
+from conftest import ROOT
+from support.replay import read
+from test_view import canonical
+
+from agentese import NotInDialectError, NotRecognisedError, TerminatedError, any as anything, omp, opal, pi
+from agentese.any import differences
+from agentese.testing import line_of
+from agentese.view import View
+
+VECTORS = json.loads((ROOT / "conformance/vectors/any.json").read_text(encoding="utf-8"))["sessions"]
+NEUTRAL = json.loads((ROOT / "sdk-python/python/agentese/generated/intents/neutral.json").read_text(encoding="utf-8"))
+INTENTS = [name for name in NEUTRAL if not name.startswith("$")]
+PATIENCE = 60
+
+
+@pytest.mark.parametrize("session", VECTORS, ids=[session["transcript"] for session in VECTORS])
+def test_a_recorded_session_tells_what_the_vectors_say(session):
+    view = View(session["transcript"].split("/")[0])
+    told = []
+    _, records = read(ROOT / f"conformance/transcripts/{session['transcript']}.jsonl")
+    for record in records:
+        if record.get("dir") in ("c2s", "s2c"):
+            before = view.conversation
+            after = (view.sent if record["dir"] == "c2s" else view.received)(line_of(record), record.get("t"))
+            told += [event.to_json() for event in differences(before, after)]
+    counts = {}
+    for event in told:
+        counts[event["type"]] = counts.get(event["type"], 0) + 1
+    assert counts == session["events"]
+    assert hashlib.sha256(canonical(told).encode()).hexdigest()[:16] == session["digest"]
+
+
+class Awaited:
+    """A run of the agent for threads, as that of the other one."""
+
+    def __init__(self, run):
+        self.outcome = run.outcome
+        self._run = run
+
+    async def __aiter__(self):
+        for event in self._run:
+            yield event
+
+    async def result(self):
+        return self._run.result(timeout=PATIENCE)
+
+
+class Threads:
+    """The agent for threads, with the methods of the other one."""
+
+    def __init__(self, agent):
+        self.agent = agent
+
+    def __getattr__(self, name):
+        value = getattr(self.agent, name)
+        if not callable(value) or name in ("can", "as_client", "events"):
+            return value
+
+        async def call(*given, **named):
+            result = value(*given, **named)
+            return Awaited(result) if isinstance(result, anything.Run) else result
+
+        return call
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        self.agent.close()
+
+
+async def over_threads(command, **given):
+    return Threads(anything.Agent.spawn(command, **given))
+
+
+KINDS = {"threads": over_threads, "asyncio": anything.AsyncAgent.spawn}
+
+AGENTS = [
+    ("pi", "pi", "bash"),
+    ("pi@1.5", "pi", "bash"),
+    ("omp", "omp", "bash"),
+    # Pisces looks like omp while it is idle.
+    ("pisces", "omp", "bash"),
+    ("operator", "operator", "bash"),
+    ("opal", "opal", "shell"),
+]
+"""What is started, the dialect that is seen in it, and the tool that runs commands."""
+
+
+@pytest.fixture(params=KINDS)
+def start(request, agent, tmp_path):
+    """Starts the reference agent in a dialect, with a script of its model."""
+
+    def started(speaks, script, **given):
+        (tmp_path / "work").mkdir()
+        (tmp_path / "script.json").write_text(json.dumps(script))
+        command = [agent[0], "--mode", "rpc", "--dialect", speaks, "--script", str(tmp_path / "script.json")]
+        clean = {"env": {"HOME": str(tmp_path)}, "env_remove": ["AGENTESE_HOME", "OPAL_HOME"], "cwd": tmp_path / "work"}
+        return KINDS[request.param](command, **clean, **given)
+
+    return started
+
+
+def play(work):
+    async def limited():
+        await asyncio.wait_for(work, PATIENCE)
+
+    asyncio.run(limited())
+
+
+def words(agent, role):
+    return [message.text for message in agent.conversation.messages if message.role == role]
+
+
+async def until(run, kind):
+    async for event in run:
+        if event.type == kind:
+            return
+
+
+async def everything(run):
+    return [event async for event in run]
+
+
+@pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
+def test_what_happens_comes_in_order(start, dialect, seen, tool):
+    script = {
+        "responses": [
+            {
+                "blocks": [
+                    {"thinking": ["Hm. ", "Yes."]},
+                    {"text": ["One. ", "Two."]},
+                    {"tool": {"id": "call-1", "name": tool, "args": {"command": "echo hi"}}},
+                ]
+            },
+            {"blocks": [{"text": ["Done."]}], "usage": {"input": 50, "output": 5}},
+        ]
+    }
+
+    async def talk():
+        async with await start(dialect, script) as agent:
+            assert agent.dialect == seen
+            run = await agent.prompt("Hello")
+            told = await everything(run)
+            assert (await run.result()).text == "Done."
+            grown = {kind: "".join(event.text for event in told if event.type == kind) for kind in ("textGrew", "thinkingGrew")}
+            assert grown == {"textGrew": "One. Two.Done.", "thinkingGrew": "Hm. Yes."}
+
+            def at(kind, **members):
+                fits = [
+                    place
+                    for place, event in enumerate(told)
+                    if event.type == kind and all(getattr(event, name) == value for name, value in members.items())
+                ]
+                return fits
+
+            ended = [(place, told[place].message.role) for place in at("messageEnded")]
+            [tool_ended] = at("toolEnded", state="done")
+            assert "hi" in json.dumps(told[tool_ended].to_json())
+            places = [
+                next(place for place, role in ended if role == "user"),
+                at("messageBegan", role="assistant")[0],
+                at("textGrew")[0],
+                at("toolStarted", name=tool)[0],
+                tool_ended,
+                next(place for place, role in reversed(ended) if role == "assistant"),
+                at("state", state="idle")[-1],
+            ]
+            assert places == sorted(places), told
+            assert words(agent, "user") == ["Hello"]
+            if agent.can("messages"):
+                said = [message for message in await agent.messages() if message.role == "assistant"]
+                assert len(said) == len(words(agent, "assistant"))
+            assert (await agent.state()).working is False
+
+    play(talk())
+
+
+@pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
+def test_a_run_is_steered_and_stopped(start, dialect, seen, tool):
+    script = {
+        "responses": [
+            {"blocks": [{"text": ["First."]}, {"tool": {"id": "c", "name": tool, "args": {"command": "sleep 0.3"}}}]},
+            {"when": {"user": "other way"}, "text": "Changed."},
+            {"when": {"user": "Go on"}, "blocks": [{"text": ["a "] * 400}], "delay_ms": 25},
+        ],
+        "default": {"text": "Then."},
+    }
+
+    async def talk():
+        async with await start(dialect, script) as agent:
+            run = await agent.prompt("Hello")
+            if agent.can("steer"):
+                await until(run, "textGrew")
+                assert await agent.steer("other way") in ("queued", None)
+                assert (await run.result()).text == "Changed."
+                assert words(agent, "user") == ["Hello", "other way"]
+            else:
+                await everything(run)
+            slow = await agent.prompt("Go on")
+            await until(slow, "textGrew")
+            await agent.abort()
+            await slow.result()
+            assert (await agent.state()).working is False
+            assert agent.conversation.run.state == "idle"
+
+    play(talk())
+
+
+@pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
+def test_what_a_dialect_lacks_is_refused_before_anything_is_sent(start, dialect, seen, tool):
+    async def talk():
+        async with await start(dialect, {"responses": []}) as agent:
+            if agent.can("models"):
+                assert any(model.id == "scripted" for model in await agent.models())
+            for intent in INTENTS:
+                if not agent.can(intent):
+                    with pytest.raises(NotInDialectError, match=seen) as told:
+                        await agent.call(intent)
+                    assert told.value.intent == intent and intent in str(told.value)
+            assert agent.conversation.notices == ()
+            classes = [(pi.Client, pi.AsyncClient), (omp.Client, omp.AsyncClient), (opal.Client, opal.AsyncClient)]
+            typed = [any(agent.as_client(kind) for kind in both) for both in classes]
+            assert typed == [name == seen for name in ("pi", "omp", "opal")]
+            with pytest.raises(ValueError, match="no intent `follow_upp`; did you mean `followUp`"):
+                agent.can("follow_upp")
+
+    play(talk())
+
+
+def test_questions_come_in_one_form(start):
+    questions = []
+
+    def asked(question):
+        questions.append(question)
+        return question.options[1]
+
+    call = {"id": "q", "name": "ask_user", "args": {"question": "Which colour?", "choices": ["red", "blue"]}}
+    script = {"responses": [{"blocks": [{"tool": call}]}, {"text": "Thanks."}]}
+
+    async def talk():
+        async with await start("opal", script, asked=asked) as agent:
+            told = await everything(await agent.prompt("Ask"))
+            kinds = [event.type for event in told]
+            assert 0 <= kinds.index("asked") < kinds.index("answered")
+            assert "blue" in json.dumps(next(event for event in told if event.type == "toolEnded").to_json())
+
+    play(talk())
+    [question] = questions
+    assert (question.kind, question.title, question.options) == ("select", "Which colour?", ("red", "blue"))
+
+
+def test_another_session_of_the_same_connection_is_followed(start):
+    async def talk():
+        async with await start("opal", {"responses": [{"text": "One."}, {"text": "Two."}]}) as agent:
+            await everything(await agent.prompt("First"))
+            first = agent.conversation.session.id
+            assert await agent.new_session()
+            await everything(await agent.prompt("Second"))
+            assert words(agent, "user") == ["Second"]
+            assert first in [kept.session for kept in await agent.list_sessions()]
+
+    play(talk())
+
+
+def test_a_named_revision_counts_and_the_end_ends_everything(start):
+    async def talk():
+        agent = await start("pi@1.5", {"responses": []}, dialect="pi@1.5")
+        async with agent:
+            assert (agent.client.revision, agent.can("tree")) == ("pi@1.5", True)
+            events = agent.events()
+        with pytest.raises(TerminatedError):
+            next(events) if isinstance(agent, Threads) else await anext(events)
+        assert agent.termination.closed_by_us
+        with pytest.raises(ValueError, match='unknown dialect "nothing"; known: pi, omp'):
+            anything.Agent.spawn(["true"], dialect="nothing")
+
+    play(talk())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("command", [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]], ids=["echo", "odd", "ended"])
+def test_who_speaks_no_dialect_is_not_recognised(kind, command):
+    async def talk():
+        with pytest.raises(NotRecognisedError, match="not recognised"):
+            await KINDS[kind](command, detect_within=2)
+
+    play(talk())
+
+
+def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told():
+    ours, theirs = socket.socketpair()
+    state = {
+        "thinkingLevel": "medium", "isStreaming": False, "isCompacting": False, "steeringMode": "all", "followUpMode": "all",
+        "sessionId": "s", "autoCompactionEnabled": True, "messageCount": 0, "pendingMessageCount": 0,
+    }  # fmt: skip
+    said = {"type": "extension_error", "extensionPath": "/x.ts", "event": "input", "error": "no"}
+
+    def serve():
+        with theirs, theirs.makefile("rwb") as lines:
+            lines.write(json.dumps(said).encode() + b"\n")
+            for line in lines:
+                frame = json.loads(line)
+                answer = {"id": frame["id"], "type": "response", "command": frame.get("type"), "success": True, "data": state}
+                refusal = {"type": "response", "command": "unknown", "success": False, "error": "no"}
+                lines.write(json.dumps(answer if frame.get("type") == "get_state" else refusal).encode() + b"\n")
+                lines.flush()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with ours:
+        with anything.Agent.connect(ours) as agent:
+            assert agent.dialect == "pi"
+            assert agent.state().thinking_level == "medium"
+            assert [notice.text for notice in agent.conversation.notices] == ["no"]
+    thread.join(PATIENCE)
+
+
+def test_a_refusal_is_raised_and_told(start):
+    async def talk():
+        async with await start("pi", {"responses": []}) as agent:
+            with pytest.raises(Exception, match="set_model|model"):
+                await agent.set_model("nobody", "nothing")
+            assert [notice.level for notice in agent.conversation.notices] == ["error"]
+
+    play(talk())
