@@ -13,6 +13,9 @@ import { Picture } from "./picture.jsx";
 /** How much of an output is shown before somebody asks for all of it, in characters. */
 const SHOWN = 20_000;
 
+/** How long a command may be that stands in the line above alone, in characters. */
+const ABOVE = 40;
+
 /** The argument that says most about a call, by the names that tools give it. */
 const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
 
@@ -82,6 +85,8 @@ function Given({ tool }: { tool: ToolBlock }) {
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
+    // A short one stands above.
+    if (command.length < ABOVE && !command.includes("\n")) return null;
     return <Code html={highlighted(command, "bash")} name="Command" />;
   }
   if (names.length === 0) return tool.argumentsText ? <pre tabIndex={0}>{tool.argumentsText}</pre> : null;
