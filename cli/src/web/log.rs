@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(texts, ["a", "b2", "c", "b3"]);
         assert_eq!(log.common(4, true, usize::MAX).len(), 1);
         // The first one stays, and of the others the newest.
-        for (limit, count) in [(0, 1), (4, 2), (6, 3), (7, 4)] {
+        for (limit, count) in [(0, 1), (2, 1), (3, 2), (4, 3), (5, 3), (6, 4)] {
             let texts: Vec<_> = log.common(0, false, limit).iter().map(ToString::to_string).collect();
             assert_eq!(texts.len(), count, "{limit}");
             assert_eq!(
