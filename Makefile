@@ -168,6 +168,11 @@ bench-peers: ## The reference agent beside real pi and omp, where `make conforma
 	$(CARGO) build --release --quiet -p agentese-cli
 	./bench/peers --rounds $(ROUNDS) --write
 
+.PHONY: bench-clients
+bench-clients: sdk-ts/$(NPM_HAS) ## The clients in Python and TypeScript beside what programs use without them, in one run; writes the table of docs/benchmarks.md. Needs sdk-python/.venv.
+	cd sdk-ts && npm run --silent build && npm run --silent build:test
+	./bench/clients --rounds $(ROUNDS) --write
+
 clean: ## Removes what was built.
 	$(CARGO) clean
 	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist web/node_modules pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv

@@ -2,6 +2,9 @@
 
 Each client starts the same child, which writes a file of frames, looks at the type of every event and at the delta of
 every update, and adds up what it saw. Runs are interleaved; the best of each counts.
+
+`python bench/decoding.py --client NAME FILE COUNT` runs one of them and says what it saw and what it took;
+`--write SIZE FILE COUNT` makes a file of frames. bench/clients compares them with clients in other languages.
 """
 
 import argparse
@@ -68,6 +71,12 @@ def of_struct(frame: Outer) -> str | None:
 
 async def json_asyncio(path: str, count: int) -> Count:
     return await asyncio_lines(path, count, json.loads, of_dict)
+
+
+async def orjson_asyncio(path: str, count: int) -> Count:
+    import orjson
+
+    return await asyncio_lines(path, count, orjson.loads, of_dict)
 
 
 async def msgspec_asyncio(path: str, count: int) -> Count:
@@ -141,6 +150,21 @@ async def agentese_asyncio(path: str, count: int) -> Count:
     return seen, characters
 
 
+async def agentese_batches(path: str, count: int) -> Count:
+    seen = characters = 0
+    async with pi.AsyncClient.spawn([*CHILD, path]) as client:
+        events = client.events()
+        client.send_raw("go")
+        async for batch in events.batches():
+            for event in batch:
+                if event.type == "message_update":
+                    characters += len(event.assistant_message_event.delta)  # type: ignore[union-attr]
+            seen += len(batch)
+            if seen >= count:
+                break
+    return seen, characters
+
+
 async def agentese_threads(path: str, count: int) -> Count:
     seen = characters = 0
     with pi.Client.spawn([*CHILD, path]) as client:
@@ -157,10 +181,12 @@ async def agentese_threads(path: str, count: int) -> Count:
 
 CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
     "asyncio + json.loads": json_asyncio,
+    "asyncio + orjson": orjson_asyncio,
     "asyncio + msgspec, two members": msgspec_asyncio,
     "asyncio protocol + msgspec, two members": protocol_asyncio,
     "lines without asyncio + msgspec, two members": msgspec_lines,
     "agentese, asyncio": agentese_asyncio,
+    "agentese, asyncio in batches": agentese_batches,
     "agentese, threads": agentese_threads,
 }
 
@@ -178,11 +204,26 @@ def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
     return best
 
 
+def one(name: str, path: str, count: int) -> None:
+    """Runs one client; prints events, characters, seconds, and seconds of processor time as JSON."""
+    start, before = time.perf_counter(), time.process_time()
+    seen, characters = asyncio.run(CLIENTS[name](path, count))  # type: ignore[arg-type]
+    print(json.dumps([seen, characters, time.perf_counter() - start, time.process_time() - before]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--client", nargs=3, metavar=("NAME", "FILE", "COUNT"), help="run one client")
+    parser.add_argument("--write", nargs=3, metavar=("SIZE", "FILE", "COUNT"), help="make a file of small or large frames")
     parser.add_argument("--quick", action="store_true", help="fewer frames, once each")
     parser.add_argument("--json", action="store_true", help="machine-readable")
     given = parser.parse_args()
+    if given.client:
+        name, path, count = given.client
+        return one(name, path, int(count))
+    if given.write:
+        size, path, count = given.write
+        return corpus.write(Path(path), getattr(corpus, size)(int(count)))
     rounds = 1 if given.quick else 7
     sizes = {"small": (corpus.small, 30_000 if given.quick else 600_000), "50 KB": (corpus.large, 300 if given.quick else 4_000)}
     results = {}
