@@ -7,6 +7,7 @@ import socket
 import threading
 
 import pytest
+import trio
 from conftest import ROOT
 from support.replay import read
 from test_view import canonical
@@ -285,6 +286,18 @@ def test_a_named_revision_counts_and_the_end_ends_everything(start):
             anything.Agent.spawn(["true"], dialect="nothing")
 
     play(talk())
+
+
+def test_trio_drives_an_agent_too(agent):
+    async def main():
+        with trio.fail_after(PATIENCE):
+            async with await anything.AsyncAgent.spawn(agent) as connected:
+                run = await connected.prompt("Hello")
+                told = [event.type async for event in run]
+                assert told.index("messageBegan") < told.index("textGrew") < told.index("messageEnded", told.index("textGrew"))
+                assert (await run.result()).text
+
+    trio.run(main)
 
 
 @pytest.mark.parametrize("kind", KINDS)
