@@ -132,6 +132,21 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await settled(page);
   });
 
+  on("pi: a fork at a message, whose text comes back", recorded("pi", "fork"), async (page) => {
+    for (const [at, text] of ["first", "second", "third"].entries()) {
+      await say(page, text);
+      await page.locator(".message.assistant .markdown").nth(at).waitFor();
+      await settled(page);
+    }
+    await asked(page, "get_fork_messages", "get_state");
+    await page.locator(".message.user >> text=Fork here").last().click();
+    await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 2);
+    assert.equal(await page.inputValue(".composer > textarea"), "third");
+    await say(page, "third bis");
+    await page.locator(".message.assistant .markdown").nth(2).waitFor();
+    assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["first", "second", "third bis"]);
+  });
+
   on("omp: a tool that prints while it runs", recorded("omp", "prompt_tool_bash"), async (page) => {
     await say(page, "run it");
     await page.getByText("It printed three lines.").waitFor();
@@ -161,6 +176,30 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await say(page, "second");
     await page.locator(".message.user").nth(1).waitFor();
     await settled(page);
+  });
+
+  on("omp: words that steer an answer", recorded("omp", "streaming_prompt_steer"), async (page) => {
+    await say(page, "slow");
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.locator(".message.assistant .markdown").waitFor();
+    await say(page, "second");
+    await asked(page, "get_state");
+    await page.locator(".message.user").nth(1).waitFor();
+    await settled(page);
+    assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["slow", "second"]);
+    assert.equal(await page.locator(".queue").count(), 0);
+  });
+
+  on("omp: a branch at a message, whose text comes back", recorded("omp", "branch"), async (page) => {
+    for (const [at, text] of ["hello", "hello again"].entries()) {
+      await say(page, text);
+      await page.locator(".message.assistant .markdown").nth(at).waitFor();
+      await settled(page);
+    }
+    await asked(page, "get_branch_messages", "get_state");
+    await page.locator(".message.user >> text=Fork here").last().click();
+    await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 1);
+    assert.equal(await page.inputValue(".composer > textarea"), "hello again");
   });
 
   on("operator: an answer", recorded("operator", "d01_prompt_answered_at_completion"), async (page) => {
