@@ -1,6 +1,7 @@
 //! What the matcher leaves free, by the tables that it goes by itself: defects are not seeded there.
 
 use agentese::spec::{Framing, Spec};
+use agentese_conformance::matching::path;
 use agentese_conformance::matching::tables::{self, Delta, Form, Sameness, Snapshots, Tables, When, Wording};
 use regex::Regex;
 use serde_json::Value;
@@ -68,13 +69,13 @@ impl Knowledge {
         let tools = self.tables?.matching.tools.as_ref()?;
         let other = tools.others.iter().find(|(name, _)| *name == event).map(|(_, path)| *path);
         let own = [tools.begins, tools.ends].contains(&event).then_some(tools.call);
-        at_path(body, own.or(other)?)?.as_str()
+        path::get(body, own.or(other)?)?.as_str()
     }
 
     /// What tells the strands of events apart that are in no order to each other.
     pub(super) fn strand(&self, body: &Value) -> Vec<Option<String>> {
         let strands = self.tables.map_or(&[][..], |tables| tables.matching.strands);
-        strands.iter().map(|path| at_path(body, path).map(Value::to_string)).collect()
+        strands.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
     }
 
     /// The forms of all allowances.
@@ -227,10 +228,6 @@ pub(super) fn below(place: &Place, path: &str) -> Place {
     })
 }
 
-fn at_path<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, name| value.get(name))
-}
-
 fn holds(row: &Wording, object: &Value) -> bool {
     match row.when {
         When::Always => true,
@@ -245,7 +242,7 @@ fn holds(row: &Wording, object: &Value) -> bool {
 fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &Value) -> Freedom {
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));
-    let flagged = |path: &str| at_path(object, path) == Some(&Value::Bool(true));
+    let flagged = |path: &str| path::get(object, path) == Some(&Value::Bool(true));
     let bound = match form {
         Form::NullOrAbsent(rows) | Form::LeftOut(rows) if among(rows) => return Freedom::MayBeAbsent,
         Form::Empty(rows) => among(rows) && is_nothing(value),

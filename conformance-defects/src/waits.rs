@@ -1,7 +1,7 @@
 //! Whether a scenario would have gone on: a client sends its next line only once it has what it waits for.
 
 use agentese::types::{Direction, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
-use agentese_conformance::pattern::Pattern;
+use agentese_conformance::matching::Pattern;
 use agentese_conformance::transcript::whole_line;
 use serde_json::Value;
 

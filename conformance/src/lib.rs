@@ -4,12 +4,11 @@
 //! * [`suite`] has the cases, profiles and golden transcripts.
 //! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
-//! * [`expectations`] are the checks that a case states itself, in place of a recording.
 //! * [`detect`] tells which dialect an agent speaks.
-//! * [`judge`] says what is to be said of what was played, [`matching`] compares it with the golden transcript.
+//! * [`judge`] says what is to be said of what was played, [`matching`] says what a frame must be: by a pattern, by what a case
+//!   expects in its own words, or by its golden transcript.
 //! * [`mod@attack`] sees what an agent does where everything goes wrong.
 //! * [`run`] plays and judges many cases, [`report`] tells of it.
-//! * [`pattern`] is the language in which cases say what they wait for and what the model has to receive.
 //! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
 //!   plays the agent's side of one, so that clients are tested against what real agents really sent.
 //! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
@@ -18,7 +17,6 @@ pub mod attack;
 pub mod client;
 mod decode;
 pub mod detect;
-pub mod expectations;
 pub mod file;
 #[rustfmt::skip]
 mod generated;
@@ -26,9 +24,6 @@ pub mod judge;
 pub mod leaks;
 pub mod matching;
 pub mod model;
-pub mod near;
-mod path;
-pub mod pattern;
 pub mod player;
 pub mod record;
 pub mod recording;

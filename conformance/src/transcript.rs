@@ -95,6 +95,24 @@ impl Transcript {
         Ok(Transcript { header, records })
     }
 
+    /// What happened beside the lines.
+    pub fn controls(&self) -> impl Iterator<Item = &TranscriptControl> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Control(control) => Some(control),
+            _ => None,
+        })
+    }
+
+    /// The names of the signals that were sent to the agent.
+    pub fn signals(&self) -> impl Iterator<Item = &str> {
+        self.controls().filter_map(|control| control.event.strip_prefix("signal "))
+    }
+
+    /// What it says last of the end of the agent.
+    pub fn end(&self) -> Option<&TranscriptControl> {
+        self.controls().filter(|control| control.event == "exit").last()
+    }
+
     /// The lines that came from the agent.
     pub fn received(&self) -> impl Iterator<Item = &FrameText> {
         self.records.iter().filter_map(|record| match record {

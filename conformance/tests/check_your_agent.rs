@@ -130,7 +130,7 @@ fn the_files_of_the_page_are_of_their_formats() {
     let suite = Suite::embedded();
     for failure in failures.failures {
         let case = suite.case(&profile.dialect, &failure.case).unwrap();
-        let names = case.expect.iter().flatten().map(agentese_conformance::expectations::name);
+        let names = case.expect.iter().flatten().map(agentese_conformance::matching::expectations::name);
         assert!(
             names.map(|name| format!("expect {name}")).any(|name| name == failure.check),
             "{}",

@@ -6,10 +6,10 @@ mod edges;
 use std::collections::BTreeSet;
 
 use agentese::types::{CheckLevel, Scenario, ScenarioStep};
-use agentese_conformance::pattern::Pattern;
+use agentese_conformance::Suite;
+use agentese_conformance::matching::{Pattern, expectations};
 use agentese_conformance::player::needs;
 use agentese_conformance::transcript::Record;
-use agentese_conformance::{Suite, expectations};
 use agentese_protocol::Index;
 use regex::Regex;
 use serde_json::Value;

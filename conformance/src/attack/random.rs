@@ -4,7 +4,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use super::speech::{Speech, fields};
-use crate::matching::rules::Rules;
+use crate::matching::Rules;
 use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
 
 /// Texts that are harmless wherever they stand: as a message, a name, a path, a command of the shell.

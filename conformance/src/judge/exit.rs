@@ -1,10 +1,9 @@
 //! How the agent ended.
 
-use agentese::types::{CheckLevel, Scenario, ScenarioStep, TranscriptControl};
+use agentese::types::{CheckLevel, Scenario, ScenarioStep};
 
 use super::failed;
 use crate::Transcript;
-use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
 /// The end of an agent.
@@ -47,7 +46,7 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
 
 /// What is said of an agent that a signal ended.
 pub(super) fn crash(observed: &Transcript) -> Outcome {
-    let signal = last(observed).and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
+    let signal = observed.end().and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
     failed(format!("it crashed: signal {signal}"))
 }
 
@@ -56,26 +55,14 @@ fn crashed(end: End) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }
 
-/// What a transcript says last of the end.
-fn last(transcript: &Transcript) -> Option<&TranscriptControl> {
-    controls(transcript).filter(|control| control.event == "exit").last()
-}
-
-fn controls(transcript: &Transcript) -> impl Iterator<Item = &TranscriptControl> {
-    transcript.records.iter().filter_map(|record| match record {
-        Record::Control(control) => Some(control),
-        _ => None,
-    })
-}
-
 fn end(case: &Scenario, transcript: &Transcript) -> Option<End> {
-    let last = last(transcript)?;
-    let signals = controls(transcript).filter(|control| control.event.starts_with("signal ")).count();
+    let last = transcript.end()?;
+    let signals = transcript.signals().count();
     let own = case.steps.iter().filter(|step| matches!(step, ScenarioStep::Signal(_))).count();
     Some(End {
         code: last.code.as_option().copied(),
         forced: signals > own,
         signalled: own > 0,
-        late: controls(transcript).any(|control| control.event == "still_running"),
+        late: transcript.controls().any(|control| control.event == "still_running"),
     })
 }

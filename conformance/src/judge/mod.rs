@@ -15,9 +15,8 @@ mod scenario;
 use agentese::types::{CheckLevel, Profile, Scenario};
 
 use crate::Transcript;
-use crate::expectations;
 use crate::matching::checks::EXIT;
-use crate::matching::{Choices, Comparison, Rules, compare};
+use crate::matching::{Choices, Comparison, Rules, compare, expectations};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};

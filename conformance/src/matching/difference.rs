@@ -1,10 +1,10 @@
-//! One difference between two values.
+//! What a frame has otherwise than it must, whoever says what that is: a pattern, or a frame that was recorded.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// How much a difference weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(crate) enum Weight {
     /// The dialect's document says so.
     Must,
     /// The recording does so: as much as the case.
@@ -15,14 +15,14 @@ pub(super) enum Weight {
 
 /// A difference, and where it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     /// The path within the frame; empty for the frame as a whole.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// What differs, in words.
-    pub(super) says: String,
-    pub(super) weight: Weight,
+    pub(crate) says: String,
+    pub(crate) weight: Weight,
     /// The allowance that it falls under.
-    pub(super) allowance: Option<&'static str>,
+    pub(crate) allowance: Option<&'static str>,
 }
 
 impl Difference {
@@ -41,27 +41,25 @@ impl Difference {
     }
 }
 
-/// The members of both objects that a value stands in.
-pub(super) type Both<'a> = (&'a Map<String, Value>, &'a Map<String, Value>);
-
-/// Where a value stands.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
-    /// The record; `*` where nothing is declared.
-    pub(super) record: &'static str,
-    pub(super) member: &'a str,
-    pub(super) beside: Option<Both<'a>>,
-}
-
-/// What kind of difference there is at a place.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
-    Missing(&'a Value),
-    Extra(&'a Value),
-    Changed(&'a Value, &'a Value),
-}
-
 /// A value in few characters.
 pub(super) fn brief(value: &Value) -> String {
-    super::bindings::short(&value.to_string())
+    short(&value.to_string())
+}
+
+/// A text in few characters, as it is told.
+pub(super) fn short(text: &str) -> String {
+    format!("`{}`", clipped(text))
+}
+
+/// A text in few characters: its beginning, and its end where it is long.
+pub(super) fn clipped(text: &str) -> String {
+    const LENGTH: usize = 60;
+    const END: usize = 10;
+    let length = text.chars().count();
+    if length <= LENGTH {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(LENGTH - END - 2).collect();
+    let end: String = text.chars().skip(length - END).collect();
+    format!("{begin}…{end}")
 }

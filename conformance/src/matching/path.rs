@@ -1,10 +1,14 @@
-//! Paths into values: names of members with dots between, `[]` for every element of an array.
+//! Paths into values, as `message.content.0.text`: names of members and places in arrays with dots between, `[]` for every
+//! element of an array.
 
 use serde_json::Value;
 
-/// The value at a path without `[]`.
-pub(super) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, name| value.get(name))
+/// The value at a path without `[]`; none where there is nothing.
+pub fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, part| match value {
+        Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
+        value => value.get(part),
+    })
 }
 
 /// All values at a path.
@@ -64,6 +68,8 @@ mod tests {
         let value = json!({"a": {"b": [{"c": 1}, {"c": 2}, {"d": 3}]}, "e": "f"});
         assert_eq!(get(&value, "e"), Some(&json!("f")));
         assert_eq!(get(&value, "a.x"), None);
+        assert_eq!(get(&value, "a.b.1.c"), Some(&json!(2)));
+        assert_eq!((get(&value, "a.b.3"), get(&value, "a.b.c")), (None, None));
         assert_eq!(all(&value, "a.b[].c"), [&json!(1), &json!(2)]);
         assert_eq!(without(&value, &["a.b"]), json!({"a": {}, "e": "f"}));
         let mut changed = value.clone();

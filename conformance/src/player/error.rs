@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use agentese::transport::SpawnError;
 
+use crate::matching::PatternError;
 use crate::model::ModelError;
-use crate::pattern::PatternError;
 
 /// Why a case cannot be played at all.
 #[derive(Debug, thiserror::Error)]

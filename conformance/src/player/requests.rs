@@ -5,8 +5,8 @@ use agentese::types::{CaseNeed, CheckLevel, ModelRequest, Profile, Scenario};
 use serde_json::Value;
 
 use super::needs::plays_the_script;
+use crate::matching::Pattern;
 use crate::model::history_faults;
-use crate::pattern::Pattern;
 use crate::words::counted;
 
 /// A check of a case over the requests to the model.

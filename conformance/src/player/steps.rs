@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::{PlayError, Room, needs, shell};
-use crate::expectations;
+use crate::matching::Pattern;
+use crate::matching::expectations;
 use crate::model::ScriptedModel;
-use crate::pattern::Pattern;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 

@@ -7,9 +7,9 @@ use agentese::types::{AskedStep, Direction, ModelRequest, QuietStep, TranscriptR
 use serde_json::Value;
 
 use super::steps::{Stage, limit};
-use crate::near::near_miss;
-use crate::path;
-use crate::pattern::Pattern;
+use crate::matching::Pattern;
+use crate::matching::near::near_miss;
+use crate::matching::path;
 use crate::recording::Recorder;
 use crate::words::counted;
 
@@ -145,7 +145,7 @@ impl Stage<'_> {
             let found =
                 near_miss(pattern, frame).filter(|_| !is_other || pattern.get("id") == frame.get("id"));
             let is_found = found.is_some();
-            *near.borrow_mut() = found;
+            *near.borrow_mut() = found.map(|found| found.says);
             is_found
         });
         near.into_inner()
@@ -179,7 +179,7 @@ impl Stage<'_> {
 
     fn capture(&mut self, wanted: Option<&BTreeMap<String, String>>, frame: &Value) -> Result<(), String> {
         for (name, path) in wanted.into_iter().flatten() {
-            match path::at(frame, path) {
+            match path::get(frame, path) {
                 None => return Err(format!("there is no `{path}` in the frame that was waited for")),
                 Some(Value::String(text)) => self.variables.set(name, text),
                 Some(other) => self.variables.set(name, other.to_string()),

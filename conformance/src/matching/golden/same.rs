@@ -4,10 +4,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::{Number, Value};
 
-use super::bindings::short;
-use super::difference::{Difference, Place, Weight, brief};
+use super::place::Place;
 use super::tables::{Form, Sameness};
 use super::walk::State;
+use crate::matching::difference::{Difference, Weight, brief, short};
 
 /// What two values of such a member differ in; none where they are of a kind that is compared as any other.
 pub(super) fn compare(

@@ -2,11 +2,10 @@
 
 use agentese::wire::Maybe;
 
-use super::difference::{Difference, Weight};
 use super::reading::Reading;
 use super::rules::Rules;
 use super::tables::Form;
-use crate::transcript::Record;
+use crate::matching::difference::{Difference, Weight};
 
 /// What a transcript says of the end of the agent.
 struct End {
@@ -72,9 +71,9 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
 }
 
 fn end(reading: &Reading<'_>) -> End {
-    let mut end = End { code: None, signals: Vec::new(), errors: Vec::new() };
-    for record in &reading.transcript.records {
-        let Record::Control(control) = record else { continue };
+    let signals = reading.transcript.signals().map(str::to_owned).collect();
+    let mut end = End { code: None, signals, errors: Vec::new() };
+    for control in reading.transcript.controls() {
         let text = || control.text.clone().unwrap_or_default();
         match control.event.as_str() {
             "exit" | "exited" => match control.code {
@@ -83,7 +82,7 @@ fn end(reading: &Reading<'_>) -> End {
                 Maybe::Absent => {}
             },
             "player_error" | "recorder_error" => end.errors.push(text()),
-            event => end.signals.extend(event.strip_prefix("signal ").map(str::to_owned)),
+            _ => {}
         }
     }
     end

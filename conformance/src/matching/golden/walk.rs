@@ -7,12 +7,13 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::choices::{InCase, Wanted};
-use super::difference::{Both, Difference, Kind, Place, Weight, brief};
 use super::excuse::Excuses;
+use super::place::{Both, Kind, Place};
 use super::rules::Rules;
 use super::same;
 use super::tables::{Field, Form, Shape, Ty, TypeDef, When, Wording};
 use super::text::Texts;
+use crate::matching::difference::{Difference, Weight, brief};
 
 /// What a comparison has learnt so far.
 #[derive(Debug)]
@@ -230,7 +231,8 @@ impl<'s, 'a> Walk<'s, 'a> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            object.get(first).and_then(|value| super::path::get(value, rest)) == Some(&Value::Bool(true))
+            object.get(first).and_then(|value| crate::matching::path::get(value, rest))
+                == Some(&Value::Bool(true))
         };
         let free = Free { allowance: Some(allowance), values: true, whole: Some(whole) };
         (is_cut(golden) && is_cut(observed)).then_some(free)

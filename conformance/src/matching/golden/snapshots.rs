@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::declared;
-use super::difference::{Difference, Weight, brief};
-use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
 use super::tables::{Snapshots, Ty};
+use crate::matching::difference::{Difference, Weight, brief};
+use crate::matching::path;
 
 /// What snapshots of a transcript say.
 #[derive(Debug, Default)]

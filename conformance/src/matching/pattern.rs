@@ -1,4 +1,4 @@
-//! Patterns: what a frame, or a request to the model, has to look like.
+//! The first way, patterns: what a frame, or a request to the model, has to look like.
 //!
 //! A pattern is JSON. An object fits an object that has each of its members with a value that fits,
 //! an array fits one whose first elements fit, anything else fits its equal. An object with members

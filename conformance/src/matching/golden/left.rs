@@ -7,7 +7,6 @@ use agentese::spec::{RunEffect, RunRole};
 use serde_json::Value;
 
 use super::align::Aligned;
-use super::difference::{Difference, Weight};
 use super::events::{self, Item};
 use super::findings::{Seen, checks};
 use super::pairing::{self, Paired};
@@ -16,6 +15,7 @@ use super::stream::Streams;
 use super::tables::Form;
 use super::walk::Walk;
 use super::{snapshots, tools};
+use crate::matching::difference::{Difference, Weight};
 
 impl Streams<'_> {
     pub(super) fn answers_left(&mut self, paired: &Paired) {

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use agentese::types::Scenario;
 use serde_json::{Map, Value};
 
-use super::path;
 use super::tables::{Choice, Chosen};
+use crate::matching::path;
 
 /// What the recorded agent chose, and what this one did.
 #[derive(Debug, Clone, Default)]

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::align::Aligned;
-use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
 use super::tools;
+use crate::matching::path;
 
 /// An event, or several that were joined.
 #[derive(Debug)]

@@ -3,10 +3,12 @@
 use agentese::types::{Direction, FramesExpectation, TextExpectation};
 use serde_json::Value;
 
-use super::lines::{Line, Lines, shown};
-use crate::near::{first_difference, near_miss};
-use crate::path;
-use crate::pattern::{Pattern, PatternError};
+use super::lines::{Line, Lines};
+use crate::matching::difference::Difference;
+use crate::matching::near::{first_difference, near_miss};
+use crate::matching::path;
+use crate::matching::pattern::{Pattern, PatternError};
+use crate::matching::shown::shown;
 use crate::verdict::{Mismatch, Outcome};
 use crate::words::counted;
 
@@ -22,12 +24,12 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
         (Some(pattern), Some(line)) => {
             let place = format!("frame {} of {}", fitting + 1, patterns.len());
             match first_difference(pattern, &line.frame) {
-                Some((_, says)) => format!("{place}: {says}"),
+                Some(difference) => format!("{place}: {}", difference.says),
                 None => format!("{place} is another one"),
             }
         }
         (Some(pattern), None) => {
-            if let Some((line, path, says)) = near(&wanted.of, pattern, lines) {
+            if let Some((line, Difference { says, path, .. })) = near(&wanted.of, pattern, lines) {
                 let pattern = Some((fitting, pattern));
                 return Ok(failed(&wanted.says, says, path, pattern, Some(line), lines));
             }
@@ -40,7 +42,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
     };
     let path = match (pattern, line) {
         (Some(pattern), Some(line)) => {
-            first_difference(pattern, &line.frame).map(|(path, _)| path).unwrap_or_default()
+            first_difference(pattern, &line.frame).map(|difference| difference.path).unwrap_or_default()
         }
         _ => String::new(),
     };
@@ -51,7 +53,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
 pub(super) fn check_text(wanted: &TextExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
     let mut rest = wanted.text.as_str();
     for line in lines.fitting(&Pattern::new(&wanted.of)?) {
-        let Some(piece) = path::at(&line.frame, &wanted.path).and_then(Value::as_str) else { continue };
+        let Some(piece) = path::get(&line.frame, &wanted.path).and_then(Value::as_str) else { continue };
         match rest.strip_prefix(piece) {
             Some(after) => rest = after,
             None => {
@@ -90,16 +92,15 @@ fn head(text: &str) -> String {
     if head.len() < text.len() { head + "…" } else { head }
 }
 
-/// The frame that was meant, where one differs from the pattern in one member: with the path and what differs.
-fn near<'l, 'a>(of: &Value, pattern: &Value, lines: &'l Lines<'a>) -> Option<(&'l Line<'a>, String, String)> {
+/// The frame that was meant, where one differs from the pattern in one member: with what differs.
+fn near<'l, 'a>(of: &Value, pattern: &Value, lines: &'l Lines<'a>) -> Option<(&'l Line<'a>, Difference)> {
     let fits = Pattern::new(of).ok()?;
     let mut others = lines.all().filter(|line| !fits.fits(&line.frame));
     others.find_map(|line| {
         near_miss(of, &line.frame)?;
         // What is wanted of it beside tells it from others of its kind.
         let is_meant = Pattern::new(pattern).is_ok_and(|pattern| pattern.fits(&line.frame));
-        let (path, says) = first_difference(of, &line.frame).filter(|_| is_meant)?;
-        Some((line, path, says))
+        first_difference(of, &line.frame).filter(|_| is_meant).map(|difference| (line, difference))
     })
 }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::difference::{Difference, Weight, brief};
-use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
 use super::tables::{ToolUpdate, Tools};
+use crate::matching::difference::{Difference, Weight, brief};
+use crate::matching::path;
 
 /// The calls that were open while another one was.
 pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::tables::Sameness;
+use crate::matching::difference::short;
 
 /// What a case says itself is as short as this at least; shorter texts stand in it by chance.
 const NAME: usize = 6;
@@ -124,16 +125,4 @@ fn second_of(moment: &str) -> Option<(&str, u32)> {
     let mut parts = time.split(':').map(|part| part.parse::<u32>().ok().filter(|_| part.len() == 2));
     let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
     parts.next().is_none().then_some((day, (hours * 60 + minutes) * 60 + seconds))
-}
-
-/// A value in few characters.
-pub(super) fn short(text: &str) -> String {
-    const LENGTH: usize = 60;
-    if text.chars().count() <= LENGTH {
-        return format!("`{text}`");
-    }
-    let begin: String = text.chars().take(LENGTH - 12).collect();
-    let end: Vec<char> = text.chars().rev().take(10).collect();
-    let end: String = end.into_iter().rev().collect();
-    format!("`{begin}…{end}`")
 }

@@ -4,13 +4,13 @@ use agentese::spec::{Framing, RunRole};
 use serde_json::{Map, Value};
 
 use super::declared;
-use super::difference::{Difference, Weight, brief};
 use super::pairing::{form, is_success, sent};
 use super::reading::{Frame, Reading, Sent};
 use super::rules::Rules;
 use super::tables::{Form, Holds};
 use super::text::unequal;
 use super::walk::{State, Walk};
+use crate::matching::difference::{Difference, Weight, brief};
 
 /// What differs between two answers.
 pub(super) struct Answers<'s, 'a, 'r> {

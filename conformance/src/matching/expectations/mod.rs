@@ -1,4 +1,4 @@
-//! What a case expects in its own words: the checks of `expect`, for cases that no recording shows.
+//! The second way, what a case expects in its own words: the checks of `expect`, for cases that no recording shows.
 //!
 //! A check looks at the frames of the agent that fit a pattern, and at nothing else: that they are the
 //! expected ones in the expected order, or that what they say at a path is a text. What lies between them
@@ -10,8 +10,8 @@ mod lines;
 use agentese::types::{CheckLevel, Expectation, Scenario};
 use serde_json::Value;
 
-use crate::pattern::{Pattern, PatternError};
-use crate::transcript::{Record, Transcript};
+use crate::matching::pattern::{Pattern, PatternError};
+use crate::transcript::Transcript;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
 use lines::Lines;
@@ -57,17 +57,10 @@ pub fn name(expectation: &Expectation) -> &str {
 }
 
 fn exit(wanted: i64, says: &str, transcript: &Transcript) -> Outcome {
-    let ends = transcript.records.iter().filter_map(|record| match record {
-        Record::Control(control) if control.event == "exit" => Some(control.code.as_option().copied()),
-        _ => None,
-    });
-    let signals = transcript.records.iter().filter_map(|record| match record {
-        Record::Control(control) => control.event.strip_prefix("signal "),
-        _ => None,
-    });
     let failed =
         |what: String| Outcome::Failed(Mismatch { says: format!("{says}: {what}"), ..Mismatch::default() });
-    match (ends.last().flatten(), signals.last()) {
+    let code = transcript.end().and_then(|end| end.code.as_option().copied());
+    match (code, transcript.signals().last()) {
         (Some(code), _) if code == wanted => Outcome::Held,
         (Some(code), None) => failed(format!("the exit code is {code}, not {wanted}")),
         (Some(code), Some(signal)) => {

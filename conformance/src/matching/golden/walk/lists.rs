@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::Walk;
-use crate::matching::difference::{Kind, Place, Weight};
-use crate::matching::rules::Rules;
-use crate::matching::tables::{Form, Ty};
+use crate::matching::difference::Weight;
+use crate::matching::golden::place::{Kind, Place};
+use crate::matching::golden::rules::Rules;
+use crate::matching::golden::tables::{Form, Ty};
 
 impl Walk<'_, '_> {
     pub(super) fn list(&mut self, ty: Option<&Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) {
@@ -16,8 +17,8 @@ impl Walk<'_, '_> {
             && !self.state.overlapping.is_empty()
         {
             let calls = &self.state.overlapping;
-            let golden = crate::matching::tools::in_order(golden, tools.listed, calls);
-            let observed = crate::matching::tools::in_order(observed, tools.listed, calls);
+            let golden = crate::matching::golden::tools::in_order(golden, tools.listed, calls);
+            let observed = crate::matching::golden::tools::in_order(observed, tools.listed, calls);
             return self.elements(element, &golden, &observed, place);
         }
         if self.other_entries(element, golden, observed, place) {

@@ -6,7 +6,6 @@ use super::align::{Aligned, align};
 use super::answers::Answers;
 use super::bindings::Bindings;
 use super::choices::InCase;
-use super::difference::{Difference, Weight};
 use super::events::{self, Item};
 use super::excuse::Excuses;
 use super::findings::{Findings, Seen, checks};
@@ -17,7 +16,9 @@ use super::rules::Rules;
 use super::tables::{Form, Holds};
 use super::text::Texts;
 use super::walk::{State, Walk};
-use super::{Compared, Comparison, dialogs, exit, order, path, snapshots, tools};
+use super::{Compared, Comparison, dialogs, exit, order, snapshots, tools};
+use crate::matching::difference::{Difference, Weight};
+use crate::matching::path;
 use crate::transcript::Transcript;
 
 /// Something that is compared, in the order of the golden transcript, so that values bind where they come first.

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::align::Aligned;
-use super::difference::{Difference, Weight};
-use super::path;
 use super::reading::Frame;
 use super::rules::Rules;
 use super::stream::Streams;
 use super::walk::Walk;
+use crate::matching::difference::{Difference, Weight};
+use crate::matching::path;
 
 /// Finds the dialogs that belong together.
 pub(super) fn align(rules: &Rules, was: &[Frame], came: &[Frame]) -> Aligned {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use agentese::types::{CheckLevel, Direction, Scenario};
+use agentese::types::{CheckLevel, Scenario};
 use regex::Regex;
 
-use super::difference::{Difference, Weight};
 use super::reading::Reading;
 use super::rules::Rules;
 use super::tables::Form;
-use crate::transcript::{Record, Transcript};
-use crate::verdict::{Finding, Mismatch, Outcome, Shown};
+use crate::matching::difference::{Difference, Weight};
+use crate::matching::shown::{before, line};
+use crate::verdict::{Finding, Mismatch, Outcome};
 
 /// Names of checks. Files of expected failures use them.
 pub mod checks {
@@ -51,10 +51,6 @@ pub mod checks {
 
 /// Findings of one kind that are told; the rest is counted.
 const TOLD: usize = 50;
-/// Frames that are shown before a difference.
-const BEFORE: usize = 3;
-/// Characters of a line that are kept.
-const LINE: usize = 64 << 10;
 
 /// An allowance that a case names, with the bounds that it sets.
 struct Bounds {
@@ -214,8 +210,8 @@ impl<'a> Findings<'a> {
         Mismatch {
             says: difference.says.clone(),
             path: difference.path.clone(),
-            expected: seen.golden.and_then(|record| shown(expected, record)),
-            found: seen.observed.and_then(|record| shown(found, record)),
+            expected: seen.golden.and_then(|record| line(expected, record)),
+            found: seen.observed.and_then(|record| line(found, record)),
             before,
         }
     }
@@ -259,24 +255,4 @@ fn rank(level: &CheckLevel) -> u8 {
         CheckLevel::Should => 1,
         CheckLevel::Info => 2,
     }
-}
-
-fn shown(transcript: &Transcript, record: usize) -> Option<Shown> {
-    let (dir, line) = match transcript.records.get(record)? {
-        Record::Sent(line) => (Direction::C2s, line.as_str()),
-        Record::Received(line) => (Direction::S2c, line.as_str()),
-        Record::Control(_) => return None,
-    };
-    let mut kept: String = line.chars().take(LINE).collect();
-    if kept.len() < line.len() {
-        kept.push('…');
-    }
-    Some(Shown { record, dir, line: kept })
-}
-
-fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
-    let mut before: Vec<Shown> =
-        (0..record).rev().filter_map(|record| shown(transcript, record)).take(BEFORE).collect();
-    before.reverse();
-    before
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::difference::{Kind, Place};
+use super::place::{Kind, Place};
 use super::rules::Rules;
 use super::tables::{Form, Holds};
 

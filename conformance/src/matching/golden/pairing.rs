@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::align::align;
 use super::declared;
-use super::difference::{Difference, Weight};
 use super::reading::{Frame, Reading, Sent};
 use super::rules::Rules;
 use super::tables::{Allowance, Form, Holds};
+use crate::matching::difference::{Difference, Weight};
 
 /// Which answers belong together.
 #[derive(Debug, Default)]

@@ -2,27 +2,26 @@
 
 use serde_json::Value;
 
-use crate::pattern::Pattern;
+use super::difference::{Difference, Weight, clipped};
+use super::pattern::Pattern;
 
 /// What a frame has otherwise than a pattern: one member, where all others are as expected and some tell that the frame
-/// is the one that was meant. In words, as in "`id` is `R1`, expected `r1`".
-pub fn near_miss(pattern: &Value, frame: &Value) -> Option<String> {
+/// is the one that was meant.
+pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     gather(pattern, Some(frame), &mut String::new(), &mut leaves);
     let (wrong, right): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leaf| !leaf.fits);
     match wrong.as_slice() {
-        [one] if !right.is_empty() => Some(one.says()),
+        [one] if !right.is_empty() => Some(one.difference()),
         _ => None,
     }
 }
 
-/// What a frame has otherwise than a pattern first of all, however much more there is: its path and the words for it.
-pub fn first_difference(pattern: &Value, frame: &Value) -> Option<(String, String)> {
+/// What a frame has otherwise than a pattern first of all, however much more there is.
+pub(crate) fn first_difference(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     gather(pattern, Some(frame), &mut String::new(), &mut leaves);
-    let wrong = leaves.into_iter().find(|leaf| !leaf.fits)?;
-    let says = wrong.says();
-    Some((wrong.path, says))
+    leaves.into_iter().find(|leaf| !leaf.fits).map(|wrong| wrong.difference())
 }
 
 struct Leaf<'v> {
@@ -33,11 +32,16 @@ struct Leaf<'v> {
 }
 
 impl Leaf<'_> {
+    fn difference(&self) -> Difference {
+        Difference::new(Weight::Case, &self.path, self.says())
+    }
+
+    /// In words, as in "`id` is \"R1\", expected \"r1\"".
     fn says(&self) -> String {
         let place = if self.path.is_empty() { "it".to_owned() } else { format!("`{}`", self.path) };
         match self.found {
-            None => format!("{place} is missing, expected {}", brief(self.wanted)),
-            Some(found) => format!("{place} is {}, expected {}", brief(found), brief(self.wanted)),
+            None => format!("{place} is missing, expected {}", told(self.wanted)),
+            Some(found) => format!("{place} is {}, expected {}", told(found), told(self.wanted)),
         }
     }
 }
@@ -64,13 +68,8 @@ fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, l
     }
 }
 
-fn brief(value: &Value) -> String {
-    const LENGTH: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LENGTH) {
-        None => text,
-        Some((at, _)) => format!("{}…", &text[..at]),
-    }
+fn told(value: &Value) -> String {
+    clipped(&value.to_string())
 }
 
 #[cfg(test)]
@@ -89,13 +88,15 @@ mod tests {
             (json!({"type": "event", "id": "R1"}), None),
         ];
         for (frame, expected) in table {
-            assert_eq!(near_miss(&wanted, &frame).as_deref(), expected, "{frame}");
+            let says = near_miss(&wanted, &frame).map(|it| it.says);
+            assert_eq!(says.as_deref(), expected, "{frame}");
         }
         let nested =
             near_miss(&json!({"type": "u", "e": {"kind": "d"}}), &json!({"type": "u", "e": {"kind": 1}}));
-        assert_eq!(nested.as_deref(), Some("`e.kind` is 1, expected \"d\""));
+        assert_eq!(nested.map(|it| it.says).as_deref(), Some("`e.kind` is 1, expected \"d\""));
         let both = first_difference(&json!({"a": 1, "b": {"c": 2}}), &json!({"a": 1, "b": {"c": 3}}));
-        assert_eq!(both, Some(("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned())));
+        let wanted_both = ("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned());
+        assert_eq!(both.map(|it| (it.path, it.says)), Some(wanted_both));
         assert_eq!(first_difference(&wanted, &wanted), None);
         // Nothing else tells that it is the frame that was meant.
         assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);

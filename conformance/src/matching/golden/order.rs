@@ -2,12 +2,12 @@
 
 use agentese::spec::{Answer, RunEffect, RunRole};
 
-use super::difference::{Difference, Weight};
 use super::events::Item;
 use super::findings::{Findings, Seen, checks};
 use super::pairing::{self, Paired};
 use super::reading::{Frame, Reading};
 use super::rules::Rules;
+use crate::matching::difference::{Difference, Weight};
 
 /// Pairs of events: the records of both, and what the event says about a run.
 pub(super) struct Turns {

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::answers::{Answers, words};
-use super::difference::{Difference, Weight, brief};
 use super::pairing::form;
 use super::reading::Frame;
 use super::tables::Form;
 use super::walk::Walk;
+use crate::matching::difference::{Difference, Weight, brief};
 
 impl Answers<'_, '_, '_> {
     pub(super) fn json_rpc(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
