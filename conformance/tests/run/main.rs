@@ -7,3 +7,4 @@ mod process;
 mod reports;
 mod runs;
 mod support;
+mod waits;

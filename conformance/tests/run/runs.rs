@@ -1,11 +1,11 @@
 //! Runs: what is played, what is said of it, and the exit code.
 
-use agentese::types::{Profile, Scenario};
+use agentese::types::Profile;
 use agentese_conformance::Suite as Cases;
 use agentese_conformance::run::{Progress, RunOptions, run};
 use serde_json::{Value, json};
 
-use crate::support::{AGENT, Suite, answers, case, profile, text, verdicts};
+use crate::support::{AGENT, Suite, answers, case, cases, profile, text, verdicts};
 
 #[test]
 fn all_is_well() {
@@ -152,10 +152,6 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
         assert!(said.starts_with("error: ") && said.contains(wanted), "{said}");
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     }
-}
-
-fn cases(cases: &[(&str, Value)]) -> Vec<Scenario> {
-    cases.iter().map(|(name, more)| serde_json::from_value(case(name, more)).unwrap()).collect()
 }
 
 /// The order is that of the cases, whichever is over first; one that has to be alone is alone.
@@ -330,70 +326,6 @@ fn a_summary_is_one_line_and_of_its_schema() {
         line.contains("does not pass pi@0.55 at level should") && line.contains("1 of 2 cases"),
         "{line}"
     );
-}
-
-/// Nobody waits for an agent that answers nothing that was asked.
-#[test]
-fn where_all_waits_are_in_vain_the_rest_is_not_played() {
-    let suite = Suite::new(
-        "while read -r line; do echo '{\"id\":\"A\",\"type\":\"response\",\"command\":\"abort\",\"success\":true}'; done",
-    );
-    for at in 0..12 {
-        let wait = json!({"wait": {"type": "response", "command": "abort", "id": "a"}, "timeout_ms": 300});
-        suite.case(
-            &format!("case-{at:02}"),
-            &json!({"steps": [{"send": {"id": "a", "type": "abort"}}, wait]}),
-        );
-    }
-    let (report, code) = suite.report(&["--jobs", "1"]);
-    let counts = (report["totals"]["fail"].as_u64(), report["totals"]["inconclusive"].as_u64());
-    assert_eq!((counts, code), ((Some(4), Some(8)), 1));
-    let says = report["cases"][0]["checks"][0]["says"].as_str().unwrap();
-    assert!(says.contains("`id` is \"A\", expected \"a\""), "{says}");
-}
-
-/// What becomes of a case does not depend on what others of the run have waited for.
-#[test]
-fn every_case_waits_as_long_as_it_says() {
-    // It answers the probe, and a client that calls itself late after a second and a half; nothing else.
-    let suite = Suite::new(
-        r#"while read -r line; do case "$line" in *late*) sleep 1.5; echo '{"id":"a","type":"response","command":"abort","success":true,"late":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; *good*) echo '{"type":"good"}';; esac; done"#,
-    );
-    let steps = |name: &str, wait: Value, ms: u64| json!([{"send": {"id": "a", "type": "abort", "name": name}}, {"wait": wait, "timeout_ms": ms}]);
-    let late = json!({"late": true});
-    for name in ["a", "b", "c"] {
-        suite.case(name, &json!({"steps": steps("never", late.clone(), 300), "expect": []}));
-    }
-    suite.case("d", &json!({"steps": steps("good", json!({"type": "good"}), 20_000), "expect": []}));
-    suite.case("e", &json!({"steps": steps("late", late, 6000), "expect": []}));
-    let (report, _) = suite.report(&["--jobs", "1"]);
-    let verdicts = verdicts(&report);
-    assert_eq!(verdicts[..3], ["a fail", "b fail", "c fail"]);
-    assert_eq!(verdicts[4], "e pass", "{report}");
-}
-
-/// Cases that wait for an agent that says nothing wait side by side.
-#[tokio::test]
-async fn waits_that_are_in_vain_go_by_side_by_side() {
-    let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
-    let steps = json!([{"send": {"id": "a", "type": "abort"}}, {"wait": {"id": "a"}}, {"wait": {"type": "never"}, "timeout_ms": 5000}]);
-    let cases = cases(&[
-        ("a", json!({"steps": steps.clone()})),
-        ("b", json!({"steps": steps.clone()})),
-        ("c-alone", json!({"alone": true})),
-    ]);
-    let options = RunOptions { jobs: 1, ..RunOptions::default() };
-    let (mut playing, mut most) = (0, 0);
-    let ran = run(&Cases::embedded(), &profile, &cases, &options, &mut |progress| match progress {
-        Progress::Began(name) => {
-            playing += 1;
-            most = most.max(playing);
-            assert!(name != "c-alone" || playing == 1);
-        }
-        Progress::Judged(_) => playing -= 1,
-    })
-    .await;
-    assert_eq!((most, ran[0].in_vain, ran[1].in_vain, ran[2].in_vain), (2, true, true, false));
 }
 
 /// What was said in a case is shown before the report; a case may come from a file.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use agentese::types::Scenario;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -90,6 +91,11 @@ pub fn case(name: &str, more: &Value) -> Value {
         case[name] = value.clone();
     }
     case
+}
+
+/// Cases by their names, and what each has over what every case has.
+pub fn cases(cases: &[(&str, Value)]) -> Vec<Scenario> {
+    cases.iter().map(|(name, more)| serde_json::from_value(case(name, more)).unwrap()).collect()
 }
 
 /// A check that the one answer is a success, or is none.

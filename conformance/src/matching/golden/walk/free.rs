@@ -1,0 +1,118 @@
+//! What is free in a frame: the words that no document has, and the facts of what was cut.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::Walk;
+use crate::matching::difference::Weight;
+use crate::matching::golden::place::Both;
+use crate::matching::golden::tables::{Form, When, Wording};
+use crate::matching::golden::text::unequal;
+use crate::matching::path;
+
+/// Words that are free here: the allowance for it, and whether other values are free too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Free {
+    pub(super) allowance: Option<&'static str>,
+    pub(super) values: bool,
+    /// Members whose values are not free: facts of the whole of what was cut. Texts are pieces of it then.
+    whole: Option<&'static [&'static str]>,
+}
+
+impl Free {
+    /// Whether the value of a member is free.
+    pub(super) fn is_free(&self, member: &str) -> bool {
+        self.values && self.whole.is_none_or(|members| !members.contains(&member))
+    }
+}
+
+impl Walk<'_, '_> {
+    pub(super) fn of_entry(&self, member: &str) -> Option<Free> {
+        let (allowance, members) = self.entry?;
+        members.contains(&member).then_some(Free { allowance: Some(allowance), values: true, whole: None })
+    }
+
+    /// Whether the words of a member are free.
+    pub(super) fn wording(&self, record: &str, member: &str, (golden, observed): Both<'_>) -> Option<Free> {
+        let holds = |row: &&&Wording| match row.when {
+            When::Always => true,
+            When::True(flag) => {
+                [golden, observed].iter().all(|object| object.get(flag) == Some(&Value::Bool(true)))
+            }
+            When::OneOf(name, values) => [golden, observed].iter().all(|object| {
+                object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
+            }),
+        };
+        let row = self
+            .state
+            .rules
+            .wording(record)
+            .iter()
+            .filter(|row| row.members.contains(&member))
+            .find(holds)?;
+        let values = row.allowance.is_some() && member != "content";
+        Some(Free { allowance: row.allowance, values, whole: None })
+    }
+
+    /// Where records of a kind say that a text was cut, and the facts of the whole text, by an allowance.
+    fn cut(&self, record: &str) -> Option<(&'static str, &'static str, &'static [&'static str])> {
+        let (allowance, rows) = self.state.rules.with_form(|form| match form {
+            Form::CutFacts(rows) => Some(*rows),
+            _ => None,
+        })?;
+        rows.iter().find(|(of, ..)| *of == record).map(|(_, path, whole)| (allowance.name, *path, *whole))
+    }
+
+    /// The member in which that is said.
+    pub(super) fn cut_flag(&self, record: &str) -> Option<&'static str> {
+        self.cut(record)?.1.split('.').next()
+    }
+
+    /// Whether both say that they were cut.
+    pub(super) fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
+        let (allowance, path, whole) = self.cut(record)?;
+        let is_cut = |object: &Map<String, Value>| {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            object.get(first).and_then(|value| path::get(value, rest))
+                == Some(&Value::Bool(true))
+        };
+        let free = Free { allowance: Some(allowance), values: true, whole: Some(whole) };
+        (is_cut(golden) && is_cut(observed)).then_some(free)
+    }
+
+    /// Words that no document has: the same ones for the same ones.
+    pub(super) fn free_words(&mut self, free: Free, golden: &str, observed: &str) {
+        if golden != observed && self.state.texts.differ(golden, observed).is_none() {
+            return;
+        }
+        if free.whole.is_some() && !is_other_piece(golden, observed) {
+            let says = format!("it is no piece of what was cut: {}", unequal(golden, observed));
+            return self.push(Weight::Case, says, None);
+        }
+        if let Err(says) = self.state.texts.bindings.words(golden, observed) {
+            return self.push(Weight::Case, says, None);
+        }
+        if golden == observed {
+            return;
+        }
+        let says = unequal(golden, observed);
+        let weight =
+            if free.allowance.is_some() || self.state.same_agent { Weight::Case } else { Weight::Info };
+        self.push(weight, says, free.allowance);
+    }
+}
+
+/// Whether two texts can be pieces of one that was cut: half the lines of the shorter one stand in the other. Of a few
+/// lines nothing can be said: what tells of the cut is among them.
+fn is_other_piece(golden: &str, observed: &str) -> bool {
+    const FEW: usize = 4;
+    let lines = |text: &'_ str| text.lines().filter(|line| !line.is_empty()).count();
+    if lines(golden) <= FEW {
+        return true;
+    }
+    let (short, long) = if lines(golden) < lines(observed) { (golden, observed) } else { (observed, golden) };
+    let known: HashSet<&str> = long.lines().filter(|line| !line.is_empty()).collect();
+    let shared = short.lines().filter(|line| known.contains(line)).count();
+    shared > 0 && shared * 2 >= lines(short)
+}
