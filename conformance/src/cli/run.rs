@@ -109,7 +109,11 @@ impl Run {
         let all = suite.cases(&profile.dialect)?;
         let mut known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = self.cases(suite, &profile, all)?;
-        known.extend(cases.iter().map(|case| case.name.clone()));
+        for case in &cases {
+            if !known.contains(&case.name) {
+                known.push(case.name.clone());
+            }
+        }
         anyhow::ensure!(
             self.model_log.is_none() || cases.len() == 1,
             "--model-log is for one case alone, and these are {}; choose one with --only",

@@ -16,7 +16,7 @@ use agentese::types::{CheckLevel, Profile, Scenario};
 
 use crate::Transcript;
 use crate::matching::checks::EXIT;
-use crate::matching::{Choices, Comparison, Rules, compare, expectations};
+use crate::matching::{Choices, Comparison, Rules, compare, expectations, shown};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};
@@ -152,7 +152,11 @@ fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterato
         let outcome = match finding.failure {
             None => Outcome::Held,
             Some(_) if finding.missing && played.unsent => broken::not_seen(),
-            Some(failure) => failed(format!("{}: {failure}", finding.says)),
+            Some(failure) => Outcome::Failed(Mismatch {
+                says: format!("{}: {failure}", finding.says),
+                path: finding.path,
+                ..Mismatch::default()
+            }),
         };
         Finding { check: "requests".to_owned(), level: finding.level, outcome }
     })
@@ -163,33 +167,12 @@ fn failed(says: impl Into<String>) -> Outcome {
     Outcome::Failed(Mismatch { says: says.into(), ..Mismatch::default() })
 }
 
-/// A line of the transcript, as it is shown; none for what is no line.
-fn shown(transcript: &Transcript, at: usize) -> Option<Shown> {
-    use agentese::types::Direction;
-    let (dir, line) = match transcript.records.get(at)? {
-        Record::Sent(line) => (Direction::C2s, line),
-        Record::Received(line) => (Direction::S2c, line),
-        Record::Control(_) => return None,
-    };
-    Some(Shown { record: at, dir, line: line.as_str().to_owned() })
-}
-
-/// How many frames are shown before one that is wrong.
-const BEFORE: usize = 3;
-
-/// The few lines before one.
-fn before(transcript: &Transcript, at: usize) -> Vec<Shown> {
-    let mut lines: Vec<_> = (0..at).rev().filter_map(|at| shown(transcript, at)).take(BEFORE).collect();
-    lines.reverse();
-    lines
-}
-
 /// A check that a line does not pass.
 fn wrong_line(transcript: &Transcript, at: usize, says: String) -> Outcome {
     Outcome::Failed(Mismatch {
         says,
-        found: shown(transcript, at),
-        before: before(transcript, at),
+        found: shown::line(transcript, at),
+        before: shown::before(transcript, at),
         ..Mismatch::default()
     })
 }

@@ -15,7 +15,7 @@ pub mod golden;
 pub(crate) mod near;
 pub mod path;
 pub mod pattern;
-mod shown;
+pub(crate) mod shown;
 
 pub use golden::{Choices, Compared, Comparison, Rules, checks, compare, tables};
 pub use pattern::{Pattern, PatternError};

@@ -20,7 +20,7 @@ pub(super) fn shown(record: usize, dir: Direction, text: &str) -> Shown {
 }
 
 /// The line of a record; none where it is none.
-pub(super) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
+pub(crate) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
     match transcript.records.get(record)? {
         Record::Sent(line) => Some(shown(record, Direction::C2s, line.as_str())),
         Record::Received(line) => Some(shown(record, Direction::S2c, line.as_str())),
@@ -29,7 +29,7 @@ pub(super) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
 }
 
 /// The lines of both sides that stand before a record, oldest first.
-pub(super) fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
+pub(crate) fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
     let mut before: Vec<Shown> =
         (0..record).rev().filter_map(|record| line(transcript, record)).take(BEFORE).collect();
     before.reverse();

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::needs::plays_the_script;
 use crate::matching::Pattern;
+use crate::matching::near::first_difference;
 use crate::model::history_faults;
 use crate::words::counted;
 
@@ -18,6 +19,8 @@ pub struct RequestFinding {
     pub level: CheckLevel,
     /// Why it failed; none where it holds.
     pub failure: Option<String>,
+    /// The member of the request that is not as it has to be; empty where it is none alone.
+    pub path: String,
     /// Whether it failed because the model was not asked, or may have for that.
     pub missing: bool,
 }
@@ -36,6 +39,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             says: format!("the model is asked {}", times(wanted)),
             level: level(),
             failure: (count != wanted).then(|| format!("it was asked {}", times(count))),
+            path: String::new(),
             missing: count < wanted,
         });
     }
@@ -47,6 +51,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             says: "every history is one that a provider takes".to_owned(),
             level: CheckLevel::Must,
             failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
+            path: String::new(),
             missing: false,
         });
     }
@@ -58,21 +63,34 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
         };
         let request = usize::try_from(place).ok().and_then(|place| requests.get(place));
         let expect = without_tools(&check.expect, profile);
-        let failure = match (request, Pattern::new(&expect)) {
-            (_, Err(error)) => Some(error.to_string()),
-            (None, _) => Some(format!("there is no request {}", check.request)),
-            (Some(request), Ok(pattern)) => {
-                let value = serde_json::to_value(request).unwrap_or_default();
-                let wanted = &expect;
-                (!pattern.fits(&value)).then(|| format!("request {} is not like {wanted}", check.request))
-            }
+        let (failure, path) = match (request, Pattern::new(&expect)) {
+            (_, Err(error)) => (Some(error.to_string()), String::new()),
+            (None, _) => (Some(format!("there is no request {}", check.request)), String::new()),
+            (Some(request), Ok(pattern)) => differs(check.request, request, &expect, &pattern),
         };
         let level = check.level.unwrap_or_else(level);
         // From the end, another one is looked at where some are missing.
         let missing = failure.is_some() && (request.is_none() || check.request < 0);
-        findings.push(RequestFinding { says: check.says.clone(), level, failure, missing });
+        findings.push(RequestFinding { says: check.says.clone(), level, failure, path, missing });
     }
     findings
+}
+
+/// What a request has otherwise than it has to, in words, and the member.
+fn differs(
+    place: i64,
+    request: &ModelRequest,
+    expect: &Value,
+    pattern: &Pattern,
+) -> (Option<String>, String) {
+    let value = serde_json::to_value(request).unwrap_or_default();
+    if pattern.fits(&value) {
+        return (None, String::new());
+    }
+    match first_difference(expect, &value) {
+        Some(difference) => (Some(format!("request {place}: {}", difference.says)), difference.path),
+        None => (Some(format!("request {place} is not like {expect}")), String::new()),
+    }
 }
 
 /// What a request has to look like: an agent that has no tools sends none, nor a prompt that tells of them.
@@ -128,12 +146,12 @@ mod tests {
                 Some("it was asked 1 time"),
                 None,
                 None,
-                Some(r#"request -1 is not like {"system":{"$has":true}}"#),
+                Some(r#"request -1: `system` is missing, expected {"$has":true}"#),
                 Some("there is no request 5"),
             ]
         );
         let missing: Vec<bool> = findings.iter().map(|finding| finding.missing).collect();
         assert_eq!(missing, [true, false, false, true, true]);
-        assert_eq!(findings[3].level, CheckLevel::Must);
+        assert_eq!((findings[3].level.clone(), findings[3].path.as_str()), (CheckLevel::Must, "system"));
     }
 }

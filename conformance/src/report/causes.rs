@@ -63,6 +63,8 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
         "framing" | "lines" | "noise" => 0,
         "scenario" => 1,
         check if check.starts_with("expect ") => 2,
+        // The model was asked for something else: no wonder that it answers otherwise, or not at all.
+        "requests" if cause.check.path.is_some() => 2,
         checks::EVENTS if cause.check.found.is_none() && cause.check.expected.is_some() => 3,
         _ => 4,
     };

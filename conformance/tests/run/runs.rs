@@ -309,6 +309,18 @@ fn little_that_is_judged_is_told_and_may_be_refused() {
     assert!(text(&suite.run(&["--min-coverage", "26"]).stdout).contains("NOTE  too little was judged"));
 }
 
+/// A command that an agent claims, and that no case sent, is told.
+#[test]
+fn what_is_claimed_and_exercised_by_no_case_is_told() {
+    let suite = Suite::new(AGENT);
+    let mut claiming = profile(AGENT);
+    claiming["claims"]["commands"] = json!(["abort", "get_state"]);
+    suite.write("profiles/pi.json", &claiming);
+    suite.case("one", &json!({}));
+    let note = "claimed, and exercised by no case that is applicable: get_state";
+    assert_eq!(suite.report(&[]).0["notes"], json!([note]));
+}
+
 #[test]
 fn a_summary_is_one_line_and_of_its_schema() {
     let suite = Suite::new(AGENT);

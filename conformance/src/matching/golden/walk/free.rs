@@ -74,8 +74,7 @@ impl Walk<'_, '_> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            object.get(first).and_then(|value| path::get(value, rest))
-                == Some(&Value::Bool(true))
+            object.get(first).and_then(|value| path::get(value, rest)) == Some(&Value::Bool(true))
         };
         let free = Free { allowance: Some(allowance), values: true, whole: Some(whole) };
         (is_cut(golden) && is_cut(observed)).then_some(free)
