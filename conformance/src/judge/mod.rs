@@ -20,8 +20,7 @@ use crate::matching::{Choices, Comparison, Rules, compare, expectations, shown};
 use crate::player::{Played, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};
-use crate::transcript::Record;
-use crate::verdict::{Finding, Mismatch, Outcome, Shown, Verdict};
+use crate::verdict::{Finding, Mismatch, Outcome, Verdict};
 
 pub use played::{could_not_play, not_for};
 

@@ -102,6 +102,19 @@ fn an_event_of_another_strand_is_the_one_that_was_meant() {
     assert_eq!(said(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
 }
 
+/// The session that an event belongs to has another id in each run; that does not make it another event.
+#[test]
+fn an_event_of_a_session_is_held_against_the_one_that_was_meant() {
+    let told = |session: &str, call: &str| -> Lines {
+        let event =
+            |params: Value| ('<', json!({"jsonrpc": "2.0", "method": "agent/event", "params": params}));
+        let begin = json!({"type": "tool_execution_start", "session_id": session, "tool": "read_file", "args": {}, "meta": "m", call: "c"});
+        vec![event(json!({"type": "message_delta", "session_id": session, "delta": "Hello"})), event(begin)]
+    };
+    let found = said(&compared("opal", &told("one", "call_id"), &told("two", "tool_call_id")));
+    assert_eq!(found, ["must events call_id"]);
+}
+
 /// What was cut and does not say so is missed before the text that is another piece.
 #[test]
 fn that_a_text_was_cut_is_said_before_the_text() {

@@ -1,5 +1,7 @@
 //! Events: pieces are joined, what tools show is taken out, and what is left is held against each other.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::align::Aligned;
@@ -128,8 +130,21 @@ pub(super) fn near(
     let of = |item: &'_ Item, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };
+    // Strands have names that agents make up: which one stands for which is seen from events that belong together.
+    let mut names: HashMap<(&str, String), Option<String>> = HashMap::new();
+    for (g, o) in &aligned.pairs {
+        for mark in matching.strands {
+            if let Some(name) = of(&was[*g], mark) {
+                names.entry((mark, name)).or_insert_with(|| of(&came[*o], mark));
+            }
+        }
+    }
+    let named = |item: &Item, mark: &'static str| {
+        let own = of(item, mark)?;
+        names.get(&(mark, own.clone())).cloned().unwrap_or(Some(own))
+    };
     let only = |was: &Item, came: &Item| {
-        let differ = |mark: &&&str| of(was, mark) != of(came, mark);
+        let differ = |mark: &&&'static str| named(was, mark) != of(came, mark);
         let first = *marks.iter().find(differ).filter(|_| was.name == came.name)?;
         let parent = first.rsplit_once('.').map(|(parent, _)| parent);
         // What they stand in may be missing as a whole.
