@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agentese::any::{self, Agent, Intent};
 use agentese::serve::Options;
@@ -30,6 +31,10 @@ use crate::arguments::Bridge;
 use crate::environment::variable;
 use crate::stderr::Stderr;
 use crate::{Failure, rpc};
+
+/// How long an agent may take to answer anything but a prompt. The first answer comes when it has started, which takes its time
+/// on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out.
 pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
@@ -97,7 +102,7 @@ impl Family {
 
     async fn spawn(&self, cwd: &Path, person: Person) -> Result<Agent, Trouble> {
         let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
-        let mut connect = any::Options::new().asked(person);
+        let mut connect = any::Options::new().asked(person).timeout(PATIENCE);
         if self.options.report.is_some() {
             connect.tap = Some(self.heard.clone());
         }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 /// How long an agent may take to answer anything but a prompt.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long an agent that has closed its output may take to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);

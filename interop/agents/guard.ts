@@ -1,0 +1,8 @@
+// An extension for agents of the pi family that asks before each command, and blocks what is rejected.
+export default function (pi: any) {
+  pi.on("tool_call", async (event: any, { ui }: any) => {
+    if (event.toolName !== "bash") return undefined;
+    const allowed = await ui.confirm("Run this?", event.input.command);
+    return allowed ? undefined : { block: true, reason: "the user rejected it" };
+  });
+}
