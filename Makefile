@@ -38,7 +38,7 @@ test-rust: build test-providers-setup test-mcp-setup test-acp-setup test-pages-s
 	$(PART) env RUST_TEST_THREADS=$(THREADS) $(CARGO) test --workspace --no-fail-fast
 
 # The dialects whose whole set the reference agent passes.
-PASSED := pi omp pisces operator opal
+PASSED := pi pi@1.5 omp pisces operator opal
 
 test-conformance: build ## The conformance suite's sets against the reference agent; see docs/conformance.md.
 	$(PART) sh -ec 'for dialect in $(PASSED); do \

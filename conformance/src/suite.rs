@@ -70,7 +70,8 @@ impl Suite {
         names
     }
 
-    /// The cases of a dialect (a name with or without its revision), in order of their names.
+    /// The cases of a dialect, or of one of its revisions (`NAME@REVISION`), in order of their names. A name alone means the
+    /// first revision.
     ///
     /// # Errors
     /// Where there is no such dialect, or a case is wrong.
@@ -83,7 +84,9 @@ impl Suite {
         let cases: Vec<Scenario> = cases
             .map(|name| self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario"))
             .collect::<Result<_, _>>()?;
-        let of_revision = |case: &Scenario| !dialect.contains('@') || case.dialect == dialect;
+        let first = agentese::dynamic::spec(dialect).map(|spec| spec.id());
+        let wanted = first.unwrap_or_else(|_| dialect.to_owned());
+        let of_revision = |case: &Scenario| case.dialect == wanted;
         Ok(cases.into_iter().filter(of_revision).collect())
     }
 

@@ -13,8 +13,8 @@ pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// The profile for a program that speaks a dialect, where none is named: `PROGRAM-DIALECT`, then
-/// `PROGRAM` where it is of that dialect. An agent that the suite does not know gets the files and the
+/// The profile for a program that speaks a dialect, where none is named: `PROGRAM-DIALECT` with the revision that is asked
+/// for, then without it, then `PROGRAM` where it is of that dialect. An agent that the suite does not know gets the files and the
 /// environment of the dialect's own profile, and nothing that is said there of one agent alone: its
 /// name, its version, what it lacks, its expected failures.
 ///
@@ -28,7 +28,12 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     let names: Vec<String> = program.iter().cloned().chain(package_names(command)).collect();
     let known = suite.profiles();
     let is_of_dialect = |profile: &Profile| profile.dialect.split('@').next() == Some(family);
-    for name in names.iter().flat_map(|program| [format!("{program}-{family}"), program.clone()]) {
+    let revision = dialect.strip_prefix(family).unwrap_or_default();
+    let names_of = |program: &String| {
+        let own = [format!("{program}-{dialect}"), format!("{program}{revision}")];
+        own.into_iter().chain([format!("{program}-{family}"), program.clone()])
+    };
+    for name in names.iter().flat_map(names_of) {
         if known.contains(&name) {
             let profile = suite.profile(&name)?;
             if is_of_dialect(&profile) {
@@ -36,7 +41,8 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
             }
         }
     }
-    let mut profile = suite.profile(family)?;
+    let own = if known.iter().any(|name| name == dialect) { dialect } else { family };
+    let mut profile = suite.profile(own)?;
     if let Some(program) = program {
         profile.name = format!("{family} (for an agent that the suite does not know)");
         profile.agent = program;
