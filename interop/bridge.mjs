@@ -1,5 +1,5 @@
-// pi's own RpcClient in front of agents that do not speak pi: the real omp, and the reference agent in Opal and Operator. Between
-// them stands `agentese bridge --to pi`.
+// pi's own RpcClient of 0.55.4 in front of agents that do not speak its dialect, or not its revision: the real omp, the real pi 1.5.2,
+// and the reference agent in Opal and Operator. Between them stands `agentese bridge --to pi@0.55`.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,9 +12,21 @@ import { PROFILES } from "./agents/profiles.mjs";
 const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent/dist/modes/rpc/rpc-client.js");
 
 const agentese = process.env.AGENTESE ?? "agentese";
+const repository = fileURLToPath(new URL("..", import.meta.url));
+const target = process.env.CARGO_TARGET_DIR ?? path.join(repository, "target");
+/** What `interop/revisions/install` installs. */
+const peer = (file) => path.join(process.env.PEERS ?? path.join(target, "interop/peers"), file);
+const PI_152 = "pi152/x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
+
 const own = (dialect) => [agentese, "--mode", "rpc", "--dialect", dialect, "--model", "loopback/one"];
 const AGENTS = [
   { name: "omp 13.19", dialect: "omp", command: PROFILES.omp.command.slice(0, 2).concat("--mode", "rpc", "--model", "loopback/one"), profile: PROFILES.omp },
+  {
+    name: "pi 1.5.2",
+    dialect: "pi@1.5",
+    command: [peer("pi152/node24/node_modules/.bin/node"), peer(PI_152), "--mode", "rpc", "--model", "loopback/one", "--offline"],
+    profile: PROFILES.pi,
+  },
   { name: "agentese as opal", dialect: "opal", command: own("opal"), profile: PROFILES.pi },
   { name: "agentese as operator", dialect: "operator", command: own("operator"), profile: PROFILES.pi },
 ];
@@ -33,7 +45,7 @@ async function drive({ name, dialect, command, profile }, model) {
   const client = new RpcClient({
     cliPath: fileURLToPath(new URL("./shim.mjs", import.meta.url)),
     cwd: home,
-    env: { HOME: home, AGENTESE: agentese, INTEROP_COMMAND: JSON.stringify(["bridge", "--to", "pi", "--from", dialect, "--", ...command]) },
+    env: { HOME: home, AGENTESE: agentese, INTEROP_COMMAND: JSON.stringify(["bridge", "--to", "pi@0.55", "--from", dialect, "--", ...command]) },
   });
   await client.start();
   try {
@@ -57,7 +69,7 @@ async function drive({ name, dialect, command, profile }, model) {
     assert.equal((await client.getState()).isStreaming, false, name);
     const last = (await client.getMessages()).at(-1);
     // Opal forgets an answer that was stopped, and Operator does not say that it was.
-    if (dialect === "omp") assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"], name);
+    if (dialect === "omp" || dialect === "pi@1.5") assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"], name);
     const fresh = await client.newSession();
     assert.equal(fresh.cancelled, false, name);
     assert.equal((await client.getMessages()).length, 0, name);

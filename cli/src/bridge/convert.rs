@@ -30,11 +30,13 @@ pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Ve
     messages.iter().filter_map(|one| message(one)).collect()
 }
 
-/// A message of the conversation; none for what stands in another one.
+/// A message of the conversation; none for what is no part of it.
 pub(super) fn message(message: &Message) -> Option<AgentMessage> {
     let time = time(message);
     Some(match message.role {
-        Role::User | Role::System => UserMessage::new(input(&message.blocks), time).into(),
+        Role::User => UserMessage::new(input(&message.blocks), time).into(),
+        // What an agent tells its model nobody has said.
+        Role::System => return None,
         Role::Assistant => answer(message).into(),
         Role::Tool => {
             let mut result = ToolResultMessageBuilder {
@@ -85,6 +87,21 @@ pub(super) fn message(message: &Message) -> Option<AgentMessage> {
 /// Words of the user that are said now.
 pub(super) fn user(text: String) -> AgentMessage {
     UserMessage::new(vec![InputBlock::from(TextContent::new(text))], SystemClock.now_ms()).into()
+}
+
+/// The words of a message of the user.
+pub(super) fn words_of(message: &AgentMessage) -> Option<String> {
+    let AgentMessage::User(message) = message else { return None };
+    Some(match &message.content {
+        InputContent::Text(text) => text.clone(),
+        InputContent::Blocks(blocks) => {
+            let text = |block: &InputBlock| match block {
+                InputBlock::Text(text) => Some(text.text.clone()),
+                _ => None,
+            };
+            blocks.iter().filter_map(text).collect()
+        }
+    })
 }
 
 fn time(message: &Message) -> i64 {

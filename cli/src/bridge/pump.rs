@@ -50,6 +50,8 @@ pub(super) struct Pump {
     pub unanswered: bool,
     /// Words that go on with that run.
     pub joining: Joining,
+    /// Words that were told here, and that the agent may tell as well.
+    pub said: Option<String>,
     pub open: Arc<AtomicUsize>,
     pub held: Held,
     pub words: UnboundedSender<Word>,
@@ -107,6 +109,7 @@ impl Pump {
             Step::Deed(_) if moving => {}
             // The answer to the prompt says whether something follows.
             Step::Deed(deed @ Deed::RunOver { .. }) => {
+                self.said = None;
                 let waits = self.agent.spec().run_end.answer_ends || self.has_held();
                 self.unanswered = waits && self.open.load(Ordering::Acquire) > 0;
                 if !self.unanswered {
@@ -116,13 +119,19 @@ impl Pump {
             Step::Deed(Deed::RunBegan) if self.unanswered => {
                 self.unanswered = false;
                 match std::mem::take(&mut self.joining) {
-                    Joining::Untold(words) => self.tell(Deed::Said(Box::new(convert::user(words)))),
+                    Joining::Untold(words) => {
+                        self.said = Some(words.clone());
+                        self.tell(Deed::Said(Box::new(convert::user(words))));
+                    }
                     Joining::Told => {}
                     Joining::None => {
                         self.tell(Deed::RunOver { will_retry: true });
                         self.tell(Deed::RunBegan);
                     }
                 }
+            }
+            Step::Deed(Deed::Said(said)) if self.said.is_some() && convert::words_of(&said) == self.said => {
+                self.said = None;
             }
             // The agent tells of the words itself.
             Step::Deed(Deed::Said(said)) if matches!(self.joining, Joining::Untold(_)) => {
@@ -147,8 +156,7 @@ impl Pump {
 
     fn notice(&self, notice: Notice) {
         match notice.source {
-            // Who sent a command that was refused has the refusal.
-            Some(source) if self.agent.spec().command(&source).is_some() => {}
+            Some(source) if is_refusal(&self.agent, &source) => {}
             Some(who) if notice.level == "error" => {
                 self.tell(Deed::Failed { who, doing: String::new(), error: notice.text });
             }
@@ -206,6 +214,12 @@ impl Pump {
     fn tell(&self, deed: Deed) {
         self.told.tell(deed);
     }
+}
+
+/// Whether a notice is about a command that was refused: who sent it has the refusal.
+pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
+    let spec = agent.spec();
+    spec.command(source).is_some() || spec.edges.parse_command == source
 }
 
 /// What was told until now was told in another way.

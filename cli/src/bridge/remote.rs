@@ -23,7 +23,7 @@ use super::convert::{self, elsewhere, history};
 use super::deeds::Deeds;
 use super::person::Person;
 use super::place;
-use super::pump::{Held, Joining, Pump, Word, begin, kept, reason, settled};
+use super::pump::{Held, Joining, Pump, Word, begin, is_refusal, kept, reason, settled};
 use super::queue;
 
 type Job = BoxFuture<'static, ()>;
@@ -60,8 +60,7 @@ impl Remote {
         let mut deeds_of = Deeds::default();
         let now = agent.conversation();
         deeds_of.pass_over(&now);
-        // Who sent a command that was refused has the refusal.
-        let is_refusal = |source: &String| agent.spec().command(source).is_some();
+        let is_refusal = |source: &String| is_refusal(&agent, source);
         let unseen = now.notices.iter().filter(|notice| !notice.source.as_ref().is_some_and(is_refusal));
         unseen.for_each(|notice| person.notice(notice));
         let pump = Pump {
@@ -72,6 +71,7 @@ impl Remote {
             told,
             unanswered: false,
             joining: Joining::None,
+            said: None,
             open: open.clone(),
             held: held.clone(),
             words: words.clone(),

@@ -19,6 +19,8 @@ pub struct Member {
     /// Members that have to be these words; of frames in which they are others the member is not told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<(String, String)>,
+    /// Where its value stands in the neutral form, as in `message<assistant>.blocks<text>.text`.
+    pub neutral: String,
 }
 
 /// How deep values are looked into: those that contain values of their own kind end somewhere.
@@ -30,12 +32,6 @@ const OWN: &[&str] = &["time", "at", "key"];
 /// What the agent's own tools give is the agent's, and other than the tools of another agent give.
 const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
-/// A member, and what stands there in the neutral form.
-struct Leaf {
-    member: Member,
-    told: String,
-}
-
 /// The members of the row's answers, or of its events or dialogs, whose values an agent with that side's frames tells.
 pub(super) fn from_agent(
     front: (&Spec, &'static Table),
@@ -46,15 +42,15 @@ pub(super) fn from_agent(
     let is_same = front.0.name == agent.0.name;
     let leaves = match row {
         Row::Command(wire) => of_command(front.1, wire),
-        Row::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name)),
-        Row::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire)),
+        Row::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name), Which::Named),
+        Row::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire), Which::Named),
     };
-    let comes = |leaf: &Leaf| {
-        let is_own = leaf.told.rsplit('.').next().is_some_and(|last| OWN.contains(&last));
-        let of_tools = !is_same && OF_TOOLS.iter().any(|tool| leaf.told.starts_with(tool));
-        !is_own && !of_tools && names(&leaf.told).iter().any(|name| told.contains(name))
+    let comes = |leaf: &Member| {
+        let is_own = leaf.neutral.rsplit('.').next().is_some_and(|last| OWN.contains(&last));
+        let of_tools = !is_same && OF_TOOLS.iter().any(|tool| leaf.neutral.starts_with(tool));
+        !is_own && !of_tools && names(&leaf.neutral).iter().any(|name| told.contains(name))
     };
-    let members: BTreeSet<Member> = leaves.into_iter().filter(comes).map(|leaf| leaf.member).collect();
+    let members: BTreeSet<Member> = leaves.into_iter().filter(comes).collect();
     members.into_iter().collect()
 }
 
@@ -65,12 +61,20 @@ pub(super) enum Row<'a> {
     Dialog(&'a str),
 }
 
+/// Which places are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Without those in which a value of any kind stands as it is: nothing is known of its members.
+    Named,
+}
+
 /// Everything that frames of a dialect tell, by its place in the neutral form.
 fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
     let meaning = &table.meaning;
-    let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Leaf> {
+    let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Member> {
         let rows = rules.iter().filter(|(name, _)| has(name));
-        rows.flat_map(|(_, rules)| of_rules(table, Some(rules))).collect()
+        rows.flat_map(|(_, rules)| of_rules(table, Some(rules), Which::All)).collect()
     };
     let is_command = |name: &str| spec.command(name).is_some();
     let mut leaves = known(&meaning.events, &|name| spec.event(name).is_some());
@@ -80,26 +84,26 @@ fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
     }
     for intent in Intent::ALL {
         if let Some(carrier) = table.carrier(spec, *intent) {
-            leaves.extend(gives(table, *intent, carrier));
+            leaves.extend(gives(table, *intent, carrier, Which::All));
         }
     }
-    leaves.into_iter().map(|leaf| leaf.told).collect()
+    leaves.into_iter().map(|leaf| leaf.neutral).collect()
 }
 
-fn of_command(table: &'static Table, wire: &str) -> Vec<Leaf> {
-    let mut leaves = of_rules(table, table.meaning.answers.get(wire));
+fn of_command(table: &'static Table, wire: &str) -> Vec<Member> {
+    let mut leaves = of_rules(table, table.meaning.answers.get(wire), Which::Named);
     for intent in Intent::ALL {
         for carrier in table.carriers(*intent).iter().filter(|carrier| carrier.command == wire) {
-            leaves.extend(gives(table, *intent, carrier));
+            leaves.extend(gives(table, *intent, carrier, Which::Named));
         }
     }
     // What the client sent is not told by the agent.
-    leaves.retain(|leaf| leaf.member.path.starts_with("data"));
+    leaves.retain(|leaf| leaf.path.starts_with("data"));
     leaves
 }
 
-fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier) -> Vec<Leaf> {
-    let mut walk = Walk { table, only: Vec::new(), leaves: Vec::new() };
+fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier, which: Which) -> Vec<Member> {
+    let mut walk = Walk { table, which, only: Vec::new(), leaves: Vec::new() };
     for (slot, source) in &carrier.gives {
         let told = match slot.as_str() {
             "messages" | "message" => "message".to_owned(),
@@ -114,7 +118,7 @@ fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier) -> Ve
     walk.leaves
 }
 
-fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>) -> Vec<Leaf> {
+fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>, which: Which) -> Vec<Member> {
     let mut leaves = Vec::new();
     for rule in rules.into_iter().flatten() {
         let prefix = rule.over.as_ref().map(|list| format!("{list}[]")).unwrap_or_default();
@@ -122,7 +126,7 @@ fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>) -> Vec<Lea
             Test::Is(path, word) => Some((join(&prefix, path), word.clone())),
             _ => None,
         });
-        let mut walk = Walk { table, only: only.collect(), leaves: Vec::new() };
+        let mut walk = Walk { table, which, only: only.collect(), leaves: Vec::new() };
         for (slot, source) in &rule.slots {
             walk.source(source, &prefix, &place(rule, slot), 0);
         }
@@ -167,17 +171,17 @@ fn names(told: &str) -> Vec<String> {
             names.extend(told.strip_prefix(other).map(|rest| format!("{one}{rest}")));
         }
     }
-    // The text of arguments is what they are written as.
-    let texts = names.iter().filter(|name| name.ends_with("argumentsText"));
-    let whole: Vec<String> = texts.map(|name| name.replace("argumentsText", "arguments")).collect();
-    names.extend(whole);
+    // Arguments are read of their text; the text is not known where they alone are told.
+    let read: Vec<String> = names.iter().filter(|name| name.ends_with(".arguments")).cloned().collect();
+    names.extend(read.into_iter().map(|name| name + "Text"));
     names
 }
 
 struct Walk {
     table: &'static Table,
+    which: Which,
     only: Vec<(String, String)>,
-    leaves: Vec<Leaf>,
+    leaves: Vec<Member>,
 }
 
 impl Walk {
@@ -188,8 +192,8 @@ impl Walk {
             | Source::Times { of: path, .. }
             | Source::Text { text: path }
             | Source::Count { count: path } => {
-                let member = Member { path: join(prefix, path), only: self.only.clone() };
-                self.leaves.push(Leaf { member, told: told.to_owned() });
+                let (path, only) = (join(prefix, path), self.only.clone());
+                self.leaves.push(Member { path, only, neutral: told.to_owned() });
             }
             Source::Read { read, of } => self.value(read, &join(prefix, of), told, depth),
             Source::Each { each, of } => {
@@ -210,7 +214,9 @@ impl Walk {
             if has_tag {
                 self.only.push((join(prefix, &reader.tag), case.tag.clone()));
             }
-            for (slot, source) in &case.gives {
+            let is_any = self.which == Which::Named && !reader.tag.is_empty();
+            let is_whole = |source: &Source| matches!(source, Source::At(path) if path.is_empty());
+            for (slot, source) in case.gives.iter().filter(|(_, source)| !(is_any && is_whole(source))) {
                 // A list that is one text has no items.
                 let prefix = if case.tag == "(string)" { prefix.trim_end_matches("[]") } else { prefix };
                 self.source(source, prefix, &format!("{told}.{slot}"), depth + 1);

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agentese::types::AgentMessage;
+
 use super::led::Led;
-use super::{Engine, Event, Unwilling};
-use crate::session::{Body, Entry, ForkError};
+use super::{Engine, Event, Unwilling, queue};
+use crate::session::{Body, Entry, ForkError, Session};
 
 /// Who is named where the other agent refused to do something and the client's dialect has no word for that.
 const WHO: &str = "agent";
@@ -71,9 +73,13 @@ impl Engine {
         let messages = led.lead.history().await?;
         let (name, elsewhere) = led.lead.session().await;
         let mut state = self.idle().await;
-        let kept = entry.filter(|_| messages.is_none());
-        let kept = kept.and_then(|entry| state.session.fork(entry, None).ok());
-        let mut session = kept.map_or_else(|| self.shared.options.fresh_session(parent), |(kept, _)| kept);
+        let kept = entry.and_then(|entry| state.session.fork(entry, None).ok()).map(|(kept, _)| kept);
+        // What stays keeps its entries, where it is what the other agent has.
+        let is_same = |kept: &Session| messages.as_ref().is_none_or(|messages| are_alike(kept, messages));
+        let (mut session, messages) = match kept.filter(is_same) {
+            Some(kept) => (kept, None),
+            None => (self.shared.options.fresh_session(parent), messages),
+        };
         session.thinking_changed(state.thinking);
         messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
         if let Some(name) = name {
@@ -84,6 +90,15 @@ impl Engine {
         drop(state.move_to(session));
         Ok(true)
     }
+}
+
+/// Whether a session has messages of the same kinds, in the same order, with the same words of the user.
+fn are_alike(session: &Session, messages: &[AgentMessage]) -> bool {
+    let is_like = |(one, other): (&Arc<AgentMessage>, &AgentMessage)| match (&**one, other) {
+        (AgentMessage::User(_), AgentMessage::User(_)) => queue::text(one) == queue::text(other),
+        (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+    };
+    session.messages().len() == messages.len() && session.messages().iter().zip(messages).all(is_like)
 }
 
 /// Whether an entry is something of the conversation, and not a setting or a name.

@@ -1,5 +1,7 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
+mod dialogs;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -54,6 +56,10 @@ struct Pair {
     front: &'static str,
     agent: &'static str,
     place: tempfile::TempDir,
+    /// More words of the agent's command line.
+    more: Vec<String>,
+    /// Whether its answers come from the script.
+    scripted: bool,
 }
 
 impl Pair {
@@ -63,7 +69,7 @@ impl Pair {
             std::fs::create_dir(place.path().join(folder)).unwrap();
         }
         std::fs::write(place.path().join("script.json"), script(agent).to_string()).unwrap();
-        Self { front, agent, place }
+        Self { front, agent, place, more: Vec::new(), scripted: true }
     }
 
     fn name(&self) -> String {
@@ -84,11 +90,14 @@ impl Pair {
         }
         words.push("--".to_owned());
         words.push(program);
-        let script = self.place.path().join("script.json");
-        for word in ["--mode", "rpc", "--no-session", "--dialect", self.agent, "--script"] {
+        for word in ["--mode", "rpc", "--no-session", "--dialect", self.agent] {
             words.push(word.to_owned());
         }
-        words.push(script.to_str().unwrap().to_owned());
+        if self.scripted {
+            let script = self.place.path().join("script.json");
+            words.extend(["--script".to_owned(), script.to_str().unwrap().to_owned()]);
+        }
+        words.extend(self.more.iter().cloned());
         words
     }
 
@@ -296,4 +305,48 @@ async fn a_fork_leaves_what_came_after_the_entry() {
         assert_eq!(count().await, Some(2), "{behind}");
         soon("the end", agent.close()).await;
     }
+}
+
+/// The models of an agent are told whole, and the front goes through them.
+#[tokio::test]
+async fn the_next_model_is_set_at_the_agent() {
+    let mut pair = Pair::new("omp", "pi");
+    let model = |id: &str| {
+        json!({
+            "id": id, "name": id, "reasoning": true, "input": ["text"], "contextWindow": 1000, "maxTokens": 100,
+            "cost": {"input": 1, "output": 2, "cacheRead": 0.5, "cacheWrite": 0.25},
+        })
+    };
+    let models = json!({"providers": {"loopback": {
+        "baseUrl": "http://127.0.0.1:9", "apiKey": "not-a-key", "api": "anthropic-messages",
+        "models": [model("one"), model("two")],
+    }}});
+    let folder = pair.place.path().join("home/.pi/agent");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("models.json"), models.to_string()).unwrap();
+    pair.more = ["--model", "loopback/one"].map(str::to_owned).into();
+    pair.scripted = false;
+    let agent = pair.connect(nobody).await;
+    let listed = soon("the models", agent.models()).await.unwrap();
+    let one = listed.iter().find(|model| model.id == "one").unwrap();
+    assert_eq!(
+        (one.window, one.max_tokens, one.api.as_deref()),
+        (Some(1000), Some(100), Some("anthropic-messages"))
+    );
+    assert_eq!(one.prices.as_ref().unwrap()["cacheRead"], 0.5);
+    let next = soon("the next model", agent.cycle_model()).await.unwrap().unwrap();
+    assert_eq!(next.id, "two");
+    let state = soon("the state", agent.state()).await.unwrap();
+    assert_eq!(state.model.unwrap().id, "two");
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn places_to_fork_from_are_those_that_were_seen() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    said(&agent, "hello").await;
+    let points = soon("the places", agent.fork_points()).await.unwrap();
+    assert_eq!(points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>(), ["hello"]);
+    soon("the end", agent.close()).await;
 }

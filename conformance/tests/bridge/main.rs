@@ -1,0 +1,165 @@
+//! The suite's cases of a front's dialect, played through `agentese bridge` against agentese in another dialect: they
+//! agree with the recording, or differ where the loss report of the pair says so.
+
+mod excuse;
+mod pairs;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentese::types::{CheckLevel, TranscriptHeader};
+use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
+use agentese_conformance::verdict::Verdict;
+use agentese_conformance::{Suite, Transcript};
+use excuse::Report;
+use pairs::{Pair, all};
+
+/// Which pairs are played, and which of their cases: `all`, one as in `pi-opal`, or none for a sample.
+const WHICH: &str = "AGENTESE_BRIDGE";
+
+/// The seed of the sample.
+const SEED: u64 = 18;
+
+/// How many cases of how many pairs are in the sample.
+const SAMPLE: (usize, usize) = (4, 3);
+
+/// The pairs, front first, whose differences were all looked at. Any other can be played by its name.
+const COMPARED: &[(&str, &str)] = &[
+    ("pi", "omp"),
+    ("pi", "pisces"),
+    ("pi", "operator"),
+    ("operator", "pi"),
+    ("operator", "omp"),
+    ("operator", "opal"),
+    ("operator", "pisces"),
+    ("pisces", "pi"),
+    ("pisces", "omp"),
+    ("pisces", "opal"),
+    ("pisces", "operator"),
+];
+
+/// Cases that differ in more than the report says, by pair.
+const OPEN: &str = include_str!("open.json");
+
+fn program() -> String {
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
+    program.to_str().unwrap().to_owned()
+}
+
+/// What came of a pair: the cases that agree, those that differ where the report says so, and what else differs.
+#[derive(Default)]
+struct Outcome {
+    agree: BTreeSet<String>,
+    explained: BTreeSet<String>,
+    unexplained: BTreeMap<String, Vec<String>>,
+}
+
+async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outcome {
+    let mut profile = pair.profile(suite, &program());
+    let mut cases = pair.cases(suite);
+    cases.retain(|case| wanted(&case.name));
+    let mut options = RunOptions { level: CheckLevel::Must, ..RunOptions::default() };
+    match probe(&profile, &options).await {
+        Probe::No(reason) => panic!("{}: {reason}", pair.name()),
+        Probe::Speaks { choices, slowness, .. } => {
+            profile.choices = choices;
+            options.slowness = slowness;
+        }
+    }
+    let ran = run(suite, &profile, &cases, &options, &mut |_| {}).await;
+    let agent = suite.profile(&format!("agentese-{}", pair.agent)).unwrap().dialect;
+    let report = Report::of(&profile.dialect, &agent);
+    let mut outcome = Outcome::default();
+    for Ran { judged, .. } in ran {
+        let name = judged.case.name.clone();
+        match judged.verdict(CheckLevel::Must) {
+            Verdict::Pass | Verdict::Lenient => drop(outcome.agree.insert(name)),
+            Verdict::NotApplicable => {}
+            Verdict::Inconclusive => {
+                let why = judged.set_aside.map(|(_, reason)| reason).unwrap_or_default();
+                outcome.unexplained.insert(name, vec![format!("not played: {why}")]);
+            }
+            Verdict::Fail => {
+                let golden = suite.golden(&judged.case.dialect, &name).unwrap();
+                let musts = judged.findings.iter().filter(|finding| finding.level == CheckLevel::Must);
+                let musts: Vec<_> = musts.cloned().collect();
+                // A case without a recording says by itself what is expected.
+                let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
+                let golden = golden.unwrap_or_else(nothing);
+                let left = report.unexplained(&judged.case, &musts, &golden);
+                match left.is_empty() {
+                    true => drop(outcome.explained.insert(name)),
+                    false => drop(outcome.unexplained.insert(name, left)),
+                }
+            }
+        }
+    }
+    outcome
+}
+
+/// What is open, by pair and case, with the reason.
+type Open = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What is played: pairs, and the names of their cases; none for all of them.
+fn plan(suite: &Suite, open: &Open) -> Vec<(Pair, Option<Vec<String>>)> {
+    let compared = || all().into_iter().filter(|pair| COMPARED.contains(&(pair.front, pair.agent)));
+    match std::env::var(WHICH) {
+        Ok(which) if which == "all" => compared().map(|pair| (pair, None)).collect(),
+        Ok(which) if !which.is_empty() => {
+            all().into_iter().filter(|pair| pair.name() == which).map(|pair| (pair, None)).collect()
+        }
+        _ => {
+            let mut rng = fastrand::Rng::with_seed(SEED);
+            let pairs = rng.choose_multiple(compared(), SAMPLE.0);
+            let mut sample = |pair: Pair| {
+                let names = pair.cases(suite).into_iter().map(|case| case.name);
+                let is_open =
+                    |name: &String| open.get(&pair.name()).is_some_and(|open| open.contains_key(name));
+                (pair, Some(rng.choose_multiple(names.filter(|name| !is_open(name)), SAMPLE.1)))
+            };
+            pairs.into_iter().map(&mut sample).collect()
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
+    let suite = Suite::embedded();
+    let open: Open = serde_json::from_str(OPEN).unwrap();
+    let mut wrong = Vec::new();
+    for (pair, names) in plan(&suite, &open) {
+        let wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
+        let outcome = play(&suite, pair, &wanted).await;
+        let known = open.get(&pair.name()).cloned().unwrap_or_default();
+        let Outcome { agree, explained, unexplained } = &outcome;
+        println!(
+            "{}: {} agree, {} differ where the report says so, {} differ otherwise",
+            pair.name(),
+            agree.len(),
+            explained.len(),
+            unexplained.len()
+        );
+        for (case, left) in unexplained {
+            println!("  {case}\n    {}", left.join("\n    "));
+            if !known.contains_key(case) {
+                wrong.push(format!("{} {case}: {}", pair.name(), left.join("; ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "differences that the loss report does not name:\n{}", wrong.join("\n"));
+}
+
+/// The list of what is open names pairs and cases that there are.
+#[test]
+fn open_cases_are_cases() {
+    let suite = Suite::embedded();
+    let open: Open = serde_json::from_str(OPEN).unwrap();
+    for (pair, cases) in open {
+        let found = all().into_iter().find(|one| one.name() == pair).unwrap_or_else(|| panic!("{pair}"));
+        let names: Vec<String> = found.cases(&suite).into_iter().map(|case| case.name).collect();
+        for (case, reason) in cases {
+            assert!(names.contains(&case), "{pair}: {case}");
+            assert!(!reason.is_empty(), "{pair}: {case} has no reason");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Pairs of dialects, the profiles that play them, and the cases that can be played.
+
+use agentese::types::{Profile, Scenario};
+use agentese_conformance::Suite;
+use serde_json::Value;
+
+/// A front's dialect, and the dialect of the agent behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    pub front: &'static str,
+    pub agent: &'static str,
+}
+
+/// All pairs of two dialects.
+pub fn all() -> Vec<Pair> {
+    let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
+    let pairs = names.iter().flat_map(|front| names.iter().map(move |agent| Pair { front, agent }));
+    pairs.filter(|pair| pair.front != pair.agent).collect()
+}
+
+impl Pair {
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.front, self.agent)
+    }
+
+    /// Our agent in its own dialect, started as its own profile says, behind the bridge.
+    pub fn profile(&self, suite: &Suite, program: &str) -> Profile {
+        let named = |dialect: &str| suite.profile(&format!("agentese-{dialect}")).unwrap();
+        let (front, mut profile) = (named(self.front), named(self.agent));
+        let bridge = ["bridge", "--to", &front.dialect, "--from", &profile.dialect, "--"];
+        let own = profile.command.clone().unwrap();
+        let mut command = vec![program.to_owned()];
+        command.extend(bridge.iter().map(|word| (*word).to_owned()));
+        command.push(program.to_owned());
+        command.extend(own.into_iter().skip(1));
+        profile.command = Some(command);
+        profile.name = self.name();
+        profile.dialect = front.dialect;
+        profile.expected_failures = None;
+        // What this agent chooses is found out by asking it.
+        profile.choices = None;
+        profile
+    }
+
+    /// The cases of the front's dialect.
+    pub fn cases(&self, suite: &Suite) -> Vec<Scenario> {
+        let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
+        let cases = suite.cases(&front.dialect).unwrap();
+        let models =
+            front.models.map(|models| ids(&serde_json::to_value(models).unwrap())).unwrap_or_default();
+        let names_models = |case: &Scenario| {
+            let steps = serde_json::to_string(&case.steps).unwrap();
+            models.iter().any(|id| steps.contains(&format!("\"{id}\"")))
+        };
+        cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case)).collect()
+    }
+}
+
+/// The ids of the models that a profile gives its agent. A case that names them is about that agent.
+fn ids(models: &Value) -> Vec<String> {
+    match models {
+        Value::Object(members) => {
+            let id = members.get("id").and_then(Value::as_str).map(str::to_owned);
+            members.values().flat_map(ids).chain(id).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(ids).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a case starts its agent in a way of its own, or lays out what agents of one dialect alone read: settings,
+/// models, extensions, sessions. Those behind the bridge are other agents.
+fn equips_the_agent(case: &Scenario) -> bool {
+    let files = case.files.iter().flatten().map(|(path, _)| path);
+    case.arguments.is_some()
+        || case.environment.is_some()
+        || case.settings.is_some()
+        || case.models.is_some()
+        || case.setup.is_some()
+        || files.into_iter().any(|path| !path.starts_with("work/") || path.starts_with("work/."))
+}
