@@ -83,8 +83,11 @@ impl Member {
         let py = slf.py();
         let record = record.cast::<Record>()?.get();
         let member = slf.get();
+        if let Some(part) = record.part(py, member) {
+            return Ok(part);
+        }
         let kind = member.kind(py)?;
-        match record.member(py, &member.name)? {
+        let value = match record.member(py, &member.name)? {
             None if !member.required => Ok(py.None().into_bound(py)),
             None => Err(errors::decode(py, &format!("`{}` is missing", member.name), record.text().as_str())),
             Some("null") if member.nullable => Ok(py.None().into_bound(py)),
@@ -92,7 +95,12 @@ impl Member {
                 let reason = error.value(py).to_string();
                 errors::decode(py, &format!("`{}`: {reason}", member.name), record.text().as_str())
             }),
+        }?;
+        // A record does not change, so that everybody can have the same one.
+        if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && value.is_instance_of::<Record>() {
+            record.keep_part(member, &value);
         }
+        Ok(value)
     }
 
     fn __set__(&self, _record: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>) -> PyResult<()> {

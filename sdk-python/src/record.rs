@@ -9,6 +9,7 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
+use crate::member::Member;
 use crate::{check, errors, json};
 
 thread_local! {
@@ -55,7 +56,7 @@ impl Places {
 }
 
 /// Takes a new record of a generated class out of the lists of the cycle collector, which would only look at it in
-/// vain: such a record holds no Python object but its class, which outlives it.
+/// vain: such a record holds no Python object but its class, which outlives it, and a record that is a part of it.
 #[inline]
 fn untrack(made: &Bound<'_, PyAny>) {
     // SAFETY: the object is alive and nobody else has seen it yet. Only objects of classes that take part in the
@@ -74,6 +75,9 @@ fn untrack(made: &Bound<'_, PyAny>) {
 pub struct Record {
     text: FrameText,
     places: OnceLock<Places>,
+    /// The member that was read first of those that are records themselves, by the place of its descriptor, which lives
+    /// as long as the class; and its value.
+    part: OnceLock<(usize, Py<PyAny>)>,
 }
 
 impl Record {
@@ -101,6 +105,18 @@ impl Record {
         &self.text
     }
 
+    /// The value of a member that is a record, where it was read before.
+    #[inline]
+    pub fn part<'py>(&self, py: Python<'py>, member: &Member) -> Option<Bound<'py, PyAny>> {
+        let (known, value) = self.part.get()?;
+        (*known == std::ptr::from_ref(member) as usize).then(|| value.bind(py).clone())
+    }
+
+    /// Remembers the value of a member that is a record. Only the first one is kept.
+    pub fn keep_part(&self, member: &Member, value: &Bound<'_, PyAny>) {
+        self.part.get_or_init(|| (std::ptr::from_ref(member) as usize, value.clone().unbind()));
+    }
+
     fn places(&self, py: Python<'_>) -> PyResult<&Places> {
         if let Some(places) = self.places.get() {
             return Ok(places);
@@ -126,13 +142,14 @@ impl Record {
     fn new(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let given = NEXT.with(|next| next.borrow_mut().take());
         if let Some((text, places)) = given {
-            return Ok(Record { text, places: places.map_or_else(OnceLock::new, OnceLock::from) });
+            let places = places.map_or_else(OnceLock::new, OnceLock::from);
+            return Ok(Record { text, places, part: OnceLock::new() });
         }
         let py = class.py();
         let construct = py.import("agentese.members")?.getattr("construct")?;
         let text: String = construct.call1((class, members))?.extract()?;
         check::record(py, class, &text, &check::Path::of(&class.name()?.to_string()))?;
-        Ok(Record { text: FrameText::from(text), places: OnceLock::new() })
+        Ok(Record { text: FrameText::from(text), places: OnceLock::new(), part: OnceLock::new() })
     }
 
     /// Reads an object from its JSON text. Only its structure is checked now.

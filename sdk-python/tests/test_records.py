@@ -49,6 +49,18 @@ def test_what_does_not_fit_is_refused_with_its_place():
         pi.UnknownEvent(type="new")
 
 
+def test_a_member_that_is_a_record_is_read_once():
+    message = {"role": "user", "content": [{"type": "text", "text": "x"}], "timestamp": 1}
+    delta = {"type": "text_delta", "contentIndex": 0, "delta": "x", "partial": {}}
+    update = pi.MessageUpdate.from_json(json.dumps({"type": "message_update", "message": message, "assistantMessageEvent": delta}))
+    piece = update.assistant_message_event
+    assert update.assistant_message_event is piece and piece.delta == "x"
+    # Another member is itself, and what can change belongs to whoever reads it.
+    assert update.message != piece and update.message.role == "user"
+    update.message.content.clear()
+    assert len(update.message.content) == 1
+
+
 def test_equality_is_by_value():
     plain = pi.ToolExecutionStart(tool_call_id="c", tool_name="bash", args={"command": "ls", "n": 1})
     spaced = pi.ToolExecutionStart.from_json(
