@@ -169,7 +169,8 @@ bench-peers: ## The reference agent beside real pi and omp, where `make conforma
 	./bench/peers --rounds $(ROUNDS) --write
 
 .PHONY: bench-clients
-bench-clients: sdk-ts/$(NPM_HAS) ## The clients in Python and TypeScript beside what programs use without them, in one run; writes the table of docs/benchmarks.md. Needs sdk-python/.venv.
+bench-clients: sdk-ts/$(NPM_HAS) ## The three clients beside what programs use without them, in one run; writes the table of docs/benchmarks.md. Needs sdk-python/.venv.
+	$(CARGO) build --release --quiet -p agentese --example reading
 	cd sdk-ts && npm run --silent build && npm run --silent build:test
 	./bench/clients --rounds $(ROUNDS) --write
 
