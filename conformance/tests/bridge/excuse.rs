@@ -132,10 +132,10 @@ impl Report {
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
         let Some(Ok(awaited)) = values.next() else { return false };
         let names = [awaited.pointer("/params/type"), awaited.get("method"), awaited.get("type")];
-        let rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
+        let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
         });
-        rows.into_iter().next().is_some_and(|row| row.fate != Fate::Carried)
+        rows.next().is_some_and(|row| row.fate != Fate::Carried)
     }
 
     fn frame(&self, line: &str, golden: &Transcript) -> Option<Frame> {
@@ -232,11 +232,9 @@ mod tests {
     }
 
     fn mismatch(record: usize, line: &str, path: &str) -> Mismatch {
-        let mut mismatch = Mismatch::default();
-        mismatch.path = path.to_owned();
         let dir = agentese::types::Direction::S2c;
-        mismatch.expected = Some(Shown { record, dir, line: line.to_owned() });
-        mismatch
+        let expected = Some(Shown { record, dir, line: line.to_owned() });
+        Mismatch { path: path.to_owned(), expected, ..Mismatch::default() }
     }
 
     const END: &str = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"thinking","thinking":"b","thinkingSignature":"s"}],"usage":{"cost":{"total":1}}}}"#;

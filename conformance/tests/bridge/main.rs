@@ -1,5 +1,6 @@
 //! The suite's cases of a front's dialect, played through `agentese bridge` against agentese in another dialect: they
 //! agree with the recording, or differ where the loss report of the pair says so.
+#![expect(clippy::print_stdout, reason = "what came of each pair is told")]
 
 mod excuse;
 mod pairs;

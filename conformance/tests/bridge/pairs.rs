@@ -71,11 +71,11 @@ fn ids(models: &Value) -> Vec<String> {
 /// Whether a case starts its agent in a way of its own, or lays out what agents of one dialect alone read: settings,
 /// models, extensions, sessions. Those behind the bridge are other agents.
 fn equips_the_agent(case: &Scenario) -> bool {
-    let files = case.files.iter().flatten().map(|(path, _)| path);
+    let mut files = case.files.iter().flatten().map(|(path, _)| path);
     case.arguments.is_some()
         || case.environment.is_some()
         || case.settings.is_some()
         || case.models.is_some()
         || case.setup.is_some()
-        || files.into_iter().any(|path| !path.starts_with("work/") || path.starts_with("work/."))
+        || files.any(|path| !path.starts_with("work/") || path.starts_with("work/."))
 }
