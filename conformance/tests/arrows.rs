@@ -104,7 +104,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/src/export/page.rs", &["branch"], "a word on an exported page"),
     ("server/src/session/foreign.rs", &["abort"], "a stop reason in sessions of other programs"),
     ("server/src/engine/error.rs", &["steer"], "the name of a delivery in the extension protocol"),
-    ("cli/src/bridge/convert.rs", &["prompt"], "the source of a slash command, in the neutral conversation"),
+    ("cli/src/bridge/convert.rs", &["branch", "prompt"], "words of the neutral conversation"),
     ("cli/src/arguments.rs", &["prompt"], "an example in the help of the command line"),
     (
         "sdk-python/python/agentese/view/",
@@ -112,6 +112,11 @@ const NAMED: &[(&str, &[&str], &str)] = &[
         "ways in which words wait, in the neutral conversation",
     ),
     ("sdk-ts/src/ui/", &["prompt", "steer"], "ways in which words wait, in the neutral conversation"),
+    (
+        "sdk-python/python/agentese/any/",
+        &["abort", "bash", "compact", "fork", "notice", "prompt", "steer"],
+        "intents and events, which no dialect has alone",
+    ),
     (
         "sdk-ts/src/any/",
         &["abort", "bash", "compact", "fork", "notice", "prompt", "steer"],

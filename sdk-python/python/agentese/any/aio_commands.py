@@ -24,7 +24,7 @@ class AsyncCommands:
 
     async def follow_up(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
         """Queues words that the agent reads when it would stop."""
-        told = await self.call("follow_up", text=text, images=pictures(images))
+        told = await self.call("followUp", text=text, images=pictures(images))
         return told.get("outcome")
 
     async def abort(self) -> None:
@@ -33,31 +33,31 @@ class AsyncCommands:
 
     async def clear_queue(self) -> ClearedQueue:
         """Takes back what waits in the queues."""
-        told = await self.call("clear_queue")
+        told = await self.call("clearQueue")
         return ClearedQueue.of(told)
 
     async def new_session(self) -> bool:
         """Starts a new session. Gives false where an extension of the agent prevented it."""
-        told = await self.call("new_session")
+        told = await self.call("newSession")
         return told.get("cancelled") is not True
 
     async def open_session(self, session: str) -> bool:
         """Opens a session that is kept, by its file where the state has one, else by its id."""
-        told = await self.call("open_session", session=session)
+        told = await self.call("openSession", session=session)
         return told.get("cancelled") is not True
 
     async def list_sessions(self) -> tuple[KeptSession, ...]:
         """The sessions that are kept."""
-        told = await self.call("list_sessions")
+        told = await self.call("listSessions")
         return records(KeptSession, told.get("sessions"))
 
     async def delete_session(self, session: str) -> None:
         """Deletes a session that is kept."""
-        await self.call("delete_session", session=session)
+        await self.call("deleteSession", session=session)
 
     async def clone_session(self) -> bool:
         """Goes on in a copy of the session."""
-        told = await self.call("clone_session")
+        told = await self.call("cloneSession")
         return told.get("cancelled") is not True
 
     async def fork(self, entry: str) -> Forked:
@@ -67,7 +67,7 @@ class AsyncCommands:
 
     async def fork_points(self) -> tuple[ForkPoint, ...]:
         """The places from which a fork can be made."""
-        told = await self.call("fork_points")
+        told = await self.call("forkPoints")
         return records(ForkPoint, told.get("points"))
 
     async def state(self) -> State:
@@ -82,7 +82,7 @@ class AsyncCommands:
 
     async def last_text(self) -> str | None:
         """The text of the model's last message."""
-        told = await self.call("last_text")
+        told = await self.call("lastText")
         return told.get("text")
 
     async def stats(self) -> Stats:
@@ -97,38 +97,38 @@ class AsyncCommands:
 
     async def set_model(self, provider: str, id: str) -> None:
         """Chooses a model."""
-        await self.call("set_model", provider=provider, id=id)
+        await self.call("setModel", provider=provider, id=id)
 
     async def cycle_model(self) -> Model | None:
         """Chooses the next model, and gives it."""
-        told = await self.call("cycle_model")
+        told = await self.call("cycleModel")
         return record(Model, told.get("model"))
 
     async def thinking_levels(self) -> tuple[str, ...]:
         """The thinking levels that can be chosen."""
-        told = await self.call("thinking_levels")
+        told = await self.call("thinkingLevels")
         return tuple(told.get("levels") or ())
 
     async def set_thinking(self, level: str) -> None:
         """Chooses a thinking level."""
-        await self.call("set_thinking", level=level)
+        await self.call("setThinking", level=level)
 
     async def cycle_thinking(self) -> str | None:
         """Chooses the next thinking level, and gives it."""
-        told = await self.call("cycle_thinking")
+        told = await self.call("cycleThinking")
         return told.get("thinkingLevel")
 
     async def set_steering_mode(self, mode: str) -> None:
         """Says how steering words are handed over: all at once or one at a time."""
-        await self.call("set_steering_mode", mode=mode)
+        await self.call("setSteeringMode", mode=mode)
 
     async def set_follow_up_mode(self, mode: str) -> None:
         """Says how follow-up words are handed over: all at once or one at a time."""
-        await self.call("set_follow_up_mode", mode=mode)
+        await self.call("setFollowUpMode", mode=mode)
 
     async def set_interrupt_mode(self, mode: str) -> None:
         """Says when steering words reach the run."""
-        await self.call("set_interrupt_mode", mode=mode)
+        await self.call("setInterruptMode", mode=mode)
 
     async def compact(self, instructions: str | None = None) -> Message | None:
         """Puts a summary in the place of older messages, and gives it where the agent does."""
@@ -137,15 +137,15 @@ class AsyncCommands:
 
     async def set_auto_compaction(self, enabled: bool) -> None:
         """Says whether the agent makes summaries by itself."""
-        await self.call("set_auto_compaction", enabled=enabled)
+        await self.call("setAutoCompaction", enabled=enabled)
 
     async def set_auto_retry(self, enabled: bool) -> None:
         """Says whether failed requests to the model are made again."""
-        await self.call("set_auto_retry", enabled=enabled)
+        await self.call("setAutoRetry", enabled=enabled)
 
     async def abort_retry(self) -> None:
         """Ends the wait before a request that is made again, and the run with it."""
-        await self.call("abort_retry")
+        await self.call("abortRetry")
 
     async def bash(self, command: str) -> ShellResult:
         """Runs a shell command of the user; its output enters the conversation."""
@@ -154,7 +154,7 @@ class AsyncCommands:
 
     async def abort_bash(self) -> None:
         """Stops the user's shell command."""
-        await self.call("abort_bash")
+        await self.call("abortBash")
 
     async def export(self, path: str | None = None) -> str | None:
         """Writes the conversation as a page, and gives the file."""
@@ -163,7 +163,7 @@ class AsyncCommands:
 
     async def set_session_name(self, name: str) -> None:
         """Gives the session a name."""
-        await self.call("set_session_name", name=name)
+        await self.call("setSessionName", name=name)
 
     async def commands(self) -> tuple[SlashCommand, ...]:
         """What a prompt can invoke with `/name`."""

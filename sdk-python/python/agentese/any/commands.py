@@ -24,7 +24,7 @@ class Commands:
 
     def follow_up(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
         """Queues words that the agent reads when it would stop."""
-        told = self.call("follow_up", text=text, images=pictures(images))
+        told = self.call("followUp", text=text, images=pictures(images))
         return told.get("outcome")
 
     def abort(self) -> None:
@@ -33,31 +33,31 @@ class Commands:
 
     def clear_queue(self) -> ClearedQueue:
         """Takes back what waits in the queues."""
-        told = self.call("clear_queue")
+        told = self.call("clearQueue")
         return ClearedQueue.of(told)
 
     def new_session(self) -> bool:
         """Starts a new session. Gives false where an extension of the agent prevented it."""
-        told = self.call("new_session")
+        told = self.call("newSession")
         return told.get("cancelled") is not True
 
     def open_session(self, session: str) -> bool:
         """Opens a session that is kept, by its file where the state has one, else by its id."""
-        told = self.call("open_session", session=session)
+        told = self.call("openSession", session=session)
         return told.get("cancelled") is not True
 
     def list_sessions(self) -> tuple[KeptSession, ...]:
         """The sessions that are kept."""
-        told = self.call("list_sessions")
+        told = self.call("listSessions")
         return records(KeptSession, told.get("sessions"))
 
     def delete_session(self, session: str) -> None:
         """Deletes a session that is kept."""
-        self.call("delete_session", session=session)
+        self.call("deleteSession", session=session)
 
     def clone_session(self) -> bool:
         """Goes on in a copy of the session."""
-        told = self.call("clone_session")
+        told = self.call("cloneSession")
         return told.get("cancelled") is not True
 
     def fork(self, entry: str) -> Forked:
@@ -67,7 +67,7 @@ class Commands:
 
     def fork_points(self) -> tuple[ForkPoint, ...]:
         """The places from which a fork can be made."""
-        told = self.call("fork_points")
+        told = self.call("forkPoints")
         return records(ForkPoint, told.get("points"))
 
     def state(self) -> State:
@@ -82,7 +82,7 @@ class Commands:
 
     def last_text(self) -> str | None:
         """The text of the model's last message."""
-        told = self.call("last_text")
+        told = self.call("lastText")
         return told.get("text")
 
     def stats(self) -> Stats:
@@ -97,38 +97,38 @@ class Commands:
 
     def set_model(self, provider: str, id: str) -> None:
         """Chooses a model."""
-        self.call("set_model", provider=provider, id=id)
+        self.call("setModel", provider=provider, id=id)
 
     def cycle_model(self) -> Model | None:
         """Chooses the next model, and gives it."""
-        told = self.call("cycle_model")
+        told = self.call("cycleModel")
         return record(Model, told.get("model"))
 
     def thinking_levels(self) -> tuple[str, ...]:
         """The thinking levels that can be chosen."""
-        told = self.call("thinking_levels")
+        told = self.call("thinkingLevels")
         return tuple(told.get("levels") or ())
 
     def set_thinking(self, level: str) -> None:
         """Chooses a thinking level."""
-        self.call("set_thinking", level=level)
+        self.call("setThinking", level=level)
 
     def cycle_thinking(self) -> str | None:
         """Chooses the next thinking level, and gives it."""
-        told = self.call("cycle_thinking")
+        told = self.call("cycleThinking")
         return told.get("thinkingLevel")
 
     def set_steering_mode(self, mode: str) -> None:
         """Says how steering words are handed over: all at once or one at a time."""
-        self.call("set_steering_mode", mode=mode)
+        self.call("setSteeringMode", mode=mode)
 
     def set_follow_up_mode(self, mode: str) -> None:
         """Says how follow-up words are handed over: all at once or one at a time."""
-        self.call("set_follow_up_mode", mode=mode)
+        self.call("setFollowUpMode", mode=mode)
 
     def set_interrupt_mode(self, mode: str) -> None:
         """Says when steering words reach the run."""
-        self.call("set_interrupt_mode", mode=mode)
+        self.call("setInterruptMode", mode=mode)
 
     def compact(self, instructions: str | None = None) -> Message | None:
         """Puts a summary in the place of older messages, and gives it where the agent does."""
@@ -137,15 +137,15 @@ class Commands:
 
     def set_auto_compaction(self, enabled: bool) -> None:
         """Says whether the agent makes summaries by itself."""
-        self.call("set_auto_compaction", enabled=enabled)
+        self.call("setAutoCompaction", enabled=enabled)
 
     def set_auto_retry(self, enabled: bool) -> None:
         """Says whether failed requests to the model are made again."""
-        self.call("set_auto_retry", enabled=enabled)
+        self.call("setAutoRetry", enabled=enabled)
 
     def abort_retry(self) -> None:
         """Ends the wait before a request that is made again, and the run with it."""
-        self.call("abort_retry")
+        self.call("abortRetry")
 
     def bash(self, command: str) -> ShellResult:
         """Runs a shell command of the user; its output enters the conversation."""
@@ -154,7 +154,7 @@ class Commands:
 
     def abort_bash(self) -> None:
         """Stops the user's shell command."""
-        self.call("abort_bash")
+        self.call("abortBash")
 
     def export(self, path: str | None = None) -> str | None:
         """Writes the conversation as a page, and gives the file."""
@@ -163,7 +163,7 @@ class Commands:
 
     def set_session_name(self, name: str) -> None:
         """Gives the session a name."""
-        self.call("set_session_name", name=name)
+        self.call("setSessionName", name=name)
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """What a prompt can invoke with `/name`."""
