@@ -12,7 +12,7 @@ from conftest import ROOT
 from support.replay import read
 from test_view import canonical
 
-from agentese import NotInDialectError, NotRecognisedError, TerminatedError, any as anything, omp, opal, pi
+from agentese import NotInDialectError, NotRecognisedError, RefusedError, TerminatedError, any as anything, omp, opal, pi
 from agentese.any import differences
 from agentese.testing import line_of
 from agentese.view import View
@@ -341,8 +341,9 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
 def test_a_refusal_is_raised_and_told(start):
     async def talk():
         async with await start("pi", {"responses": []}) as agent:
-            with pytest.raises(Exception, match="set_model|model"):
+            with pytest.raises(RefusedError) as told:
                 await agent.set_model("nobody", "nothing")
+            assert told.value.command == "set_model" and "nobody/nothing" in str(told.value)
             assert [notice.level for notice in agent.conversation.notices] == ["error"]
 
     play(talk())

@@ -70,11 +70,18 @@ class Reactor:
     def _drain(self) -> None:
         if self.mailbox.inherited:
             return
+        failure: Exception | None = None
         for ticket in self.mailbox.drain():
             waiting = self._waiting.pop(ticket, None)
             if waiting is not None:
                 for signal in waiting:
                     signal.set()
             elif (call := self._standing.get(ticket)) is not None:
-                call()
+                try:
+                    call()
+                except Exception as error:
+                    # These tickets do not come again: everybody else is told first.
+                    failure = failure or error
         self._release()
+        if failure is not None:
+            raise failure

@@ -16,11 +16,9 @@ give neutral events. Which command of a dialect carries what is declared: docs/a
 
 from agentese.any.agent import Agent as Agent
 from agentese.any.agent import Answer as Answer
-from agentese.any.agent import Events as Events
-from agentese.any.agent import Run as Run
 from agentese.any.aio import AsyncAgent as AsyncAgent
-from agentese.any.aio import AsyncEvents as AsyncEvents
-from agentese.any.aio import AsyncRun as AsyncRun
+from agentese.any.aio_run import AsyncEvents as AsyncEvents
+from agentese.any.aio_run import AsyncRun as AsyncRun
 from agentese.any.differ import differences as differences
 from agentese.any.event import Answered as Answered
 from agentese.any.event import ArgumentsGrew as ArgumentsGrew
@@ -54,3 +52,5 @@ from agentese.any.results import RunResult as RunResult
 from agentese.any.results import ShellResult as ShellResult
 from agentese.any.results import State as State
 from agentese.any.results import Stats as Stats
+from agentese.any.run import Events as Events
+from agentese.any.run import Run as Run

@@ -2,20 +2,20 @@
 
 import socket as sockets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack
 
 from agentese import lifetime, omp, opal, operator, options, pi, pisces
 from agentese._native import Opening
 from agentese.any.commands import Commands
-from agentese.any.event import Event
-from agentese.any.following import Following, Listener, handler, words
+from agentese.any.following import Following, handler, words
 from agentese.any.results import Image, Question, RunResult
+from agentese.any.run import Ending, Events, Run, last_said
 from agentese.any.table import Carrier, Members, intent_of
 from agentese.any.words import pictures
 from agentese.client import SyncClient
-from agentese.errors import TerminatedError, Termination, TimedOutError
+from agentese.errors import TerminatedError, Termination
 from agentese.members import DEFAULT
 from agentese.run import ANY, SyncRun
 from agentese.tap import Tap
@@ -40,95 +40,6 @@ def named(dialect: str | None) -> tuple[str | None, str | None]:
     if name and name not in CLIENTS:
         raise ValueError(f'unknown dialect "{name}"; known: {", ".join(CLIENTS)}')
     return name or None, revision or None
-
-
-class Events(Iterator[Event]):
-    """What happens, as an iterator."""
-
-    def __init__(self, lock: "threading.Condition", following: Following) -> None:
-        self._lock = lock
-        self._following = following
-        self._listener = Listener(lock.notify_all)
-        with lock:
-            following.listen(self._listener)
-
-    def __next__(self) -> Event:
-        """The next event. Raises how the connection ended."""
-        with self._lock:
-            self._lock.wait_for(lambda: self._listener.events or self._listener.is_over)
-            if self._listener.events:
-                return self._listener.events.popleft()
-            failure = self._listener.failure()
-        if failure is not None:
-            raise failure
-        raise StopIteration
-
-    def close(self) -> None:
-        """Stops listening."""
-        with self._lock:
-            self._following.leave(self._listener)
-            self._listener.end()
-
-    def _end(self, failure: BaseException | None) -> None:
-        with self._lock:
-            self._listener.end(failure)
-
-
-class Run:
-    """The work that a prompt started, retries and compactions among it: an iterator over what happens until it is over.
-
-    Dropping it stops listening and nothing else: the agent goes on working (use `abort` to stop it).
-    """
-
-    run: SyncRun[Any, Any]
-    """The run of the dialect's client."""
-    outcome: str | None
-    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
-
-    def __init__(self, agent: "Agent", run: SyncRun[Any, Any], events: Events, outcome: str | None) -> None:
-        """Use `Agent.prompt`."""
-        self.run = run
-        self.outcome = outcome
-        self._events = events
-        self._over = threading.Event()
-        self._result: RunResult | BaseException | None = None
-        lifetime.start("agentese-run", threading.Thread(target=self._wait, args=(agent,), daemon=True))
-
-    def _wait(self, agent: "Agent") -> None:
-        failure: BaseException | None = None
-        try:
-            ended = self.run.result()
-            agent._catch_up()
-            said = [message for message in agent.conversation.messages if message.role == "assistant"]
-            self._result = RunResult(ended.ended_by, ended.confirmed, said[-1] if said else None)
-        except BaseException as error:
-            agent._catch_up()
-            self._result = failure = error
-        self._over.set()
-        self._events._end(failure)
-
-    def __iter__(self) -> Iterator[Event]:
-        return self._events
-
-    def __next__(self) -> Event:
-        return next(self._events)
-
-    def result(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run, whether or not its events are read.
-
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
-        """
-        if not self._over.wait(timeout):
-            text = f"the run of `{self.run.command}` is not over after {timeout} s"
-            raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
-        if isinstance(self._result, BaseException):
-            raise self._result
-        assert self._result is not None
-        return self._result
-
-    def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and gives the text of the model's last message."""
-        return self.result(timeout=timeout).text
 
 
 class Agent(Commands):
@@ -241,11 +152,11 @@ class Agent(Commands):
         carrier = self._following.need(intent, self.client.revision)
         members = self._members(carrier, {camel(name): value for name, value in params.items()})
         opens = carrier.opens and self._following.table.session is not None
-        self._switch(1 if opens else 0)
+        opening = self._switch() if opens else None
         try:
             data = self._ask(carrier.command, members)
         finally:
-            self._switch(-1 if opens else 0)
+            self._stay(opening)
         if opens:
             self._session = self._following.opened(data)
         return self._following.table.results(carrier, members, data)
@@ -279,20 +190,30 @@ class Agent(Commands):
         return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
 
     def _listen(self) -> None:
-        while self._connection.wait_watched():
-            self._catch_up()
-        with self._lock:
-            end = self._connection.termination
-            self._following.over(TerminatedError(str(end), termination=end))
+        failure: BaseException | None = None
+        try:
+            while self._connection.wait_watched():
+                self._catch_up()
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            with self._lock:
+                end = self._connection.termination
+                self._following.over(failure or TerminatedError(str(end), termination=end))
 
     def _catch_up(self) -> None:
         """Folds what has passed."""
         with self._lock:
             self._following.take(self._connection.watched())
 
-    def _switch(self, by: int) -> None:
+    def _switch(self) -> object:
         with self._lock:
-            self._following.switch(by)
+            return self._following.switch()
+
+    def _stay(self, opening: object) -> None:
+        with self._lock:
+            self._following.stay(opening)
 
     def _ask(self, command: str, members: Members) -> Json:
         try:
@@ -322,4 +243,18 @@ class Agent(Commands):
         finally:
             self._catch_up()
         outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
-        return Run(self, run, events, outcome)
+        ending = Ending(events.listener, self._lock)
+        lifetime.start("agentese-run", threading.Thread(target=self._see_off, args=(run, ending), daemon=True))
+        return Run(run, events, ending, outcome)
+
+    def _see_off(self, run: SyncRun[Any, Any], ending: Ending) -> None:
+        """Waits for the end of a run. Does not hold what its caller holds of it, who may drop that."""
+        try:
+            ended = run.result()
+            self._catch_up()
+            ending.came(RunResult(ended.ended_by, ended.confirmed, last_said(self.conversation)))
+        except BaseException as error:
+            try:
+                self._catch_up()
+            finally:
+                ending.came(error)

@@ -1,21 +1,21 @@
 """An agent of any dialect, for asyncio and trio."""
 
 import socket as sockets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from agentese import backends, omp, opal, operator, options, pi, pisces
 from agentese._native import Opening
-from agentese.aio import AsyncClientBase, AsyncRunBase
+from agentese.aio import AsyncClientBase
 from agentese.any.agent import WITHIN, Answer, named
 from agentese.any.aio_commands import AsyncCommands
-from agentese.any.event import Event
-from agentese.any.following import Following, Listener, handler, words
-from agentese.any.results import Image, Question, RunResult
+from agentese.any.aio_run import AsyncEnding, AsyncEvents, AsyncRun
+from agentese.any.following import Following, handler, words
+from agentese.any.results import Image, Question
 from agentese.any.table import Carrier, Members, intent_of
 from agentese.any.words import pictures
-from agentese.errors import TerminatedError, Termination, TimedOutError
+from agentese.errors import TerminatedError, Termination
 from agentese.members import DEFAULT
 from agentese.reactor import Reactor
 from agentese.run import ANY
@@ -27,119 +27,6 @@ C = TypeVar("C", bound=AsyncClientBase[Any, Any])
 CLIENTS: dict[str, type[AsyncClientBase[Any, Any]]] = {
     module.AsyncClient.dialect: module.AsyncClient for module in (pi, omp, pisces, operator, opal)
 }
-
-
-class AsyncEvents(AsyncIterator[Event]):
-    """What happens, as an asynchronous iterator."""
-
-    def __init__(self, backend: backends.Backend, following: Following) -> None:
-        self._backend = backend
-        self._following = following
-        self._signals: list[backends.Signal] = []
-        self._listener = Listener(self._wake)
-        following.listen(self._listener)
-
-    def _wake(self) -> None:
-        signals, self._signals = self._signals, []
-        for signal in signals:
-            signal.set()
-
-    async def __anext__(self) -> Event:
-        """The next event. Raises how the connection ended."""
-        while not self._listener.events:
-            if self._listener.is_over:
-                failure = self._listener.failure()
-                if failure is not None:
-                    raise failure
-                raise StopAsyncIteration
-            signal = self._backend.signal()
-            self._signals.append(signal)
-            await signal.wait()
-        return self._listener.events.popleft()
-
-    def close(self) -> None:
-        """Stops listening."""
-        self._following.leave(self._listener)
-        self._listener.end()
-
-    def _end(self, failure: BaseException | None) -> None:
-        self._listener.end(failure)
-
-
-class AsyncRun:
-    """The work that a prompt started, retries and compactions among it: an asynchronous iterator over what happens until it
-    is over.
-
-    Dropping it stops listening and nothing else: the agent goes on working (use `abort` to stop it).
-    """
-
-    run: AsyncRunBase[Any, Any]
-    """The run of the dialect's client."""
-    outcome: str | None
-    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
-
-    def __init__(
-        self,
-        agent: "AsyncAgent",
-        run: AsyncRunBase[Any, Any],
-        events: AsyncEvents,
-        backend: backends.Backend,
-        outcome: str | None,
-    ) -> None:
-        """Use `AsyncAgent.prompt`."""
-        self.run = run
-        self.outcome = outcome
-        self._agent = agent
-        self._events = events
-        self._backend = backend
-        self._signals: list[backends.Signal] = []
-        self._result: RunResult | BaseException | None = None
-        backend.start(self._wait, self._over)
-
-    async def _wait(self) -> None:
-        try:
-            ended = await self.run.result()
-        except Exception as error:
-            self._result = error
-            return
-        self._agent._catch_up()
-        said = [message for message in self._agent.conversation.messages if message.role == "assistant"]
-        self._result = RunResult(ended.ended_by, ended.confirmed, said[-1] if said else None)
-
-    def _over(self) -> None:
-        if self._result is None:
-            # The loop ends.
-            self._result = RuntimeError("nobody waits for the end of this run any more")
-        self._agent._catch_up()
-        self._events._end(self._result if isinstance(self._result, BaseException) else None)
-        for signal in self._signals:
-            signal.set()
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events
-
-    async def __anext__(self) -> Event:
-        return await anext(self._events)
-
-    async def result(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run, whether or not its events are read.
-
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
-        """
-        if self._result is None:
-            signal = self._backend.signal()
-            self._signals.append(signal)
-            if not await self._backend.within(timeout, signal.wait()):
-                text = f"the run of `{self.run.command}` is not over after {timeout} s"
-                raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
-        if isinstance(self._result, BaseException):
-            raise self._result
-        assert self._result is not None
-        return self._result
-
-    async def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and gives the text of the model's last message."""
-        return (await self.result(timeout=timeout)).text
 
 
 class AsyncAgent(AsyncCommands):
@@ -278,11 +165,11 @@ class AsyncAgent(AsyncCommands):
         carrier = self._following.need(intent, self.client.revision)
         members = await self._members(carrier, {camel(name): value for name, value in params.items()})
         opens = carrier.opens and self._following.table.session is not None
-        self._following.switch(1 if opens else 0)
+        opening = self._following.switch() if opens else None
         try:
             data = await self._ask(carrier.command, members)
         finally:
-            self._following.switch(-1 if opens else 0)
+            self._following.stay(opening)
         if opens:
             self._session = self._following.opened(data)
         return self._following.table.results(carrier, members, data)
@@ -359,4 +246,6 @@ class AsyncAgent(AsyncCommands):
         finally:
             self._catch_up()
         outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
-        return AsyncRun(self, run, events, self._backend, outcome)
+        ending = AsyncEnding(run, events.listener, lambda: self.conversation, self._catch_up)
+        self._backend.start(ending.wait, ending.over)
+        return AsyncRun(run, events, ending, self._backend, outcome)

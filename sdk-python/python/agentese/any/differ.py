@@ -16,6 +16,9 @@ OTHERS = (
 )  # fmt: skip
 """Members of the conversation whose change is told by name alone."""
 
+TAIL = 16
+"""How many of the last messages are looked at one by one before the others."""
+
 LEAST_COST = 1e-9
 """The least difference of costs that is told, in US dollars."""
 
@@ -79,14 +82,13 @@ def _state(old: Conversation, now: Conversation, tell: Tell) -> None:
 def _messages(old: Conversation, now: Conversation, tell: Tell) -> None:
     if old.messages is now.messages:
         return
-    kept = zip(old.messages, now.messages, strict=False)
-    if len(now.messages) < len(old.messages) or any(one is not other and one.key != other.key for one, other in kept):
+    both = min(len(old.messages), len(now.messages))
+    changed = _changed(old.messages[:both], now.messages[:both])
+    if both < len(old.messages) or any(old.messages[place].key != now.messages[place].key for place in changed):
         return tell(events.Replaced(messages=now.messages))
-    for place, message in enumerate(now.messages):
-        if place < len(old.messages):
-            if old.messages[place] is not message:
-                _growth(old.messages[place], message, tell)
-            continue
+    for place in changed:
+        _growth(old.messages[place], now.messages[place], tell)
+    for message in now.messages[both:]:
         tell(events.MessageBegan(message=message.key, role=message.role))
         begun = Message(key=message.key, role=message.role, state="growing")
         if message.state == "growing":
@@ -94,6 +96,15 @@ def _messages(old: Conversation, now: Conversation, tell: Tell) -> None:
         else:
             _tools(begun, message, tell)
             tell(events.MessageEnded(message=message))
+
+
+def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
+    """Where messages are not the same any more."""
+    # From frame to frame it is almost always one of the last: the others are passed over without a step of ours.
+    passed = max(0, len(old) - TAIL)
+    if old[:passed] != now[:passed]:
+        passed = 0
+    return [place for place in range(passed, len(old)) if old[place] is not now[place]]
 
 
 def _growth(old: Message, now: Message, tell: Tell) -> None:

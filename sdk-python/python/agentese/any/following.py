@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -10,48 +9,12 @@ from typing import Any
 from agentese import _native
 from agentese.any.differ import differences
 from agentese.any.event import Event
+from agentese.any.heard import Listener, size
 from agentese.any.results import Question
 from agentese.any.table import Carrier, Members, Table, intent_of
-from agentese.errors import DetachedError, NotInDialectError
+from agentese.errors import NotInDialectError
 from agentese.view import View
 from agentese.view.conversation import Conversation, Json
-
-MOST = 1 << 19
-"""How many events wait for one listener at most; beyond that it is cut off."""
-
-
-class Listener:
-    """Events that wait for one reader."""
-
-    __slots__ = ("_failure", "_has_dropped", "_wake", "events", "is_over")
-
-    def __init__(self, wake: Callable[[], object]) -> None:
-        self.events: deque[Event] = deque()
-        self.is_over = False
-        self._failure: BaseException | None = None
-        self._wake = wake
-        self._has_dropped = 0
-
-    def push(self, told: list[Event]) -> None:
-        """Something happened."""
-        if self.is_over:
-            return
-        if len(self.events) + len(told) > MOST:
-            return self.end(DetachedError(f"{MOST} events were not read", dropped=len(told)))
-        self.events.extend(told)
-        self._wake()
-
-    def end(self, failure: BaseException | None = None) -> None:
-        """Nothing follows what is there; `failure` is raised then, once."""
-        if not self.is_over:
-            self.is_over, self._failure = True, failure
-            self._wake()
-
-    def failure(self) -> BaseException | None:
-        """How it failed, once."""
-        failure, self._failure = self._failure, None
-        return failure
-
 
 class Following:
     """What an agent of any dialect has told, and what its commands are."""
@@ -61,7 +24,7 @@ class Following:
         self.dialect = dialect
         self._view = View(dialect)
         self._listeners: list[Listener] = []
-        self._switching = 0
+        self._opening: list[object] = []
         self._end: BaseException | None = None
         self._commands: dict[str, frozenset[str]] = {}
 
@@ -86,13 +49,14 @@ class Following:
         """Folds frames, in order."""
         for direction, line in frames:
             before = self._view.conversation
-            if self._switching and direction == "received":
+            if self._opening and direction == "received":
                 self._follow(line, before)
             show = self._view.sent if direction == "sent" else self._view.received
             now = show(line, time.time() * 1000)
             if self._listeners and (told := differences(before, now)):
+                sized = [(event, size(event)) for event in told]
                 for listener in self._listeners:
-                    listener.push(told)
+                    listener.push(sized)
                 self._listeners = [listener for listener in self._listeners if not listener.is_over]
 
     def over(self, failure: BaseException) -> None:
@@ -102,17 +66,30 @@ class Following:
             listener.end(failure)
         self._listeners = []
 
-    def switch(self, by: int) -> None:
-        """Another session is being opened, or that is over."""
-        self._switching += by
+    def switch(self) -> object:
+        """Another session is being opened: the next one that an answer names is followed. Gives what `stay` takes."""
+        opening = object()
+        self._opening.append(opening)
+        return opening
+
+    def stay(self, opening: object) -> None:
+        """That is over, whether or not an answer named a session."""
+        if opening in self._opening:
+            self._opening.remove(opening)
 
     def _follow(self, line: str, before: Conversation) -> None:
         """Follows the session that an answer names."""
-        frame = json.loads(line)
+        try:
+            frame = json.loads(line)
+        except (ValueError, RecursionError):
+            # Noise.
+            return
         data = frame.get("result" if self.table.is_rpc else "data") if isinstance(frame, dict) else None
         session = data.get(self.table.session) if isinstance(data, dict) else None
         if not isinstance(session, str) or before.session.id == session:
             return
+        # What names another one from now on was asked before.
+        self._opening.pop(0)
         begun = View(self.dialect, session=session).conversation
         internal = replace(begun.internal, sent=before.internal.sent)
         self._view = View.resume(replace(begun, internal=internal))

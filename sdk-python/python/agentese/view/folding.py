@@ -42,7 +42,7 @@ def fold(
     if not isinstance(frame, dict):
         try:
             frame = json.loads(frame)
-        except ValueError:
+        except (ValueError, RecursionError):
             return conversation
     conversation = panels.expired(conversation, at)
     if not isinstance(frame, dict):

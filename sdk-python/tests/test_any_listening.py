@@ -1,0 +1,201 @@
+"""Who listens to an agent of any dialect, what waits for whom, and which session is followed."""
+
+import asyncio
+import gc
+import json
+import sys
+import weakref
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from test_any import KINDS, PATIENCE, Threads, everything, play, start as start, until
+
+from agentese import DetachedError, TerminatedError
+from agentese.any import differences
+from agentese.any.following import Following
+from agentese.any.heard import MOST, Listener, size
+from agentese.backends import current
+from agentese.reactor import Reactor
+from agentese.view.conversation import Block, Conversation, Message
+
+NOISY = """
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": frame["id"], "result": {"session_id": "s2"}}
+    noise = "a line of a log\\n" + "[" * 100000 + "\\n" if frame["method"] == "session/start" else ""
+    sys.stdout.write(noise + json.dumps(answer) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_while_a_session_is_opened_stops_nothing(kind):
+    async def talk():
+        async with await KINDS[kind]([sys.executable, "-c", NOISY], dialect="opal") as agent:
+            events = agent.events()
+            assert await agent.new_session()
+            assert agent.conversation.session.id == "s2"
+        told = []
+        with pytest.raises(TerminatedError):
+            while True:
+                told.append(await asyncio.to_thread(next, events) if isinstance(agent, Threads) else await anext(events))
+        assert "changed" in [event.type for event in told]
+
+    play(talk())
+
+
+def test_a_callback_that_fails_keeps_nobody_from_being_told():
+    async def talk():
+        reactor = Reactor(current())
+        called = []
+        reactor.mailbox = SimpleNamespace(inherited=False, drain=lambda: [1, 2], fileno=reactor.mailbox.fileno)
+        reactor.stand(1, lambda: called.append(1 / 0))
+        reactor.stand(2, lambda: called.append("second"))
+        with pytest.raises(ZeroDivisionError):
+            reactor._drain()
+        assert called == ["second"]
+        reactor.close()
+
+    asyncio.run(talk())
+
+
+def answer(session):
+    return ("received", json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"session_id": session}}))
+
+
+def test_the_first_other_session_that_an_answer_names_is_followed():
+    following = Following("opal")
+    opening = following.switch()
+    following.take([answer("first")])
+    following.stay(opening)
+    assert following.conversation.session.id == "first"
+    opening = following.switch()
+    # What was asked before may be answered before it, and after it.
+    following.take([answer("first"), answer("second"), answer("first")])
+    following.stay(opening)
+    assert following.conversation.session.id == "second"
+    following.take([answer("first")])
+    assert following.conversation.session.id == "second"
+
+
+def printing(count, text):
+    """A following that has been told of a tool that prints, and of all that it has printed each time."""
+    block = Block(type="tool", call_id="c", name="bash", state="running")
+    conversation = Conversation(dialect="pi", messages=(Message(key="m", role="assistant", state="growing", blocks=(block,)),))
+    for number in range(count):
+        shown = replace(block, output=(Block(type="text", text=f"{number} {text}"),))
+        message = replace(conversation.messages[0], blocks=(shown,))
+        now = replace(conversation, messages=(message,))
+        yield from differences(conversation, now)
+        conversation = now
+
+
+def test_a_listener_is_cut_off_by_what_waits_for_it_not_by_its_number():
+    listener = Listener(lambda: None)
+    megabyte = "x" * (1 << 20)
+    told = list(printing(100, megabyte))
+    assert {event.type for event in told} == {"toolUpdated"}
+    for event in told:
+        listener.push([(event, size(event))])
+    assert listener.is_over
+    kept = 0
+    while listener:
+        listener.take()
+        kept += 1
+    assert MOST >> 20 <= kept <= (MOST >> 20) + 2
+    with pytest.raises(DetachedError, match="64 MiB"):
+        raise listener.failure()
+
+
+def test_who_reads_along_is_never_cut_off():
+    listener = Listener(lambda: None)
+    for event in printing(200, "x" * (1 << 20)):
+        listener.push([(event, size(event))])
+        listener.take()
+    assert not listener.is_over
+
+
+async def until_dropped(kept):
+    """Waits until nobody holds it any more."""
+    while kept() is not None:
+        gc.collect()
+        await asyncio.sleep(0.01)
+
+
+def test_who_drops_a_run_stops_listening(start):
+    words = {"responses": [{"blocks": [{"text": ["a "] * 400}], "delay_ms": 25}], "default": {"text": "Then."}}
+
+    async def talk():
+        async with await start("pi", words) as agent:
+            following = agent._following
+            run = await agent.prompt("Go on")
+            [listener] = following._listeners
+            await until(run, "textGrew")
+            kept = weakref.ref(run)
+            del run
+            await until_dropped(kept)
+            assert listener.is_over and not listener
+            await agent.abort()
+            with agent.events() as events:
+                second = await agent.prompt("Hello")
+                assert len(following._listeners) == 2
+                assert "messageEnded" in [event.type for event in await everything(second)]
+            assert events.listener.is_over and events.listener not in following._listeners
+
+    play(talk())
+
+
+def test_the_text_alone_needs_no_events(start):
+    async def talk():
+        async with await start("pi", {"responses": [{"text": "One."}, {"text": "Two."}]}) as agent:
+            run = await agent.prompt("Hello")
+            run = getattr(run, "_run", run)
+            assert await settled(run.text(timeout=PATIENCE)) == "One."
+            assert agent._following._listeners == []
+            run = await agent.prompt("Again")
+            assert [event.type for event in await everything(run)].count("messageEnded") == 2
+            assert (await run.result()).text == "Two."
+
+    async def settled(text):
+        return text if isinstance(text, str) else await text
+
+    play(talk())
+
+
+def test_a_long_conversation_is_compared_without_a_step_for_each_message():
+    long = tuple(Message(key=str(number), role="user", state="done") for number in range(10_000))
+    before = Conversation(dialect="pi", messages=(*long, Message(key="m", role="assistant", state="growing")))
+
+    def more(number):
+        message = Message(key="m", role="assistant", state="growing", blocks=(Block(type="text", text="x" * number),))
+        return replace(before, messages=(*long, message))
+
+    steps = 0
+
+    def count(frame, event, _):
+        nonlocal steps
+        frame.f_trace_opcodes = True
+        steps += event == "opcode"
+        return count
+
+    tracing = sys.gettrace()
+    sys.settrace(count)
+    try:
+        told = differences(before, more(3))
+    finally:
+        sys.settrace(tracing)
+    assert [event.type for event in told] == ["textGrew"]
+    assert 0 < steps < len(long)
+
+
+def test_what_changes_in_the_middle_is_told_too():
+    long = tuple(Message(key=str(number), role="user", state="done") for number in range(5))
+    before = Conversation(dialect="pi", messages=long)
+    now = replace(before, messages=(long[0], replace(long[1], gone=True), *long[2:], Message(key="n", role="user", state="done")))
+    told = [event.type for event in differences(before, now)]
+    assert told == ["messageGone", "messageBegan", "messageEnded"]
+    other = replace(before, messages=(long[0], replace(long[1], key="other"), *long[2:]))
+    assert [event.type for event in differences(before, other)] == ["replaced"]
+    assert [event.type for event in differences(before, replace(before, messages=long[:3]))] == ["replaced"]
