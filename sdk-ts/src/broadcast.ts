@@ -34,7 +34,7 @@ export class Broadcast {
     return this.#queues;
   }
 
-  /** Whether somebody can read; as long as nobody can, there is room for everything. */
+  /** Whether somebody can read; as long as nobody can, nothing waits for room. */
   set isReachable(is: boolean) {
     for (const queue of this.#queues) queue.isReachable = is;
   }

@@ -59,7 +59,11 @@ const NOTHING = new Uint8Array(0);
 
 /** A state machine from bytes to lines, however the bytes are chunked. */
 export class Framer {
-  /** The long strings of its lines, for whoever reads them. */
+  /**
+   * The long strings of its lines, for whoever reads them.
+   *
+   * @internal
+   */
   readonly seen = new Seen();
   readonly #maxLine: number;
   readonly #keepBom: boolean;

@@ -63,7 +63,7 @@ export class Queue<T extends Item> {
   #lost = 0;
   #dropped = 0;
   #taken = 0;
-  /** Whether somebody can take what is pushed; as long as nobody can, there is room for everything. */
+  /** Whether somebody can take what is pushed; as long as nobody can, nothing waits for room. */
   isReachable = true;
 
   constructor(cap: number, overflow: Overflow) {
@@ -130,12 +130,8 @@ export class Queue<T extends Item> {
       taker.take(item);
       return "queued";
     }
-    if (this.#hasRoom(item.size)) {
-      this.#items.push(item);
-      this.#size += item.size;
-      return "queued";
-    }
-    if (this.#lossy) {
+    if (this.#hasRoom(item.size) || (!this.isReachable && this.#overflow === "block")) return this.#add(item);
+    if (this.#lossy && this.isReachable) {
       this.#lost++;
       return this.#drop();
     }
@@ -145,15 +141,21 @@ export class Queue<T extends Item> {
     }
     const at = this.#overflow === "coalesce" && item.key !== undefined ? this.#replaceable(item.key) : -1;
     const old = this.#items[at];
-    if (old === undefined) return "full";
+    if (old === undefined) return this.isReachable ? "full" : this.#add(item);
     this.#size += item.size - old.size;
     this.#items[at] = item;
     return "queued";
   }
 
+  #add(item: T): Pushed {
+    this.#items.push(item);
+    this.#size += item.size;
+    return "queued";
+  }
+
   /** Resolves when an item of that size need not wait any more: there is room, or it would be dropped. */
   async room(size: number): Promise<void> {
-    while (this.#subscribed && this.#state === "open" && !this.#lossy && !this.#hasRoom(size)) {
+    while (this.#subscribed && this.#state === "open" && !this.#lossy && this.isReachable && !this.#hasRoom(size)) {
       const woken = new Promise<void>((resolve) => this.#waiting.push(resolve));
       const patience = this.#patience;
       const taken = this.#taken;
@@ -282,7 +284,7 @@ export class Queue<T extends Item> {
   }
 
   #hasRoom(size: number): boolean {
-    return !this.isReachable || this.#head === this.#items.length || this.#size + size <= this.#cap;
+    return this.#head === this.#items.length || this.#size + size <= this.#cap;
   }
 
   #drop(): Pushed {

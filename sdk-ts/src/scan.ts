@@ -26,6 +26,9 @@ const CLOSE_BRACE = 0x7d;
 const REMEMBERED_FROM = 1024;
 const REMEMBERED_TO = 1 << 20;
 
+/** Strings are remembered of lines that are at most this many times longer: what is remembered keeps its line in memory. */
+const OF_ITS_LINE = 4;
+
 /** How many strings are remembered: an answer has few blocks that are long. */
 const REMEMBERED = 4;
 
@@ -36,6 +39,11 @@ const REMEMBERED = 4;
 export class Seen {
   /** What stands between the quotes, the last one first. */
   readonly #strings: string[] = [];
+
+  /** How much is kept in memory, in UTF-16 units: a string is a part of its line, which stays as long as it does. */
+  get most(): number {
+    return this.#strings.reduce((sum, { length }) => sum + length * OF_ITS_LINE, 0);
+  }
 
   /** Where to look on for the end of the string that begins there: behind what is known. */
   skip(text: string, start: number): number {
@@ -51,6 +59,7 @@ export class Seen {
   /** A string was looked through, of which that much was known. */
   add(text: string, start: number, skipped: number, end: number): void {
     if (end - start < REMEMBERED_FROM || end - start > REMEMBERED_TO) return;
+    if (text.length > (end - start) * OF_ITS_LINE) return;
     const strings = this.#strings;
     if (skipped === end && strings[0]?.length === end - start) return;
     // What it grew from takes no place of its own.

@@ -122,3 +122,14 @@ test("what was read before changes nothing of what is found", () => {
     assert.deepEqual(scanMembers(cut, seen), scanMembers(cut));
   }
 });
+
+test("what is remembered keeps no line in memory that is much longer", () => {
+  const seen = new Seen();
+  const part = "word ".repeat(400);
+  const others = Array.from({ length: 50 }, (_, at) => "x".repeat(900 + at));
+  scanMembers(JSON.stringify({ part, others }), seen);
+  assert.equal(seen.most, 0);
+  const line = JSON.stringify({ part, again: part });
+  scanMembers(line, seen);
+  assert.ok(seen.most >= line.length && seen.most <= 4 * line.length, `${seen.most}`);
+});

@@ -13,6 +13,9 @@ class Queue<T> {
   constructor(cap: number, overflow: Overflow) {
     this.#queue = new Sized(cap, overflow);
   }
+  set isReachable(is: boolean) {
+    this.#queue.isReachable = is;
+  }
   push(value: T, size: number, key: string | undefined): string {
     return this.#queue.push({ value, size, key });
   }
@@ -83,6 +86,29 @@ test("coalesce: a snapshot replaces the newest of its kind, and nothing moves ac
   assert.equal(queue.push("other", 2, undefined), "full");
   queue.close();
   assert.deepEqual(await rest(queue), ["u1", "end", "u3"]);
+});
+
+test("while nobody can take anything nothing waits, and only what blocks takes all", async () => {
+  const all = new Queue<string>(2, "block");
+  const few = new Queue<string>(2, "coalesce");
+  const none = new Queue<string>(2, "detach");
+  for (const queue of [all, few, none]) queue.isReachable = false;
+  for (const item of ["u1", "u2", "u3"]) {
+    assert.equal(all.push(item, 2, "update"), "queued");
+    assert.equal(few.push(item, 2, "update"), "queued");
+    none.push(item, 2, "update");
+  }
+  // What cannot take the place of another one would have to wait, for somebody who comes later.
+  assert.equal(few.push("other", 2, undefined), "queued");
+  await soon(few.room(2));
+  for (const queue of [all, few, none]) {
+    queue.isReachable = true;
+    queue.close();
+  }
+  assert.deepEqual(await rest(all), ["u1", "u2", "u3"]);
+  assert.deepEqual(await rest(few), ["u3", "other"]);
+  assert.equal((await none.next()).value, "u1");
+  assert.ok((await failure(none.next())) instanceof DetachedError);
 });
 
 test("detach: the subscriber drains what it has and learns what it missed", async () => {

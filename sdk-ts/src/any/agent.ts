@@ -15,7 +15,7 @@ import { Commands, given } from "./commands.js";
 import { detect } from "./detect.js";
 import { differences } from "./differ.js";
 import { NotInDialectError } from "./errors.js";
-import type { AnyEvent } from "./event.js";
+import { type AnyEvent, size } from "./event.js";
 import type { Results, Words } from "./results.js";
 import { AnyRun } from "./run.js";
 import { type Carrier, type Intent, Table, members } from "./table.js";
@@ -237,18 +237,25 @@ export class Agent extends Commands implements AsyncDisposable {
     const now = this.#view[direction](line, Date.now());
     if (this.#listeners.size === 0) return;
     for (const event of differences(before, now)) {
-      for (const listener of this.#listeners) if (!listener.push(event)) this.#listeners.delete(listener);
+      const bytes = size(event);
+      for (const listener of this.#listeners) if (!listener.push(event, bytes)) this.#listeners.delete(listener);
     }
   }
 
   /** Follows the session that an answer names. */
   #follow(line: string, before: Conversation): void {
     const { session: member, framing, name } = this.client.spec;
-    const frame = JSON.parse(line) as { result?: JsonObject; data?: JsonObject };
+    let frame: { result?: JsonObject; data?: JsonObject };
+    try {
+      frame = JSON.parse(line) as typeof frame;
+    } catch {
+      // What stands in a long frame was not looked at yet.
+      return;
+    }
     const session = (framing === "json-rpc" ? frame.result : frame.data)?.[member ?? ""];
-    if (typeof session !== "string") return;
+    // What was asked before may name the one that is left.
+    if (typeof session !== "string" || before.session.id === session) return;
     this.#isSwitching = false;
-    if (before.session.id === session) return;
     const { conversation } = View.open(name);
     const { sent } = before.internal;
     const kept = { ...conversation, session: { id: session }, internal: { ...conversation.internal, sent } };

@@ -1,11 +1,12 @@
 /** Events that wait for one reader. */
 
-/** How many events wait at most; beyond that the reader is cut off. */
-const MOST = 1 << 19;
+/** How much may wait, in UTF-16 units; beyond that the reader is cut off. */
+const MOST = 64 << 20;
 
 /** A queue with one reader, an asynchronous iterator. */
 export class Channel<E> implements AsyncIterableIterator<E> {
-  #waiting: E[] = [];
+  #waiting: { readonly event: E; readonly size: number }[] = [];
+  #size = 0;
   #taken = 0;
   #wake: (() => void) | undefined;
   #isOver = false;
@@ -17,13 +18,17 @@ export class Channel<E> implements AsyncIterableIterator<E> {
     this.#left = left;
   }
 
-  /** Gives an event to the reader; false where it takes none any more. */
-  push(event: E): boolean {
+  /** Gives an event to the reader; false where it takes none any more. `size`: about how much it takes, in UTF-16 units. */
+  push(event: E, size: number): boolean {
     if (this.#isOver) return false;
-    this.#waiting.push(event);
-    if (this.#waiting.length - this.#taken > MOST) this.end({ error: new RangeError(`${MOST} events were not read`) });
+    if (this.#size > MOST) {
+      this.end({ error: new RangeError(`${MOST >> 20} Mi characters of events were not read`) });
+      return false;
+    }
+    this.#waiting.push({ event, size });
+    this.#size += size;
     this.#wake?.();
-    return !this.#isOver;
+    return true;
   }
 
   /** Nothing follows what is there; `failure` is thrown then, once. */
@@ -44,18 +49,19 @@ export class Channel<E> implements AsyncIterableIterator<E> {
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
-    const value = this.#waiting[this.#taken++] as E;
+    const { event, size } = this.#waiting[this.#taken++] as { event: E; size: number };
+    this.#size -= size;
     if (this.#taken === this.#waiting.length) {
       this.#waiting = [];
       this.#taken = 0;
     }
-    return { done: false, value };
+    return { done: false, value: event };
   }
 
   return(): Promise<IteratorResult<E, undefined>> {
     this.end();
     this.#waiting = [];
-    this.#taken = 0;
+    this.#taken = this.#size = 0;
     this.#left();
     return Promise.resolve({ done: true, value: undefined });
   }

@@ -58,3 +58,29 @@ export type AnyEvent =
   | { readonly type: "usage"; readonly usage: Usage; readonly context?: NonNullable<Conversation["context"]> }
   /** Other members of the conversation have changed: look there. */
   | { readonly type: "changed"; readonly members: readonly string[] };
+
+/** What one event, or one value in it, counts besides its text. */
+const ONE = 128;
+
+/** About how much an event takes, in UTF-16 units. Messages are shared with the conversation. */
+export function size(event: AnyEvent): number {
+  switch (event.type) {
+    case "textGrew":
+    case "thinkingGrew":
+      return ONE + event.text.length;
+    case "argumentsGrew":
+      return ONE + (event.text?.length ?? 0) + weight(event.arguments);
+    case "toolUpdated":
+      return ONE + weight(event.output) + weight(event.details);
+    case "blockChanged":
+      return ONE + weight(event.value);
+    default:
+      return ONE;
+  }
+}
+
+function weight(value: unknown): number {
+  if (typeof value === "string") return ONE + value.length;
+  if (typeof value !== "object" || value === null) return ONE;
+  return Object.values(value).reduce<number>((sum, member) => sum + weight(member), ONE);
+}
