@@ -18,6 +18,7 @@ class Server:
     def __init__(self):
         self.calls, self.heard, self.said, self.sockets = [], [], [], []
         self.resumes, self.has_forgotten, self.is_mute = True, False, False
+        self.greeting = None
         self.seen = set()
 
     def talk(self, socket):
@@ -25,7 +26,9 @@ class Server:
         self.calls.append(dict(pair.split("=") for pair in query.split("&")))
         self.sockets.append(socket)
         have = self.calls[-1].get("have")
-        if self.resumes:
+        if self.greeting is not None:
+            socket.send(self.greeting)
+        elif self.resumes:
             is_back = have is not None and not self.has_forgotten
             socket.send(json.dumps({"agentese": "hello", "back": is_back, "lost": have is not None and not is_back}, separators=(",", ":")))
             for text in self.said[int(have) :] if is_back else []:
@@ -149,6 +152,20 @@ def test_the_end_is_the_end_of_the_stream(resumes):
             server.has_forgotten = True
             server.sockets[0].close()
             assert end.recv(1000) == b""
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    ['{"agentese":"hello"}', '{"agentese":"hello",', '{"agentese":"sent","back":true}', '{"type":"agent_start"}'],
+)
+def test_who_comes_back_and_is_not_told_that_it_goes_on_reaches_the_end(greeting):
+    with listening() as (server, address), websocket.connect(address) as end:
+        end.settimeout(10)
+        end.sendall(command("a"))
+        assert end.recv(1000).startswith(b'{"id": "a"')
+        server.greeting = greeting
+        server.sockets[0].close()
+        assert end.recv(1000) == b""
 
 
 def test_a_server_that_is_not_there():

@@ -38,6 +38,9 @@ const QUESTIONS = 1024;
 /** What begins every word of a server of `agentese web`, which is no frame of the agent. */
 const MARK = '{"agentese":';
 
+/** How a connection ends that cannot go on where it was. */
+const RELOAD = "reload: the server no longer has what was missed";
+
 /**
  * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection stands.
  *
@@ -125,10 +128,13 @@ class Link {
     };
     socket.onmessage = ({ data }: { data: unknown }) => {
       if (typeof data !== "string" || this.#isOver) return;
-      const isHello = isFirst && data.startsWith(MARK);
+      const hello = isFirst ? greeting(data) : undefined;
+      const goesOn = !isFirst || this.#have === undefined;
       isFirst = false;
-      if (isHello) this.#greeted(JSON.parse(data) as Hello);
-      else this.#heard(data);
+      if (hello !== undefined) this.#greeted(hello);
+      else if (goesOn) this.#heard(data);
+      // Nobody says that it goes on where it was.
+      else this.#fail(RELOAD);
     };
     socket.onerror = () => undefined;
     socket.onclose = () => {
@@ -143,8 +149,8 @@ class Link {
   }
 
   #greeted({ back, lost, begun, questions }: Hello): void {
-    if (lost === true) return this.#fail("reload: the server no longer has what was missed");
     if (back !== true) {
+      if (lost === true || this.#have !== undefined) return this.#fail(RELOAD);
       this.#have = 0;
       for (const line of begun ?? []) this.#frame(line);
       for (const { line } of questions ?? []) this.#frame(line);
@@ -158,7 +164,7 @@ class Link {
     if (this.#have !== undefined) this.#have += 1;
     if (this.#have === undefined || !data.startsWith(MARK)) return this.#frame(data);
     const { agentese } = JSON.parse(data) as { agentese: string };
-    if (agentese === "reload") this.#fail("reload: the server no longer has what was missed");
+    if (agentese === "reload") this.#fail(RELOAD);
     else if (agentese === "ended") this.#end();
   }
 
@@ -246,8 +252,20 @@ class Link {
   }
 }
 
+/** The greeting of a server of `agentese web`; undefined where it is none that can be read. */
+function greeting(data: string): Hello | undefined {
+  if (!data.startsWith(MARK)) return undefined;
+  try {
+    const hello = JSON.parse(data) as Hello;
+    return hello.agentese === "hello" ? hello : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a server of `agentese web` says first. */
 interface Hello {
+  readonly agentese: string;
   /** Whether it goes on where the connection was lost. */
   readonly back?: boolean;
   /** Whether it was asked to and cannot. */

@@ -21,6 +21,8 @@ class Server {
   resumes = true;
   /** Whether it has forgotten what was missed. */
   hasForgotten = false;
+  /** What it says first instead of its greeting. */
+  greeting: string | undefined;
   refuses = false;
   /** Whether what it says does not arrive. */
   isMute = false;
@@ -44,7 +46,7 @@ class Server {
     if (!this.resumes) return;
     const lost = have !== null && have !== undefined && this.hasForgotten;
     const back = have !== null && have !== undefined && !lost;
-    socket.deliver(JSON.stringify({ agentese: "hello", back, lost, begun: [], questions: [] }));
+    socket.deliver(this.greeting ?? JSON.stringify({ agentese: "hello", back, lost, begun: [], questions: [] }));
     if (back) for (const text of this.#said.slice(Number(have))) socket.deliver(text);
   }
 
@@ -219,6 +221,19 @@ describe("an agent behind a WebSocket", () => {
     const call = client.prompt({ message: "never answered" });
     server.sockets[0]!.drop();
     assert.match(((await failure(soon(call))) as Error).message, /reload/);
+  });
+
+  test("fails with `reload` where nobody says that it goes on where it was", async () => {
+    const greetings = ['{"agentese":"hello"}', '{"agentese":"hello",', '{"agentese":"sent","back":true}', '{"type":"agent_start"}'];
+    for (const greeting of greetings) {
+      const server = new Server();
+      const client = await connect(server);
+      await soon(client.abort());
+      server.greeting = greeting;
+      const call = client.prompt({ message: "never answered" });
+      server.sockets[0]!.drop();
+      assert.match(((await failure(soon(call))) as Error).message, /reload/, greeting);
+    }
   });
 
   test("gives up when its patience is over", async () => {

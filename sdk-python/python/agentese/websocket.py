@@ -116,9 +116,12 @@ class _Link:
             if not isinstance(message, str):
                 continue
             try:
-                is_hello = is_first and message.startswith(MARK)
-                is_first = False
-                if not (self._greeted(json.loads(message)) if is_hello else self._heard(message)):
+                hello = _greeting(message) if is_first else None
+                is_first, goes_on = False, not is_first or self._have is None
+                if hello is None and not goes_on:
+                    self._missed()
+                    break
+                if not (self._heard(message) if hello is None else self._greeted(hello)):
                     break
             except OSError:
                 break
@@ -143,13 +146,13 @@ class _Link:
         logger.warning("the connection to %s was lost", self._address.netloc)
         return False
 
+    def _missed(self) -> None:
+        logger.warning("%s no longer has what was missed", self._address.netloc)
+
     def _greeted(self, hello: dict[str, Any]) -> bool:
         """Hears what a server of `agentese web` says first. False where what was missed is lost."""
         from websockets.exceptions import WebSocketException
 
-        if hello.get("lost") is True:
-            logger.warning("%s no longer has what was missed", self._address.netloc)
-            return False
         if hello.get("back") is True:
             # A command that has arrived before is not run again, and only the first answer to a question counts. Where this
             # socket is lost, too, the next one gets them.
@@ -157,6 +160,9 @@ class _Link:
                 for line in list(self._unsettled.values()):
                     self._socket.send(line)
             return True
+        if hello.get("lost") is True or self._have is not None:
+            self._missed()
+            return False
         self._have = 0
         for line in [*hello.get("begun", []), *(question["line"] for question in hello.get("questions", []))]:
             self._frame(line)
@@ -229,3 +235,14 @@ def _id(line: str) -> tuple[str | None, bool, bool]:
     if not isinstance(frame, dict) or frame.get("id") is None:
         return None, False, False
     return json.dumps(frame["id"]), "method" in frame, "jsonrpc" in frame
+
+
+def _greeting(message: str) -> dict[str, Any] | None:
+    """The greeting of a server of `agentese web`; None where it is none that can be read."""
+    if not message.startswith(MARK):
+        return None
+    with suppress(ValueError, RecursionError):
+        hello = json.loads(message)
+        if isinstance(hello, dict) and hello.get("agentese") == "hello":
+            return hello
+    return None
