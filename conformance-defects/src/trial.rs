@@ -76,6 +76,7 @@ impl Base {
             recording,
             requests: Vec::new(),
             broke_off: None,
+            in_vain: false,
             unsent: false,
             patience: 1.0,
             directory: None,

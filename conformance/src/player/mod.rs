@@ -39,6 +39,7 @@ pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
 pub use room::Room;
+pub(crate) use room::Rooms;
 
 use agent::Agent;
 
@@ -95,6 +96,8 @@ pub struct Played {
     pub requests: Vec<ModelRequest>,
     /// Why the scenario broke off, where it did: a wait that was in vain, say.
     pub broke_off: Option<String>,
+    /// Whether it broke off at a wait whose time was over, with an agent that had not ended.
+    pub in_vain: bool,
     /// Whether it broke off before the client had said everything: what it did not say, nobody can answer.
     pub unsent: bool,
     /// How many times as long as usual everything may take, whatever the agent takes to start.
@@ -126,6 +129,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         room: options.room.clone(),
         cursor: 0,
         at: 0,
+        in_vain: false,
     };
     let broke_off = tokio::select! {
         reason = stage.play(&steps) => reason,
@@ -135,6 +139,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
+    let in_vain = broke_off.is_some() && stage.in_vain;
     let unsent = broke_off.is_some() && steps::say_something(&steps[stage.at..]);
     stage.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
 
@@ -148,6 +153,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         recording: recording.map(|text| redactions.text(text)),
         requests,
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
+        in_vain,
         unsent,
         patience: options.patience,
         directory: kept,

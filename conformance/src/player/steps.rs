@@ -106,6 +106,8 @@ pub(super) struct Stage<'a> {
     pub cursor: usize,
     /// The step that is being played.
     pub at: usize,
+    /// Whether that step waited until its time was over, while the agent had not ended.
+    pub in_vain: bool,
 }
 
 /// Whether a step among these says something to the agent.
@@ -120,7 +122,7 @@ impl Stage<'_> {
     /// Plays the steps in order. Why it broke off, where it did.
     pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
-            self.at = at;
+            (self.at, self.in_vain) = (at, false);
             if let Err(reason) = self.step(step).await {
                 return Some(format!("step {at}: {reason}"));
             }

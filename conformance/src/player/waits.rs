@@ -20,7 +20,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 impl Stage<'_> {
     /// Waits for the frame by which the agent says that it is ready.
     pub(super) async fn ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
-        let (at, _) = await_frame(&self.recorder, pattern, self.cursor, limit).await?;
+        let found = await_frame(&self.recorder, pattern, self.cursor, limit).await;
+        let (at, _) = found.inspect_err(|_| self.give_up())?;
         self.cursor = at + 1;
         Ok(())
     }
@@ -45,7 +46,9 @@ impl Stage<'_> {
             }
         };
         let limit = self.longer(limit(step.timeout_ms));
-        tokio::time::timeout(limit, come).await.map_err(|_| {
+        let come = tokio::time::timeout(limit, come).await;
+        come.map_err(|_| {
+            self.give_up();
             let requests = counted(wanted, "request", "requests");
             let like = step.fits.as_ref().map(|fits| format!(" like {fits}")).unwrap_or_default();
             let (came, limit) = (counted_so_far(), limit.as_millis());
@@ -85,6 +88,7 @@ impl Stage<'_> {
             let wanted = self.variables.value(&wait.wait);
             let looked = self.look(&pattern, &wanted, position, left).await;
             let (at, frame) = looked.map_err(|reason| {
+                self.give_up();
                 let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
                 let (pattern, limit) = (&wait.wait, limit.as_millis());
                 let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
@@ -119,12 +123,15 @@ impl Stage<'_> {
             let found = await_frame(&self.recorder, pattern, from, step).await;
             let goes_on = self.recorder.progress().1 && step < left;
             if found.is_ok() || !goes_on {
+                self.room.come_back();
                 return found;
             }
             let last = self.recorder.last_received();
             // An agent that has said something before, and nothing now, takes no processor that others could have.
             if last.is_some_and(|last| last.elapsed() >= silence) {
                 self.room.leave();
+            } else {
+                self.room.come_back();
             }
             let is_silent = wanted.get("id").is_some() && last.is_none_or(|last| last.elapsed() >= silence);
             let misnamed =
@@ -133,6 +140,11 @@ impl Stage<'_> {
                 return Err("nothing more comes".to_owned());
             }
         }
+    }
+
+    /// A wait is over without what was waited for: it was in vain, where more might have come.
+    fn give_up(&mut self) {
+        self.in_vain = self.recorder.progress().1;
     }
 
     /// What the frame that comes nearest to a pattern has otherwise.

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::judge::{Judged, could_not_play, judge, not_for};
-use crate::player::{PlayOptions, Room, STOPPED, not_applicable, play};
+use crate::player::{PlayOptions, Room, Rooms, STOPPED, not_applicable, play};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 
@@ -77,7 +77,7 @@ pub struct Ran {
     pub took: Option<Duration>,
     /// The directory in which it was played, where that was kept.
     pub kept: Option<PathBuf>,
-    /// Whether the client waited in vain, so that it was not played to its end.
+    /// Whether the client waited until its time was over, so that it was not played to its end.
     pub in_vain: bool,
 }
 
@@ -104,8 +104,8 @@ pub enum Progress<'a> {
 
 /// Plays and judges cases. Never fails: what cannot be played is inconclusive, with the reason.
 ///
-/// A few cases from all over the set are played first. Where the client waits in vain in each of them, the rest is not
-/// played. What becomes of a case depends neither on the order nor on what is played beside it.
+/// A few cases from all over the set are played first, and a few others where the client waits in vain in each of them.
+/// Where it does in those as well, the rest is not played. Whatever others do, a case waits as long as it says.
 pub async fn run(
     suite: &Suite,
     profile: &Profile,
@@ -122,15 +122,22 @@ pub async fn run(
         let shared = shared.clone();
         async move { run_case(&case, room, &shared).await }
     };
-    let scouts = scouts::chosen(cases, &outcome);
-    let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
-    let ran = play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, tell).await;
-    let all_in_vain = !ran.is_empty() && ran.iter().all(|ran| ran.in_vain);
-    for (at, ran) in scouts.into_iter().zip(ran) {
-        outcome[at] = Some(ran);
+    let (mut all_in_vain, mut played) = (true, 0);
+    for _ in 0..scouts::ROUNDS {
+        let scouts = scouts::chosen(cases, &outcome);
+        let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
+        let ran = play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, tell).await;
+        all_in_vain &= !ran.is_empty() && ran.iter().all(|ran| ran.in_vain);
+        played += ran.len();
+        for (at, ran) in scouts.into_iter().zip(ran) {
+            outcome[at] = Some(ran);
+        }
+        if !all_in_vain {
+            break;
+        }
     }
     if all_in_vain && !options.stop.is_cancelled() {
-        let reason = format!("not played: the client waited in vain in each of the first {}", first.len());
+        let reason = format!("not played: the client waited in vain in each of the first {played}");
         let rest = cases.iter().zip(&mut outcome).filter(|(_, ran)| ran.is_none());
         for (case, ran) in rest {
             tell(Progress::Judged(ran.insert(Ran::set_aside(could_not_play(case, reason.as_str())))));
@@ -140,7 +147,7 @@ pub async fn run(
 }
 
 /// How many times as many cases may be going on as there are jobs: those that are too much wait for agents that say
-/// nothing.
+/// nothing, or did before.
 const WAITING: usize = 8;
 
 /// Plays the cases that have no outcome yet, as many side by side as there are jobs.
@@ -153,8 +160,7 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
 ) -> Vec<Ran> {
     let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
     let most = jobs.saturating_mul(WAITING as u32);
-    let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
-    let (rooms, all) = (semaphore(jobs), semaphore(most));
+    let (rooms, all) = (Rooms::new(jobs), Arc::new(Semaphore::new(most as usize)));
     let (news, mut heard) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
@@ -163,9 +169,9 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
         for at in left {
             // One that is alone begins when all others are over, those too that have left their rooms.
             let (room, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
-            // Taken here, so that they begin in their order. The semaphores are never closed.
+            // Taken here, so that they begin in their order. The semaphore is never closed.
             let part = all.clone().acquire_many_owned(part).await;
-            let room = rooms.clone().acquire_many_owned(room).await.map(Room::new).unwrap_or_default();
+            let room = rooms.take(room).await;
             let (playing, news) = (play(cases[at].clone(), room.clone()), news.clone());
             tasks.spawn(async move {
                 let _ = news.send((at, None));
@@ -223,7 +229,7 @@ async fn run_case(case: &Scenario, room: Room, shared: &(Suite, Profile, RunOpti
     };
     let played = play(case, profile, &play_options).await;
     let (kept, in_vain) = match &played {
-        Ok(played) => (played.directory.clone(), played.broke_off.is_some()),
+        Ok(played) => (played.directory.clone(), played.in_vain),
         Err(_) => (None, false),
     };
     let judged = match played {

@@ -4,8 +4,11 @@ use agentese::types::Scenario;
 
 use super::Ran;
 
-/// How many they are.
+/// How many are played at once.
 const MOST: usize = 4;
+
+/// How often they are chosen before the rest is given up: what is broken in the first ones may be whole in others.
+pub(super) const ROUNDS: usize = 2;
 
 /// Their places: spread over all cases that are to be played, so that one thing that is broken is not in all of them. The
 /// same set of cases has the same ones. None where there are hardly more cases than that.
@@ -40,5 +43,11 @@ mod tests {
         assert_eq!(of(4), Vec::<usize>::new());
         assert_eq!(of(5), [0, 1, 2, 4]);
         assert_eq!(of(100), [0, 33, 66, 99]);
+        let cases: Vec<Scenario> = (0..12).map(|_| case(false)).collect();
+        let mut outcome: Vec<Option<Ran>> = cases.iter().map(|_| None).collect();
+        for at in chosen(&cases, &outcome) {
+            outcome[at] = Some(Ran::set_aside(crate::judge::could_not_play(&cases[at], "played")));
+        }
+        assert_eq!(chosen(&cases, &outcome), [1, 4, 6, 10]);
     }
 }

@@ -28,6 +28,7 @@ fn played(dialect: &str, name: &str) -> Played {
         recording: Recording { header, records },
         requests: Vec::new(),
         broke_off: None,
+        in_vain: false,
         unsent: false,
         patience: 1.0,
         directory: None,
