@@ -3,8 +3,9 @@
 //! The player waits for what the recorded client said, by command, and then says what the recorded
 //! agent said. Ids are the client's own: where the transcript's client said `p1`, the answer
 //! carries what this client said in its place. Commands that the transcript does not have at this
-//! point (a client that asks for the state to be sure) are answered from the last answer to the
-//! same command.
+//! point are answered where they change nothing (a client that asks for the state to be sure): from
+//! the last answer to the same command, or as a success without data. Others are refused: nobody
+//! knows what the agent would have done.
 //!
 //! What a client says in another way than the recorded one did is no failure: clients differ in what
 //! they leave out. Who wants to know gets a [`Remark`] for each.
@@ -13,12 +14,15 @@ use std::collections::HashMap;
 
 use agentese::framing::{FrameReader, FrameText, Incoming};
 use agentese::route::{Routed, route};
-use agentese::spec::{RunEffect, Spec};
+use agentese::spec::{Answer, RunEffect, Spec};
 use agentese::transport::{BoxReader, BoxWriter, Transport};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use crate::transcript::{Record, Transcript};
+
+/// The code of a refusal in JSON-RPC: one of those that are left to servers.
+const REFUSED: i32 = -32000;
 
 /// What went wrong while a transcript was played.
 #[derive(Debug, thiserror::Error)]
@@ -253,19 +257,26 @@ impl<R: FnMut(Remark) + Send> Player<R> {
     async fn improvise(&mut self, line: &FrameText) -> Result<(), ReplayError> {
         let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
         let Some(name) = self.name_of(&said) else { return Ok(()) };
-        if self.spec.command(&name).is_none() {
+        let Some(command) = self.spec.command(&name).filter(|command| command.answer != Answer::Never) else {
             return Ok(());
-        }
+        };
+        let is_flat = self.spec.framing_is_flat();
         let busy =
             self.spec.run_end.barrier.filter(|barrier| barrier.command == name).map(|barrier| barrier.busy);
-        let mut answer = match self.last.get(&name) {
+        let refusal = format!("the recording has no `{name}` here");
+        let mut answer = match self.last.get(&name).filter(|_| command.reads) {
             Some(answer) => answer.clone(),
-            None if self.spec.framing_is_flat() => {
-                serde_json::json!({"type": "response", "command": name, "success": true, "data": {}})
+            None if is_flat && command.reads => {
+                json!({"type": "response", "command": name, "success": true, "data": {}})
             }
-            None => serde_json::json!({"jsonrpc": "2.0", "result": {}}),
+            None if is_flat => {
+                json!({"type": "response", "command": name, "success": false, "error": refusal})
+            }
+            None if command.reads => json!({"jsonrpc": "2.0", "result": {}}),
+            None => json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": refusal}}),
         };
-        if let (Some(busy), Some(data)) = (busy, answer.get_mut("data")) {
+        let data = if is_flat { "data" } else { "result" };
+        if let (Some(busy), Some(data)) = (busy, answer.get_mut(data)) {
             // A client asks for this to know whether anything follows: what follows is in the
             // transcript, and stands behind this answer only if it came later.
             data[busy] = Value::Bool(self.is_at_work);

@@ -43,7 +43,7 @@ fn errors_are_one_line_and_name_what_there_is() {
             &["run", "--dialect", "pi", "--only", "bahs-basic"],
             "no case fits `bahs-basic`; did you mean `bash-basic`",
         ),
-        (&["run", "--profile", "nope"], "unknown profile `nope`; there are: agentese-"),
+        (&["run", "--profile", "nope"], "unknown profile `nope`; `list --profiles` has all"),
         (
             &["run", "--only", "/nope.json", "--profile", "pi"],
             "cannot read /nope.json: No such file or directory",
@@ -80,6 +80,18 @@ fn a_program_that_is_not_there_is_said_once() {
             "error: the agent does not start: cannot start agentese-no-such-program: program not found\n";
         assert_eq!(said, wanted, "{arguments:?}");
     }
+}
+
+/// A client is played a recording, and a case in a file has none.
+#[test]
+fn a_case_in_a_file_is_no_case_for_a_client() {
+    let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
+        .args(["run", "--client", "--dialect", "pi", "--only", "mine.json", "--", "true"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let wanted = "error: --client plays recorded agents, and the case in mine.json has no recording\n";
+    assert_eq!((said.as_str(), output.status.code()), (wanted, Some(2)));
 }
 
 /// The model as a server: it says where it is, logs, and ends when it is told to.

@@ -254,6 +254,28 @@ async fn opal_sessions() {
     .await;
 }
 
+/// What the recording does not have is answered where it changes nothing, and refused else: nobody knows what the agent
+/// would have done.
+#[tokio::test]
+async fn what_the_recording_does_not_have_is_refused() {
+    async fn of<D: Dialect>(dialect: &str, name: &str, reads: &str, changes: &str) {
+        let path = agentese_conformance::transcript::folder(dialect).join(format!("{name}.jsonl"));
+        let transcript = Transcript::load(&path).unwrap();
+        let (ours, theirs) = memory_pair(1 << 20);
+        let client = RpcClient::<D>::builder().connect(ours);
+        let player =
+            tokio::spawn(async move { agentese_conformance::replay(D::SPEC, &transcript, theirs).await });
+        client.request(reads, &Map::new()).await.unwrap();
+        let error = client.request(changes, &Map::new()).await.unwrap_err();
+        let refused = error.refused().unwrap_or_else(|| panic!("{error}")).to_string();
+        assert!(refused.contains(&format!("the recording has no `{changes}` here")), "{refused}");
+        client.close().await;
+        player.abort();
+    }
+    of::<pi::Pi>("pi", "prompt-text-anthropic", "get_commands", "set_session_name").await;
+    of::<opal::Opal>("opal", "03_prompt_text", "session/list", "session/delete").await;
+}
+
 /// The three sessions that every change has to keep: text, several tools, retries to the end.
 #[tokio::test]
 async fn three_pi_sessions_end_as_recorded() {

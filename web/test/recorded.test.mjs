@@ -28,8 +28,9 @@ async function loadAgain(page, soFar) {
 }
 
 const stop = (page) => page.getByRole("button", { name: "Stop" }).click();
+/** Calls a command; a refusal fails. */
 const call = (page, command, params) =>
-  page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params).catch(({ message }) => message), [command, params]);
+  page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params), [command, params]);
 
 /** Asks what the recorded client asked at this place; the recording goes on then. */
 async function asked(page, ...commands) {

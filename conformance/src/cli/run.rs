@@ -46,8 +46,8 @@ pub(super) struct Run {
     /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
     #[arg(long)]
     client: bool,
-    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`; or the case
-    /// in that file, where it ends in .json. Several may follow, and it may be given several times.
+    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`; or, without
+    /// --client, the case in that file, where it ends in .json. Several may follow, and it may be given several times.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
     /// The least level of checks that count: `must` (the dialect's document says so), `should` (the agent
@@ -181,7 +181,9 @@ impl Run {
     /// Prints what was said, where it is to be shown, and the report.
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         if self.show {
-            super::print(&report.recordings.iter().flatten().map(said).collect::<String>())?;
+            for recording in report.recordings.iter().flatten() {
+                super::print(&said(recording))?;
+            }
         }
         Ok(super::print(&text(&report.data))?)
     }

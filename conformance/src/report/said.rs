@@ -34,7 +34,7 @@ pub fn said(recording: &Recording) -> String {
     out
 }
 
-/// A text as one line without what would move the cursor.
+/// A text without what would move the cursor; lines after its first one are set in.
 fn plain(text: &str) -> String {
     let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     text.replace('\n', "\n     ")

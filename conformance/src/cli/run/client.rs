@@ -23,6 +23,9 @@ impl Run {
             !self.command.is_empty(),
             "name the driver: run --client --dialect {dialect} -- DRIVER"
         );
+        if let Some(file) = self.only.iter().find(|only| only.ends_with(".json")) {
+            anyhow::bail!("--client plays recorded agents, and the case in {file} has no recording");
+        }
         let extra = probes(suite, spec)?;
         let mut all = suite.cases(&spec.id())?;
         all.extend(extra.iter().map(|(case, _)| case.clone()));
