@@ -227,20 +227,33 @@ async fn a_session_that_the_agent_keeps_is_opened_with_what_was_said() {
     let stage = Stage::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     said(&agent, "tool").await;
+    let id = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
+    assert!(soon("a session", agent.new_session()).await.unwrap());
+    let fresh = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
+    assert_ne!(fresh, id);
     soon("the end", agent.close()).await;
-    let sessions = stage.0.path().join("home/.pi/agent/sessions");
-    let folder = std::fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path();
-    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
-    let header = std::fs::read_to_string(file).unwrap();
-    let header: Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
     let agent = stage.connect("pi", Chooser::default()).await;
-    assert!(soon("the session", agent.open_session(header["id"].as_str().unwrap())).await.unwrap());
+    assert!(soon("the session", agent.open_session(&id)).await.unwrap());
+    assert_eq!(soon("the state", agent.state()).await.unwrap().session.id, Some(id));
     let messages = soon("the messages", agent.messages()).await.unwrap();
     let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     assert_eq!((messages[0].text(), messages[3].text()), ("tool".to_owned(), "I see.".to_owned()));
     assert_eq!(said(&agent, "hello").await.0, "Hello there");
     assert!(soon("the refusal", agent.open_session("nobody")).await.is_err());
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_begun_during_a_turn_is_ready_at_once() {
+    let stage = Stage::new();
+    let agent = stage.connect("pi", Chooser::default()).await;
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    assert!(soon("a session", agent.new_session()).await.unwrap());
+    assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
+    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 2);
     soon("the end", agent.close()).await;
 }
 

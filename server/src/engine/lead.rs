@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::{
-    AgentMessage, AssistantMessage, CompactionReason, CompactionResult, ImageContent, InterruptMode,
+    AgentMessage, AssistantMessage, CompactionReason, CompactionResult, ImageContent, InterruptMode, Model,
     ThinkingLevel, ToolCall,
 };
 use futures::FutureExt;
@@ -81,6 +81,8 @@ pub enum Deed {
     },
     /// The session was named.
     Named(String),
+    /// That model is asked from here on.
+    Asks(Box<Model>),
     /// The model thinks more, or less, from here on.
     Thinks(ThinkingLevel),
     /// An extension, or something else that the user added there, failed.

@@ -344,14 +344,8 @@ impl Teller {
                     shared.sink.push(Event::SessionNamed { name: &name });
                 }
             }
-            Deed::Thinks(level) => {
-                let mut state = shared.state();
-                if state.thinking != level {
-                    state.thinking = level;
-                    state.session.thinking_changed(level);
-                    shared.sink.push(Event::ThinkingChanged { level });
-                }
-            }
+            Deed::Asks(model) => shared.told_model(*model),
+            Deed::Thinks(level) => shared.told_thinking(level),
             Deed::Failed { who, doing, error } => {
                 shared.sink.push(Event::ExtensionFailed { extension: &who, event: &doing, error: &error });
             }

@@ -126,6 +126,26 @@ impl Shared {
         }
     }
 
+    /// The other agent asks that model from here on.
+    pub(super) fn told_model(&self, model: Model) {
+        let mut state = self.state();
+        let is_it = |known: &Model| known.provider == model.provider && known.id == model.id;
+        if !state.model.as_ref().is_some_and(is_it) {
+            state.session.model_changed(&model.provider, &model.id);
+            state.model = Some(model);
+        }
+    }
+
+    /// Its model thinks that much from here on.
+    pub(super) fn told_thinking(&self, level: ThinkingLevel) {
+        let mut state = self.state();
+        if state.thinking != level {
+            state.thinking = level;
+            state.session.thinking_changed(level);
+            self.sink.push(Event::ThinkingChanged { level });
+        }
+    }
+
     /// Takes over what a session that was opened names, as far as it is there.
     pub(super) fn restore(&self, state: &mut State, restored: Restored) {
         if let Some((provider, id)) = &restored.model {

@@ -3,28 +3,32 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agentese::acp::{
-    AcpCancelParams, AcpConfigOption, AcpContentBlock, AcpImage, AcpInitialized, AcpLoadSessionParams,
-    AcpNewSession, AcpPromptParams, AcpSetConfigOptionParams, AcpText, Command, Reply,
+    AcpCancelParams, AcpContentBlock, AcpImage, AcpInitialized, AcpLoadSessionParams, AcpNewSession,
+    AcpNewSessionParams, AcpPromptParams, AcpSetConfigOptionParams, AcpText, Command,
 };
 use agentese::types::{AgentMessage, ImageContent};
 use agentese_server::config::{Change, Persist, Settings};
 use agentese_server::engine::{Deed, Lead, Manner, Unwilling};
 use agentese_server::resources::CommandInfo;
+use agentese_server::session::Elsewhere;
 use agentese_server::ui::Ui;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::super::beginning::Beginning;
 use super::choices::Choices;
-use super::open;
 use super::peer::{Heard, Peer};
 use super::pump::Pump;
-use crate::bridge::here;
 use crate::bridge::person::Person;
+use crate::bridge::{here, queue};
+
+/// How long the agent may take to end a turn that another session takes the place of.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Words of the user, and what goes with them.
 pub(super) type Words = (String, Vec<ImageContent>);
@@ -33,20 +37,51 @@ pub(super) type Words = (String, Vec<ImageContent>);
 #[derive(Default)]
 pub(super) struct State {
     pub session: String,
+    /// What that is called.
+    pub name: Option<String>,
     /// The agent opens sessions that are kept.
     pub loads: bool,
     /// What was said in the session before it was opened.
     pub history: Vec<AgentMessage>,
     pub choices: Choices,
+    /// How many of these are on their way to the agent: what it says meanwhile is not news.
+    pub choosing: usize,
     pub commands: Vec<CommandInfo>,
-    /// A turn is going on.
-    pub busy: bool,
-    /// Words that wait until it is over: agents have one turn at a time.
+    /// What is going on.
+    pub turn: Option<Turn>,
+    /// How many turns there were.
+    turns: u64,
+    /// Words that wait until the turn is over: agents have one at a time.
     pub held: VecDeque<Words>,
-    /// Cancelled with the turn: questions of it are dismissed.
-    pub turn: CancellationToken,
     /// Why the agent is gone.
     pub gone: Option<String>,
+}
+
+/// A turn that is going on.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub number: u64,
+    /// Its session.
+    pub session: String,
+    /// Cancelled when somebody stops it: questions of it are dismissed.
+    pub stopped: CancellationToken,
+    /// Cancelled when it is over.
+    pub over: CancellationToken,
+}
+
+impl State {
+    /// A turn is going on from now on.
+    pub fn take_turn(&mut self) -> Turn {
+        self.turns += 1;
+        let turn = Turn {
+            number: self.turns,
+            session: self.session.clone(),
+            stopped: CancellationToken::new(),
+            over: CancellationToken::new(),
+        };
+        self.turn = Some(turn.clone());
+        turn
+    }
 }
 
 /// What both sides of the bridge share.
@@ -61,19 +96,26 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a prompt; a turn has to be marked as going on before.
-    pub fn begin(&self, (text, images): Words) -> Result<(), Unwilling> {
+    /// Sends the prompt of a turn.
+    pub fn begin(&self, turn: Turn, (text, images): Words) -> Result<(), Unwilling> {
         let mut prompt: Vec<AcpContentBlock> = vec![AcpText::new(text).into()];
         prompt.extend(images.into_iter().map(|image| AcpImage::new(image.data, image.mime_type).into()));
-        let session = self.state().session.clone();
-        self.peer.begin(&Command::Prompt(AcpPromptParams::new(session, prompt)))
+        self.peer.begin(turn.number, &Command::Prompt(AcpPromptParams::new(turn.session, prompt)))
+    }
+
+    /// Stops a turn; its end is heard.
+    fn stop(&self, turn: &Turn) {
+        turn.stopped.cancel();
+        self.peer.notify(&Command::Cancel(AcpCancelParams::new(turn.session.as_str())));
     }
 }
 
 /// An agent that speaks ACP.
 pub(super) struct Behind {
     shared: Arc<Shared>,
-    deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
+    deeds: tokio::sync::Mutex<queue::Receiver>,
+    /// Held while another session takes the place of this one: words wait for that.
+    moves: tokio::sync::Mutex<()>,
     parted: CancellationToken,
 }
 
@@ -92,21 +134,29 @@ impl Behind {
             ..State::default()
         };
         let shared = Arc::new(Shared { peer, person, state: Mutex::new(state) });
-        let (told, deeds) = unbounded_channel();
+        let (told, deeds) = queue::queue();
         tokio::spawn(Pump::new(shared.clone(), told).run(heard));
-        Arc::new(Self { shared, deeds: tokio::sync::Mutex::new(deeds), parted: CancellationToken::new() })
+        let deeds = tokio::sync::Mutex::new(deeds);
+        Arc::new(Self {
+            shared,
+            deeds,
+            moves: tokio::sync::Mutex::default(),
+            parted: CancellationToken::new(),
+        })
     }
 
     /// What the agent is before anybody says anything to it.
     pub fn beginning(&self) -> Beginning {
         let state = self.shared.state();
+        let mut session = agentese::view::Session::default();
+        session.id = Some(state.session.clone());
         Beginning {
             models: state.choices.models(),
             model: state.choices.current(),
             thinking: state.choices.level(),
             settings: Settings::default(),
             messages: Vec::new(),
-            session: agentese::view::Session::default(),
+            session,
         }
     }
 
@@ -125,6 +175,27 @@ impl Behind {
         self.shared.state().gone.clone()
     }
 
+    /// Has the agent go to another session; `id` is that of one that is kept. The turn that is going on is ended before.
+    async fn moves(&self, id: Option<String>, command: Command) -> Result<bool, Unwilling> {
+        let _moves = self.moves.lock().await;
+        let held = std::mem::take(&mut self.shared.state().held);
+        self.leave().await;
+        self.shared.peer.opens(id);
+        let opened = self.shared.peer.ask(&command, Heard::Opened).await;
+        opened.map(|_| true).inspect_err(|_| self.shared.state().held = held)
+    }
+
+    /// Ends the turn that is going on.
+    async fn leave(&self) {
+        let Some(turn) = self.shared.state().turn.clone() else { return };
+        self.shared.stop(&turn);
+        if tokio::time::timeout(GRACE, turn.over.cancelled()).await.is_err() {
+            tracing::warn!("the agent did not end its turn for another session");
+            self.shared.peer.give_up(turn.number);
+            turn.over.cancelled().await;
+        }
+    }
+
     /// Ends the agent.
     pub async fn close(&self) {
         self.shared.peer.close().await;
@@ -133,13 +204,7 @@ impl Behind {
 
 impl Lead for Behind {
     fn next(&self) -> BoxFuture<'_, Deed> {
-        async move {
-            match self.deeds.lock().await.recv().await {
-                Some(deed) => deed,
-                None => std::future::pending().await,
-            }
-        }
-        .boxed()
+        async move { self.deeds.lock().await.next().await }.boxed()
     }
 
     fn connect(&self, ui: Arc<dyn Ui>) {
@@ -156,31 +221,28 @@ impl Lead for Behind {
         images: &'a [ImageContent],
         _: Manner,
     ) -> BoxFuture<'a, Result<(), Unwilling>> {
-        let words = (text.to_owned(), images.to_vec());
-        let said = {
-            let mut state = self.shared.state();
-            if let Some(reason) = &state.gone {
-                Err(reason.clone())
-            } else if state.busy {
-                state.held.push_back(words);
-                Ok(None)
-            } else {
-                state.busy = true;
-                state.turn = CancellationToken::new();
-                Ok(Some(words))
-            }
-        };
-        let said = said.and_then(|words| words.map_or(Ok(()), |words| self.shared.begin(words)));
-        futures::future::ready(said).boxed()
+        async move {
+            let words = (text.to_owned(), images.to_vec());
+            let _moves = self.moves.lock().await;
+            let turn = {
+                let mut state = self.shared.state();
+                if let Some(reason) = &state.gone {
+                    return Err(reason.clone());
+                }
+                if state.turn.is_some() {
+                    state.held.push_back(words);
+                    return Ok(());
+                }
+                state.take_turn()
+            };
+            self.shared.begin(turn, words)
+        }
+        .boxed()
     }
 
     fn abort(&self) -> BoxFuture<'_, ()> {
-        let session = {
-            let state = self.shared.state();
-            state.turn.cancel();
-            state.session.clone()
-        };
-        self.shared.peer.notify(&Command::Cancel(AcpCancelParams::new(session)));
+        let turn = self.shared.state().turn.clone();
+        turn.iter().for_each(|turn| self.shared.stop(turn));
         futures::future::ready(()).boxed()
     }
 
@@ -200,17 +262,15 @@ impl Lead for Behind {
             // The protocol names sessions by ids, and no files.
             let id = path.to_string_lossy();
             let params = AcpLoadSessionParams::new(&*id, here().to_string_lossy(), Vec::new());
-            let (reply, history) = self.shared.peer.load(Command::LoadSession(params)).await?;
-            let mut state = self.shared.state();
-            (state.session, state.history) = (id.into_owned(), history);
-            if let Reply::LoadSession(loaded) = reply
-                && let Some(options) = loaded.config_options.into_option()
-            {
-                state.choices = Choices::of(options);
-            }
-            Ok(true)
+            self.moves(Some(id.into_owned()), Command::LoadSession(params)).await
         }
         .boxed()
+    }
+
+    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
+        let state = self.shared.state();
+        let elsewhere = Elsewhere { id: Some(state.session.clone()), file: None };
+        futures::future::ready((state.name.clone(), elsewhere)).boxed()
     }
 
     fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
@@ -218,15 +278,8 @@ impl Lead for Behind {
     }
 
     fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        async move {
-            let opened = open(&self.shared.peer).await?;
-            let mut state = self.shared.state();
-            state.session = opened.session_id;
-            state.history.clear();
-            state.choices = Choices::of(opened.config_options.into_option().unwrap_or_default());
-            Ok(true)
-        }
-        .boxed()
+        let params = AcpNewSessionParams::new(here().to_string_lossy(), Vec::new());
+        self.moves(None, Command::NewSession(params)).boxed()
     }
 }
 
@@ -248,17 +301,13 @@ impl Persist for Choosing {
         let Some(option) = option else { return };
         let shared = self.0.clone();
         let params = AcpSetConfigOptionParams::new(session, option, value.into());
+        // Sent at once: a prompt that follows must not overtake it.
+        shared.state().choosing += 1;
+        let chosen = shared.peer.ask(&Command::SetConfigOption(params), Heard::Chosen);
         tokio::spawn(async move {
-            if let Err(trouble) = shared.peer.call(Command::SetConfigOption(params)).await {
+            if let Err(trouble) = chosen.await {
                 shared.person.tell(&trouble, "warning");
             }
         });
     }
-}
-
-/// The options of a session are others.
-pub(super) fn chosen(shared: &Shared, options: Vec<AcpConfigOption>) -> Option<Deed> {
-    let mut state = shared.state();
-    state.choices = Choices::of(options);
-    state.choices.level().map(Deed::Thinks)
 }

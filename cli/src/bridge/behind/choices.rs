@@ -39,14 +39,14 @@ impl Choices {
 
     /// The one in use; where the agent has no choice, one that has its name.
     pub fn current(&self) -> Option<Model> {
-        let named = |option: &AcpSelectOption| {
-            let current = &option.current_value;
-            self.models()
-                .into_iter()
-                .find(|model| model.id == *current)
-                .or_else(|| self.told(current, current))
-        };
-        self.model.as_ref().map_or_else(|| self.told(PROVIDER, PROVIDER), named)
+        self.model().or_else(|| self.told(PROVIDER, PROVIDER))
+    }
+
+    /// The one that was chosen; none where the agent has no choice.
+    pub fn model(&self) -> Option<Model> {
+        let current = &self.model.as_ref()?.current_value;
+        let known = self.models().into_iter().find(|model| model.id == *current);
+        known.or_else(|| self.told(current, current))
     }
 
     fn told(&self, id: &str, name: &str) -> Option<Model> {

@@ -115,3 +115,6 @@ async fn open(peer: &Peer) -> Result<AcpNewSession, Trouble> {
         _ => Err("the answer is none to what was asked".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests;

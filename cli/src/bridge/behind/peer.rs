@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentese::acp::{AcpPromptEnd, Command, Dialog, Failure, Reply};
+use agentese::acp::{AcpCancelRequestParams, AcpPromptEnd, AcpStopReason, Command, Dialog, Failure, Reply};
 use agentese::framing::{FrameReader, Incoming};
 use agentese::tap::{Direction, Tap};
 use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Transport};
-use agentese::types::AgentMessage;
 use agentese::wire::{Answered as _, Envelope, Named};
 use agentese_server::desk::Trouble;
 use serde::Serialize;
@@ -21,6 +20,9 @@ use tokio::sync::oneshot;
 /// How long an agent may take to answer anything but a prompt.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// What callers are told of an agent that went away.
+const GONE: &str = "the agent is gone";
+
 /// How long an agent that has closed its output may take to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
@@ -30,24 +32,34 @@ pub(super) enum Heard {
     Told(Dialog),
     /// It asks something; what answers it.
     Asked(Value, Dialog),
-    /// A prompt of this side is on its way.
-    Began,
-    /// It has answered a prompt: everything before belongs to its turn.
-    TurnOver(Result<AcpPromptEnd, Trouble>),
-    /// A session is being loaded: what is told from now on was said before.
-    Loads,
-    /// It is loaded, or is not; where the messages go.
-    Loaded(oneshot::Sender<Vec<AgentMessage>>),
+    /// The prompt of the turn of that number is on its way.
+    Began(u64),
+    /// It has answered that prompt: everything before belongs to its turn.
+    TurnOver(u64, Result<AcpPromptEnd, Trouble>),
+    /// Another session is on its way; its id, where it is one that is kept: what is told of that was said before.
+    Opens(Option<String>),
+    /// It is open, or is not; who waits for that.
+    Opened(Outcome, Waiting),
+    /// An option of the session was set, or was not; who waits for that.
+    Chosen(Outcome, Waiting),
     /// The connection is over, for that reason. Nothing follows.
     Gone(String),
 }
 
+/// What came of a request.
+pub(super) type Outcome = Result<Reply, Trouble>;
+
+/// Who waits for that.
+pub(super) type Waiting = oneshot::Sender<Outcome>;
+
 /// Who waits for an answer.
 enum Waiter {
     /// A caller, with the method.
-    Caller(&'static str, oneshot::Sender<Result<Reply, Trouble>>),
-    /// Whoever hears of turns.
-    Turn,
+    Caller(&'static str, Waiting),
+    /// The same, behind whoever hears what the agent says: it gets the answer in its place among that, and passes it on.
+    Hearer(&'static str, fn(Outcome, Waiting) -> Heard, Waiting),
+    /// Whoever hears of turns, with the number of one.
+    Turn(u64),
 }
 
 /// This side of the connection. Dropping it ends the agent.
@@ -96,39 +108,50 @@ impl Peer {
     }
 
     /// Calls a method, and waits for what it gives.
-    pub async fn call(&self, command: Command) -> Result<Reply, Trouble> {
+    pub async fn call(&self, command: Command) -> Outcome {
+        let (answer, answered) = oneshot::channel();
+        let id = self.shared.request(&command, Waiter::Caller(command.name(), answer))?;
+        self.shared.patiently(id, command.name(), answered).await
+    }
+
+    /// The same; what comes of it is `heard` in its place among what the agent says, before it is given. The request is
+    /// sent before this returns.
+    pub fn ask(
+        &self,
+        command: &Command,
+        heard: fn(Outcome, Waiting) -> Heard,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
         let (answer, answered) = oneshot::channel();
         let method = command.name();
-        self.shared.request(&command, Waiter::Caller(method, answer))?;
-        match tokio::time::timeout(PATIENCE, answered).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err("the agent is gone".to_owned())),
-            Err(_) => {
-                Err(format!("the agent did not answer `{method}` within {} seconds", PATIENCE.as_secs()))
-            }
-        }
+        let waiter = Waiter::Hearer(method, heard, answer);
+        let shared = self.shared.clone();
+        let sent = shared.request(command, waiter);
+        async move { shared.patiently(sent?, method, answered).await }
     }
 
-    /// Calls a method that tells what was said before; gives that too.
-    pub async fn load(&self, command: Command) -> Result<(Reply, Vec<AgentMessage>), Trouble> {
-        let _ = self.shared.heard.send(Heard::Loads);
-        let reply = self.call(command).await;
-        let (history, told) = oneshot::channel();
-        let _ = self.shared.heard.send(Heard::Loaded(history));
-        Ok((reply?, told.await.unwrap_or_default()))
+    /// Another session is on its way: what is told of it waits for that, or was said before.
+    pub fn opens(&self, id: Option<String>) {
+        let _ = self.shared.heard.send(Heard::Opens(id));
     }
 
-    /// Begins a turn; its end is heard.
-    pub fn begin(&self, prompt: &Command) -> Result<(), Trouble> {
+    /// Begins the turn of that number; its end is heard.
+    pub fn begin(&self, turn: u64, prompt: &Command) -> Result<(), Trouble> {
         // Before anything of the turn.
-        let _ = self.shared.heard.send(Heard::Began);
-        self.shared.request(prompt, Waiter::Turn).inspect_err(|trouble| {
-            let _ = self.shared.heard.send(Heard::TurnOver(Err(trouble.clone())));
+        let _ = self.shared.heard.send(Heard::Began(turn));
+        self.shared.request(prompt, Waiter::Turn(turn)).map(drop).inspect_err(|trouble| {
+            let _ = self.shared.heard.send(Heard::TurnOver(turn, Err(trouble.clone())));
         })
+    }
+
+    /// Does not wait for the end of a turn any more: it counts as cancelled.
+    pub fn give_up(&self, turn: u64) {
+        let cancelled = AcpPromptEnd::new(AcpStopReason::Cancelled);
+        let _ = self.shared.heard.send(Heard::TurnOver(turn, Ok(cancelled)));
     }
 
     /// Tells something that has no answer.
     pub fn notify(&self, command: &Command) {
-        self.shared.send(&json!({"jsonrpc": "2.0", "method": command.name(), "params": Members(command)}));
+        self.shared.notify(command);
     }
 
     /// Answers what the agent asked.
@@ -138,7 +161,7 @@ impl Peer {
 
     /// Says that a method is not there.
     pub fn refuse(&self, id: &Value, method: &str) {
-        self.shared.refuse(id, method);
+        self.shared.refuse(id, Failure::UnknownCommand, &[("method", method)]);
     }
 
     /// Ends the agent: its stdin is closed, then it is ended where it does not go.
@@ -159,13 +182,18 @@ impl Shared {
         let _ = self.lines.send(frame.to_string());
     }
 
-    fn refuse(&self, id: &Value, method: &str) {
-        let refusal = Failure::UnknownCommand.refusal(&[("method", method)]);
+    fn notify(&self, command: &Command) {
+        self.send(&json!({"jsonrpc": "2.0", "method": command.name(), "params": Members(command)}));
+    }
+
+    fn refuse(&self, id: &Value, failure: Failure, values: &[(&str, &str)]) {
+        let refusal = failure.refusal(values);
         let error = json!({"code": refusal.code, "message": refusal.message});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
-    fn request(&self, command: &Command, waiter: Waiter) -> Result<(), Trouble> {
+    /// Sends a request; gives its id.
+    fn request(&self, command: &Command, waiter: Waiter) -> Result<u64, Trouble> {
         let mut open = self.open();
         if let Some(reason) = &open.gone {
             return Err(reason.clone());
@@ -175,7 +203,26 @@ impl Shared {
         open.waiters.insert(id, waiter);
         // Under the lock: lines stand in the order of their ids.
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": command.name(), "params": Members(command)}));
-        Ok(())
+        Ok(id)
+    }
+
+    /// Waits for an answer as long as that is worth it.
+    async fn patiently(&self, id: u64, method: &str, mut answered: oneshot::Receiver<Outcome>) -> Outcome {
+        if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answered).await {
+            return answer.unwrap_or_else(|_| Err(GONE.to_owned()));
+        }
+        if let Some(waiter) = self.forget(id) {
+            self.notify(&Command::CancelRequest(AcpCancelRequestParams::new(id.into())));
+            let limit = PATIENCE.as_secs();
+            let trouble = format!("the agent did not answer `{method}` within {limit} seconds");
+            self.settle(waiter, Err(trouble));
+        }
+        answered.await.unwrap_or_else(|_| Err(GONE.to_owned()))
+    }
+
+    /// Whoever waits for that answer does not any more; none where it was given.
+    fn forget(&self, id: u64) -> Option<Waiter> {
+        self.open().waiters.remove(&id)
     }
 
     async fn read(&self, reader: BoxReader) {
@@ -216,8 +263,14 @@ impl Shared {
                     Some(Err(error)) if no_answer => {
                         tracing::warn!(method, %error, "a notification of the agent cannot be read");
                     }
+                    Some(Err(error)) => {
+                        tracing::warn!(method, %error, "a request of the agent cannot be read");
+                        let reason = error.to_string();
+                        let values = [("method", method), ("reason", &reason)];
+                        self.refuse(&id, Failure::InvalidParameters, &values);
+                    }
                     None if no_answer => tracing::debug!(method, "a notification is not known"),
-                    Some(Err(_)) | None => self.refuse(&id, method),
+                    None => self.refuse(&id, Failure::UnknownCommand, &[("method", method)]),
                 }
             }
             (None, false) => self.answered(&id, frame),
@@ -226,21 +279,32 @@ impl Shared {
     }
 
     fn answered(&self, id: &Value, mut frame: Value) {
-        let waiter = id.as_u64().and_then(|id| self.open().waiters.remove(&id));
+        let waiter = id.as_u64().and_then(|id| self.forget(id));
         let error = frame["error"].take();
         let outcome = if error.is_null() { Ok(frame["result"].take()) } else { Err(words(&error)) };
         match waiter {
-            Some(Waiter::Caller(method, caller)) => {
+            Some(waiter) => self.settle(waiter, outcome),
+            None => tracing::debug!("the agent answered what nobody waits for"),
+        }
+    }
+
+    /// Gives an answer to whoever waits for it.
+    fn settle(&self, waiter: Waiter, outcome: Result<Value, Trouble>) {
+        match waiter {
+            Waiter::Caller(method, caller) => {
                 let _ = caller.send(outcome.and_then(|result| read(method, &result)));
             }
-            Some(Waiter::Turn) => {
+            Waiter::Hearer(method, heard, caller) => {
+                let outcome = outcome.and_then(|result| read(method, &result));
+                let _ = self.heard.send(heard(outcome, caller));
+            }
+            Waiter::Turn(turn) => {
                 let ended = outcome.and_then(|result| {
                     serde_json::from_value(result)
                         .map_err(|error| format!("the agent's answer to a prompt cannot be read: {error}"))
                 });
-                let _ = self.heard.send(Heard::TurnOver(ended));
+                let _ = self.heard.send(Heard::TurnOver(turn, ended));
             }
-            None => tracing::debug!("the agent answered what nobody waits for"),
         }
     }
 
@@ -251,8 +315,9 @@ impl Shared {
             std::mem::take(&mut open.waiters)
         };
         for waiter in waiters.into_values() {
-            if let Waiter::Caller(_, caller) = waiter {
-                let _ = caller.send(Err(reason.to_owned()));
+            // The turn ends with the agent.
+            if !matches!(waiter, Waiter::Turn(_)) {
+                self.settle(waiter, Err(reason.to_owned()));
             }
         }
         let _ = self.heard.send(Heard::Gone(reason.to_owned()));

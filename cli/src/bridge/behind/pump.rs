@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use agentese::acp::{
-    AcpCancelledOutcome, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome,
-    AcpRequestPermission, AcpSelectedOutcome, AcpUpdate, Dialog,
+    AcpCancelledOutcome, AcpConfigOption, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption,
+    AcpPermissionOutcome, AcpPromptEnd, AcpRequestPermission, AcpSelectedOutcome, AcpSessionUpdate,
+    AcpUpdate, Dialog, Reply,
 };
 use agentese::types::{AskSelect, ShowWidget};
 use agentese::wire::Named as _;
@@ -12,65 +13,203 @@ use agentese_server::engine::Deed;
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::ui;
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::agent::{Shared, chosen};
+use super::agent::Shared;
+use super::choices::Choices;
 use super::history::History;
-use super::peer::Heard;
+use super::peer::{Heard, Outcome};
 use super::turns::Turns;
-use crate::bridge::convert;
+use crate::bridge::{convert, queue};
 
 /// The block of lines that shows what the agent means to do.
 const PLAN: &str = "plan";
 
+/// How much is kept of what is told of a session before it is open.
+const MOST_EARLY: usize = 16;
+
 /// Turns what is heard into deeds.
 pub(super) struct Pump {
     shared: Arc<Shared>,
-    told: UnboundedSender<Deed>,
+    told: queue::Sender,
     turns: Turns,
-    /// What was said before, while that is told.
-    history: Option<History>,
+    /// The prompt of a turn was sent before what is heard now, and not answered.
+    in_turn: bool,
+    /// The turn whose beginning was told before its prompt was sent.
+    begun: Option<u64>,
+    /// Something was told outside of a turn, and that was said.
+    strayed: bool,
+    opening: Option<Opening>,
+}
+
+/// A session that is on its way.
+#[derive(Default)]
+struct Opening {
+    /// None where the agent makes one up.
+    id: Option<String>,
+    /// What was said in it before.
+    history: History,
+    /// What else was told of it.
+    early: Vec<AcpSessionUpdate>,
+}
+
+impl Opening {
+    /// Keeps what is told of it; gives back what is about another session.
+    fn take(&mut self, update: AcpSessionUpdate, current: &str) -> Option<AcpSessionUpdate> {
+        let is_it = self.id.as_ref().map_or(update.session_id != current, |id| *id == update.session_id);
+        if !is_it {
+            return Some(update);
+        }
+        if is_said(&update.update) {
+            // Before a fresh session is open nothing is said in it.
+            if self.id.is_some() {
+                self.history.take(update.update);
+            }
+        } else if self.early.len() < MOST_EARLY {
+            self.early.push(update);
+        }
+        None
+    }
+}
+
+/// Whether an update is a part of the conversation.
+fn is_said(update: &AcpUpdate) -> bool {
+    matches!(
+        update,
+        AcpUpdate::UserMessageChunk(_)
+            | AcpUpdate::AgentMessageChunk(_)
+            | AcpUpdate::AgentThoughtChunk(_)
+            | AcpUpdate::ToolCall(_)
+            | AcpUpdate::ToolCallUpdate(_)
+    )
 }
 
 impl Pump {
-    pub fn new(shared: Arc<Shared>, told: UnboundedSender<Deed>) -> Self {
-        Self { shared, told, turns: Turns::default(), history: None }
+    pub fn new(shared: Arc<Shared>, told: queue::Sender) -> Self {
+        Self {
+            shared,
+            told,
+            turns: Turns::default(),
+            in_turn: false,
+            begun: None,
+            strayed: false,
+            opening: None,
+        }
     }
 
     pub async fn run(mut self, mut heard: UnboundedReceiver<Heard>) {
         while let Some(heard) = heard.recv().await {
             match heard {
-                Heard::Began => {
+                Heard::Began(number) => {
+                    (self.in_turn, self.strayed) = (true, false);
                     let deeds = self.turns.begin();
-                    self.tell(deeds);
+                    if self.begun.take() != Some(number) {
+                        self.tell(deeds);
+                    }
                 }
-                Heard::Told(Dialog::SessionUpdate(update)) => self.update(update.update),
-                Heard::Loads => self.history = Some(History::default()),
-                Heard::Loaded(history) => {
-                    let told = self.history.take().unwrap_or_default();
-                    let _ = history.send(told.messages());
+                Heard::Told(Dialog::SessionUpdate(update)) => self.hear(update),
+                Heard::Opens(id) => self.opening = Some(Opening { id, ..Opening::default() }),
+                Heard::Opened(outcome, waiting) => {
+                    self.opened(&outcome);
+                    let _ = waiting.send(outcome);
+                }
+                Heard::Chosen(outcome, waiting) => {
+                    self.set(&outcome);
+                    let _ = waiting.send(outcome);
                 }
                 Heard::Told(_) => {}
-                Heard::Asked(id, Dialog::RequestPermission(asked)) => {
-                    let deeds = self.turns.asked(&asked.tool_call);
-                    self.tell(deeds);
-                    self.ask(id, asked);
-                }
+                Heard::Asked(id, Dialog::RequestPermission(asked)) => self.ask(id, asked),
                 // Nothing else was offered.
                 Heard::Asked(id, dialog) => self.shared.peer.refuse(&id, dialog.name()),
-                Heard::TurnOver(ended) => self.over(ended),
+                Heard::TurnOver(number, ended) => self.over(number, ended),
                 Heard::Gone(reason) => {
-                    self.shared.state().gone = Some(reason.clone());
+                    let turn = {
+                        let mut state = self.shared.state();
+                        state.gone = Some(reason.clone());
+                        state.turn.take()
+                    };
                     self.tell(vec![Deed::Gone(reason)]);
+                    if let Some(turn) = turn {
+                        turn.stopped.cancel();
+                        turn.over.cancel();
+                    }
                     return;
                 }
             }
         }
     }
 
+    /// Another session is open, or is not.
+    fn opened(&mut self, outcome: &Outcome) {
+        let opening = self.opening.take().unwrap_or_default();
+        let (id, options) = match outcome {
+            Ok(Reply::NewSession(opened)) => {
+                let options = opened.config_options.as_option().cloned();
+                (Some(opened.session_id.clone()), Some(options.unwrap_or_default()))
+            }
+            Ok(Reply::LoadSession(loaded)) => (opening.id, loaded.config_options.as_option().cloned()),
+            _ => return,
+        };
+        let Some(id) = id else { return };
+        {
+            let mut state = self.shared.state();
+            state.session = id;
+            (state.history, state.name) = (opening.history.messages(), None);
+        }
+        options.into_iter().for_each(|options| self.choose(options));
+        opening.early.into_iter().for_each(|update| self.hear(update));
+    }
+
+    /// An option was set, or was not.
+    fn set(&mut self, outcome: &Outcome) {
+        let choices = {
+            let mut state = self.shared.state();
+            state.choosing = state.choosing.saturating_sub(1);
+            state.choices.clone()
+        };
+        match outcome {
+            Ok(Reply::SetConfigOption(set)) => self.choose(set.config_options.clone()),
+            // What the client shows was not set.
+            _ => self.tell_choices(&choices),
+        }
+    }
+
+    /// The options of the session are these.
+    fn choose(&self, options: Vec<AcpConfigOption>) {
+        let choices = Choices::of(options);
+        self.shared.state().choices = choices.clone();
+        self.tell_choices(&choices);
+    }
+
+    fn tell_choices(&self, choices: &Choices) {
+        if self.shared.state().choosing == 0 {
+            let model = choices.model().map(|model| Deed::Asks(Box::new(model)));
+            self.tell(model.into_iter().chain(choices.level().map(Deed::Thinks)).collect());
+        }
+    }
+
     fn tell(&self, deeds: Vec<Deed>) {
-        deeds.into_iter().for_each(|deed| drop(self.told.send(deed)));
+        deeds.into_iter().for_each(|deed| self.told.tell(deed));
+    }
+
+    /// What is told of a session: nothing of one that was left.
+    fn hear(&mut self, update: AcpSessionUpdate) {
+        let current = self.shared.state().session.clone();
+        let update = match &mut self.opening {
+            Some(opening) => opening.take(update, &current),
+            None => Some(update),
+        };
+        let Some(update) = update else { return };
+        if update.session_id != current {
+            tracing::debug!(session = update.session_id, "an update of another session was dropped");
+        } else if is_said(&update.update) && !self.in_turn {
+            // A run that begins with it would have no end.
+            if !std::mem::replace(&mut self.strayed, true) {
+                tracing::warn!("the agent tells of its work outside of a turn: that is dropped");
+            }
+        } else {
+            self.update(update.update);
+        }
     }
 
     fn update(&mut self, update: AcpUpdate) {
@@ -94,47 +233,73 @@ impl Pump {
                 let commands = commands.available_commands.into_iter().map(info).collect();
                 self.shared.state().commands = commands;
             }
-            AcpUpdate::ConfigOptionUpdate(options) => {
-                let deed = chosen(&self.shared, options.config_options);
-                self.tell(deed.into_iter().collect());
+            AcpUpdate::ConfigOptionUpdate(options) => self.choose(options.config_options),
+            AcpUpdate::SessionInfoUpdate(info) => {
+                if let Some(title) = info.title.into_option() {
+                    self.shared.state().name = Some(title.clone());
+                    self.tell(vec![Deed::Named(title)]);
+                }
             }
             AcpUpdate::Notice(notice) => {
                 let more = notice.description.as_option().map(|more| format!("\n{more}")).unwrap_or_default();
                 self.shared.person.tell(&format!("{}{more}", notice.title), notice.severity.as_str());
             }
-            update if self.history.is_some() => {
-                self.history.as_mut().into_iter().for_each(|history| history.take(update.clone()));
-            }
             update => {
-                let deeds = self.turns.take(update);
+                let mut deeds = self.turns.take(update);
+                // A compaction between turns has no other end.
+                if !self.in_turn && deeds.iter().any(|deed| matches!(deed, Deed::CompactionOver { .. })) {
+                    deeds.push(Deed::Rested { aborted: false });
+                }
                 self.tell(deeds);
             }
         }
     }
 
-    fn over(&mut self, ended: Result<agentese::acp::AcpPromptEnd, String>) {
+    fn over(&mut self, number: u64, ended: Result<AcpPromptEnd, String>) {
+        let (turn, next) = {
+            let mut state = self.shared.state();
+            let Some(turn) = state.turn.take_if(|turn| turn.number == number) else {
+                // It was given up.
+                return;
+            };
+            (turn, state.held.pop_front().map(|words| (state.take_turn(), words)))
+        };
+        turn.stopped.cancel();
+        self.in_turn = false;
         let (mut deeds, aborted) = self.turns.over(ended);
         deeds.push(Deed::RunOver { will_retry: false });
-        let next = {
-            let mut state = self.shared.state();
-            let next = state.held.pop_front();
-            state.busy = next.is_some();
-            state.turn = CancellationToken::new();
-            next
-        };
-        let Some(words) = next else {
-            deeds.push(Deed::Rested { aborted });
-            return self.tell(deeds);
-        };
-        // The run of words that waited begins with them.
-        deeds.extend([Deed::RunBegan, Deed::Said(Box::new(convert::user(words.0.clone())))]);
-        self.tell(deeds);
-        // Where that fails, the end of the turn is heard.
-        let _ = self.shared.begin(words);
+        match next {
+            Some((next, words)) => {
+                // The run of words that waited begins with them.
+                deeds.extend([Deed::RunBegan, Deed::Said(Box::new(convert::user(words.0.clone())))]);
+                self.tell(deeds);
+                self.begun = Some(next.number);
+                // Where that fails, the end of the turn is heard.
+                let _ = self.shared.begin(next, words);
+            }
+            None => {
+                deeds.push(Deed::Rested { aborted });
+                self.tell(deeds);
+            }
+        }
+        turn.over.cancel();
     }
 
     /// Has the person choose, and answers the agent.
-    fn ask(&self, id: Value, asked: AcpRequestPermission) {
+    fn ask(&mut self, id: Value, asked: AcpRequestPermission) {
+        let (is_current, turn) = {
+            let state = self.shared.state();
+            (state.session == asked.session_id, state.turn.clone())
+        };
+        if !is_current {
+            let dismissed: AcpPermissionOutcome = AcpCancelledOutcome::new().into();
+            return self.shared.peer.answer(&id, AcpPermissionAnswer::new(dismissed));
+        }
+        if turn.is_some() {
+            let deeds = self.turns.asked(&asked.tool_call);
+            self.tell(deeds);
+        }
+        let stopped = turn.map(|turn| turn.stopped).unwrap_or_default();
         let title =
             asked.tool_call.title.into_option().unwrap_or_else(|| "May the agent do that?".to_owned());
         let names = asked.options.iter().map(|option| option.name.clone()).collect();
@@ -146,11 +311,10 @@ impl Pump {
             asked.options.iter().enumerate().filter(|(_, option)| refuses(option)).map(|(at, _)| at);
         let dialog = ui::Dialog::Select(select, refusing.collect());
         let (shared, options) = (self.shared.clone(), asked.options);
-        let turn = shared.state().turn.clone();
         tokio::spawn(async move {
             let answer = tokio::select! {
                 biased;
-                () = turn.cancelled() => None,
+                () = stopped.cancelled() => None,
                 answer = shared.person.put(dialog) => answer,
             };
             let option = match answer {

@@ -83,7 +83,6 @@ impl Turns {
                     self.cost = cost.amount.as_f64().unwrap_or_default();
                 }
             }
-            AcpUpdate::SessionInfoUpdate(info) => deeds.extend(info.title.into_option().map(Deed::Named)),
             AcpUpdate::CompactionUpdate(compaction) => match compaction.status {
                 AcpCompactionStatus::InProgress => {
                     deeds.push(Deed::CompactionBegan(CompactionReason::Threshold))

@@ -1,0 +1,318 @@
+//! What becomes of an agent's words in their order, with an agent that is played line by line.
+
+use std::time::Duration;
+
+use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese::types::StopReason;
+use agentese_server::config::Change;
+use agentese_server::engine::{Deed, Lead as _, Manner};
+use agentese_server::providers::StreamEvent;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+
+use super::*;
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(200);
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+/// The agent.
+struct Far {
+    lines: Lines<BufReader<BoxReader>>,
+    writer: BoxWriter,
+}
+
+impl Far {
+    /// The next frame of this side; fails where it has another method.
+    async fn hears(&mut self, method: &str) -> Value {
+        let line = soon(method, self.lines.next_line()).await.unwrap().expect("the connection is over");
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(frame["method"].as_str().unwrap_or_default(), method, "{frame}");
+        frame
+    }
+
+    async fn says(&mut self, frame: Value) {
+        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn answers(&mut self, request: &Value, result: Value) {
+        self.says(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
+    }
+
+    /// Asks for permission.
+    async fn asks(&mut self, session: &str, id: u64) {
+        let call = json!({"toolCallId": "c", "title": "Run it?"});
+        let choices = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+        let params = json!({"sessionId": session, "toolCall": call, "options": choices});
+        self.says(
+            json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params}),
+        )
+        .await;
+    }
+
+    async fn tells(&mut self, session: &str, update: Value) {
+        let params = json!({"sessionId": session, "update": update});
+        self.says(json!({"jsonrpc": "2.0", "method": "session/update", "params": params})).await;
+    }
+}
+
+fn chunk(text: &str) -> Value {
+    json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+}
+
+fn ended(reason: &str) -> Value {
+    json!({"stopReason": reason})
+}
+
+/// The options of a session with that model.
+fn options(model: &str) -> Value {
+    json!([{"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": model,
+        "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}])
+}
+
+/// An agent that has opened the session `one`.
+fn stage() -> (Arc<Behind>, Far) {
+    let (near, far) = memory_pair(1 << 22);
+    let (peer, heard) = Peer::over(near, Arc::<Heard>::default());
+    let told = json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}});
+    let opened = json!({"sessionId": "one", "configOptions": options("small")});
+    let opened = (serde_json::from_value(told).unwrap(), serde_json::from_value(opened).unwrap());
+    let agent = Behind::new(peer, heard, opened, Person::new());
+    let (reader, writer, _) = far.into_parts();
+    (agent, Far { lines: BufReader::new(reader).lines(), writer })
+}
+
+async fn say(agent: &Behind, words: &str) {
+    soon("the words", agent.say(words, &[], Manner::Prompt(None))).await.unwrap();
+}
+
+/// Deeds until nothing follows.
+async fn until_rest(agent: &Behind) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    while !matches!(deeds.last(), Some(Deed::Rested { .. })) {
+        deeds.push(soon("a deed", agent.next()).await);
+    }
+    deeds
+}
+
+/// The pieces of text among deeds.
+fn grown(deeds: &[Deed]) -> String {
+    let text = |deed: &Deed| match deed {
+        Deed::Grew(StreamEvent::TextDelta(text)) => Some(text.clone()),
+        _ => None,
+    };
+    deeds.iter().filter_map(text).collect()
+}
+
+#[tokio::test]
+async fn a_session_that_is_begun_during_a_turn_ends_that_turn_first() {
+    let (agent, mut far) = stage();
+    say(&agent, "hang").await;
+    let prompt = far.hears("session/prompt").await;
+    say(&agent, "later").await;
+    let moving = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.new_session().await }
+    });
+    assert_eq!(far.hears("session/cancel").await["params"]["sessionId"], "one");
+    far.tells("one", chunk("so far")).await;
+    far.answers(&prompt, ended("cancelled")).await;
+    let new = far.hears("session/new").await;
+    far.tells("one", chunk("late")).await;
+    far.answers(&new, json!({"sessionId": "two"})).await;
+    assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
+    let deeds = until_rest(&agent).await;
+    assert_eq!((grown(&deeds), deeds.last()), ("so far".to_owned(), Some(&Deed::Rested { aborted: true })));
+    // What waited belonged to the session that was left.
+    say(&agent, "next").await;
+    let prompt = far.hears("session/prompt").await;
+    assert_eq!(
+        (&prompt["params"]["sessionId"], &prompt["params"]["prompt"][0]["text"]),
+        (&json!("two"), &json!("next"))
+    );
+    far.tells("one", chunk("later still")).await;
+    far.tells("two", chunk("hello")).await;
+    far.answers(&prompt, ended("end_turn")).await;
+    assert_eq!(grown(&until_rest(&agent).await), "hello");
+    assert_eq!(agent.history().await.unwrap(), Some(Vec::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_never_ends_keeps_nobody_out_of_another_session() {
+    let (agent, mut far) = stage();
+    say(&agent, "hang").await;
+    let prompt = far.hears("session/prompt").await;
+    let moving = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.switch_session("kept".as_ref()).await }
+    });
+    far.hears("session/cancel").await;
+    let load = far.hears("session/load").await;
+    far.tells("one", chunk("late")).await;
+    far.tells(
+        "kept",
+        json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "before"}}),
+    )
+    .await;
+    far.tells("kept", chunk("said")).await;
+    far.answers(&load, json!({})).await;
+    assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
+    assert_eq!(agent.history().await.unwrap().unwrap().len(), 2);
+    say(&agent, "next").await;
+    let next = far.hears("session/prompt").await;
+    assert_eq!(next["params"]["sessionId"], "kept");
+    // The end of the turn that was given up is not that of this one.
+    far.answers(&prompt, ended("end_turn")).await;
+    far.tells("kept", chunk("hello")).await;
+    far.answers(&next, ended("end_turn")).await;
+    assert_eq!(grown(&until_rest(&agent).await), "");
+    assert_eq!(grown(&until_rest(&agent).await), "hello");
+}
+
+#[tokio::test]
+async fn updates_and_questions_of_another_session_are_not_taken() {
+    let (agent, mut far) = stage();
+    say(&agent, "go").await;
+    let prompt = far.hears("session/prompt").await;
+    far.tells("other", chunk("not for you")).await;
+    far.asks("other", 7).await;
+    let answer = far.hears("").await;
+    assert_eq!((&answer["id"], &answer["result"]["outcome"]["outcome"]), (&json!(7), &json!("cancelled")));
+    far.tells("one", chunk("for you")).await;
+    far.answers(&prompt, ended("end_turn")).await;
+    let deeds = until_rest(&agent).await;
+    assert_eq!(grown(&deeds), "for you");
+    assert_eq!(deeds.iter().filter(|deed| matches!(deed, Deed::Answered(_))).count(), 1, "{deeds:#?}");
+}
+
+#[tokio::test]
+async fn what_is_told_outside_of_a_turn_begins_no_run() {
+    let (agent, mut far) = stage();
+    far.tells("one", chunk("early")).await;
+    far.asks("other", 1).await;
+    far.hears("").await;
+    for words in ["first", "second"] {
+        say(&agent, words).await;
+        let prompt = far.hears("session/prompt").await;
+        far.tells("one", chunk(words)).await;
+        far.answers(&prompt, ended("end_turn")).await;
+        far.tells("one", chunk("late")).await;
+        far.asks("other", 1).await;
+        far.hears("").await;
+        let deeds = until_rest(&agent).await;
+        assert_eq!((&deeds[0], grown(&deeds)), (&Deed::RunBegan, words.to_owned()));
+        let Some(Deed::Answered(answer)) = deeds.iter().rev().nth(2) else { panic!("{deeds:#?}") };
+        assert_eq!(answer.stop_reason, StopReason::Stop);
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_showed_does_not_pile_up_before_a_slow_client() {
+    let (agent, mut far) = stage();
+    say(&agent, "go").await;
+    let prompt = far.hears("session/prompt").await;
+    let call = |kind: &str, shown: &str| {
+        json!({"sessionUpdate": kind, "toolCallId": "c", "title": "c", "status": "in_progress",
+            "content": [{"type": "content", "content": {"type": "text", "text": shown}}]})
+    };
+    far.tells("one", call("tool_call", "")).await;
+    for number in 0..2_000 {
+        far.tells("one", call("tool_call_update", &format!("{number} {}", "x".repeat(1_000)))).await;
+        far.tells("one", json!({"sessionUpdate": "usage_update", "used": number, "size": 9_000})).await;
+    }
+    far.answers(&prompt, ended("end_turn")).await;
+    // When this is answered all of that was taken.
+    far.asks("other", 1).await;
+    far.hears("").await;
+    let deeds = until_rest(&agent).await;
+    let showed: Vec<_> = deeds.iter().filter(|deed| matches!(deed, Deed::ToolShowed(..))).collect();
+    assert_eq!(showed.len(), 1, "{}", showed.len());
+    assert!(format!("{showed:?}").contains("1999 "));
+}
+
+#[tokio::test]
+async fn what_is_set_is_with_the_agent_before_the_prompt_that_follows() {
+    let (agent, mut far) = stage();
+    let model = Change::DefaultModel { provider: "agent".to_owned(), id: "large".to_owned() };
+    agent.persist().save(model);
+    say(&agent, "go").await;
+    let set = far.hears("session/set_config_option").await;
+    assert_eq!((&set["params"]["configId"], &set["params"]["value"]), (&json!("model"), &json!("large")));
+    far.hears("session/prompt").await;
+}
+
+/// The models and the level that are told, until there are so many.
+async fn models(agent: &Behind, count: usize) -> Vec<String> {
+    let mut told = Vec::new();
+    while told.len() < count {
+        if let Deed::Asks(model) = soon("a model", agent.next()).await {
+            told.push(model.id);
+        }
+    }
+    told
+}
+
+#[tokio::test]
+async fn the_model_that_the_agent_has_is_told() {
+    let (agent, mut far) = stage();
+    let changed = json!({"sessionUpdate": "config_option_update", "configOptions": options("large")});
+    far.tells("one", changed).await;
+    assert_eq!(models(&agent, 1).await, ["large"]);
+    for model in ["small", "large"] {
+        agent.persist().save(Change::DefaultModel { provider: "agent".to_owned(), id: model.to_owned() });
+    }
+    let (first, second) =
+        (far.hears("session/set_config_option").await, far.hears("session/set_config_option").await);
+    // What it says of the first is not news any more.
+    far.answers(&first, json!({"configOptions": options("small")})).await;
+    let refusal = json!({"code": -32603, "message": "no"});
+    far.says(json!({"jsonrpc": "2.0", "id": second["id"], "error": refusal})).await;
+    assert_eq!(models(&agent, 1).await, ["small"]);
+    let moving = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.new_session().await }
+    });
+    let new = far.hears("session/new").await;
+    let commands = json!({"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "plan", "description": "Plans."}]});
+    far.tells("two", commands).await;
+    far.answers(&new, json!({"sessionId": "two", "configOptions": options("large")})).await;
+    assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
+    assert_eq!(models(&agent, 1).await, ["large"]);
+    assert_eq!(agent.session().await.1.id.as_deref(), Some("two"));
+    assert_eq!(agent.commands().await[0].name, "plan");
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_read_is_told_why() {
+    let (_agent, mut far) = stage();
+    let params = json!({"sessionId": 3});
+    far.says(json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": params}))
+        .await;
+    let answer = far.hears("").await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    far.says(json!({"jsonrpc": "2.0", "id": 8, "method": "no/such", "params": {}})).await;
+    assert_eq!(far.hears("").await["error"]["code"], -32601);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_not_answered_is_taken_back() {
+    let (agent, mut far) = stage();
+    let moving = tokio::spawn({
+        let agent = agent.clone();
+        async move { agent.new_session().await }
+    });
+    let new = far.hears("session/new").await;
+    assert_eq!(far.hears("$/cancel_request").await["params"]["requestId"], new["id"]);
+    let trouble = soon("the trouble", moving).await.unwrap().unwrap_err();
+    assert!(trouble.contains("did not answer `session/new`"), "{trouble}");
+    // An answer that comes after all changes nothing.
+    far.answers(&new, json!({"sessionId": "two"})).await;
+    say(&agent, "go").await;
+    assert_eq!(far.hears("session/prompt").await["params"]["sessionId"], "one");
+}
