@@ -12,6 +12,11 @@ if (skip) {
   process.exit(0);
 }
 
+/** What comes of the model's call of a tool: its command runs. */
+const SHELL = { state: "done", output: "from the tool" };
+/** Where it is otherwise: omp 18.2 does not offer its shell to begin with, so the model calls the first tool that there is. */
+const TOOL = { "omp@18.2": { state: "failed", output: "Path 'looking' not found" } };
+
 async function talk(browser, revision) {
   const model = await startModel();
   const [dialect] = revision.split("@");
@@ -29,12 +34,15 @@ async function talk(browser, revision) {
     await page.locator(".message.assistant .markdown").waitFor();
     await settled(page);
     await say(page, "use a tool");
-    await page.locator(".tool.done, .tool.failed").waitFor();
+    const { state, output } = TOOL[revision] ?? SHELL;
+    const tool = page.locator(`details.tool.${state}`);
+    await tool.waitFor();
     // A tool that failed is open.
-    const tool = page.locator("details.tool");
     if ((await tool.getAttribute("open")) === null) await tool.locator("summary").click();
-    await tool.locator(".output", { hasText: /echo|from the tool|not found/ }).first().waitFor();
+    await tool.locator(".output").first().waitFor();
+    assert.equal((await tool.locator(".output").allInnerTexts()).join("").trim(), output);
     await settled(page);
+    await page.locator(".message.assistant", { hasText: `The tool said: ${output}` }).waitFor();
     await say(page, "Tell me about 1");
     await page.locator(".message.assistant >> text=word 3").waitFor();
     const other = await openPage(browser, site);
@@ -45,6 +53,11 @@ async function talk(browser, revision) {
     await other.getByRole("button", { name: "Stop" }).click();
     await settled(page);
     assert.equal(await page.locator(".message.user").count(), 3);
+    for (const one of [page, other]) {
+      await settled(one);
+      assert.equal(await one.locator(".message.assistant", { hasText: "word 3" }).count(), 1, "the answer is there once");
+      assert.equal((await one.locator("main").innerText()).split(/word 3(?!\d)/).length, 2, "and so is each word of it");
+    }
     assert.deepEqual([...page.complaints, ...other.complaints], []);
     console.log(`page: the real ${revision} is talked to in a browser`);
   } finally {

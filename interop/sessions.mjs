@@ -120,10 +120,12 @@ class Agent {
   async view() {
     const state = await this.send("get_state");
     const { sessionFile, ...stats } = await this.send("get_session_stats");
-    // A compaction of pi 1.5 gives what the model is told beforehand a new time, which the agent does not show.
-    const timeless = ({ timestamp, ...message }) => (message.role === "system" ? message : { timestamp, ...message });
+    const { messages } = await this.send("get_messages");
+    // A compaction of pi 1.5 gives what the model is told beforehand a new time, which the agent does not show: docs/pi-1.5.md.
+    const isCompacted = messages.some(({ role }) => role === "compactionSummary");
+    const timeless = ({ timestamp, ...message }) => (isCompacted && message.role === "system" ? message : { timestamp, ...message });
     return {
-      messages: (await this.send("get_messages")).messages.map(timeless),
+      messages: messages.map(timeless),
       points: (await this.send("get_fork_messages")).messages,
       // The document says null where pi says nothing.
       text: (await this.send("get_last_assistant_text")).text ?? null,

@@ -30,6 +30,26 @@ async function recognise(agent: FakeAgent): Promise<void> {
   }
 }
 
+test("the first other session that an answer names is followed, whatever else comes meanwhile", async () => {
+  const agent = new FakeAgent();
+  const connected = await soon(connect(agent.transport, { dialect: "opal" }));
+  const result = (id: unknown, session_id: string) => ({ jsonrpc: "2.0", id, result: { session_id } }) as JsonObject;
+  const first = connected.newSession();
+  await agent.say(result((await agent.hear())["id"], "one"));
+  await soon(first);
+  assert.equal(connected.conversation.session.id, "one");
+  const second = connected.newSession();
+  const { id } = await agent.hear();
+  await agent.say(result("asked before", "one"));
+  // What is wrong in a long frame shows when it is read.
+  await agent.say(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
+  await agent.say(result(id, "two"));
+  await agent.say(result("asked before", "one"));
+  await soon(second);
+  assert.equal(connected.conversation.session.id, "two");
+  await agent.end();
+});
+
 describe("an agent whose dialect is found out", () => {
   test("has an event with an error told again, and not the refusal of a question", async () => {
     const agent = new FakeAgent();

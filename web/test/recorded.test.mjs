@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe } from "node:test";
 
 import { serious } from "./support/axe.mjs";
-import { AGENTESE, PIXEL, openBrowser, openPage, pastePicture, say, settled, skip } from "./support/page.mjs";
+import { AGENTESE, PIXEL, loseConnection, openBrowser, openPage, pastePicture, say, settled, skip } from "./support/page.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
 const PLAYER = join(dirname(AGENTESE), "agentese-conformance");
@@ -15,16 +15,20 @@ if (!existsSync(PLAYER)) throw new Error(`${PLAYER} is missing: cargo build -p a
 /** The options of a site with that recording behind it. */
 const recorded = (dialect, name) => ({ dialect, command: [PLAYER, "replay", "--dialect", dialect, name] });
 
-/** Loads the page again in the middle of an answer, and loses the connection: what was said so far is there, once. */
+/** Loads the page again in the middle of an answer, loses the connection, and stops: what was said so far is there, once. */
 async function loadAgain(page, soFar) {
   const isThere = () => page.locator(".message.assistant", { hasText: soFar }).first().waitFor();
   await isThere();
   await page.reload();
   await isThere();
-  await page.evaluate(() => globalThis.agenteseLink.drop());
-  await page.locator(".status-line .dot.on").waitFor();
+  await loseConnection(page);
   assert.equal(await page.locator(".message.user").count(), 1);
-  assert.equal((await page.locator("main").innerText()).split(soFar).length, 2, "it is there once");
+  const isOnce = async () => assert.equal((await page.locator("main").innerText()).split(soFar).length, 2, "it is there once");
+  await isOnce();
+  await stop(page);
+  await settled(page);
+  // What is told again after the connection came back has come by now.
+  await isOnce();
 }
 
 const stop = (page) => page.getByRole("button", { name: "Stop" }).click();
@@ -110,7 +114,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await page.locator(".tool.running").waitFor();
     await page.reload();
     await page.locator(".tool.running").waitFor();
-    await page.evaluate(() => globalThis.agenteseLink.drop());
+    await loseConnection(page);
     assert.equal(await page.locator(".message.user").count(), 1);
     await stop(page);
     await settled(page);
@@ -125,8 +129,6 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   on("pi: an answer that is stopped, after the page was loaded again", recorded("pi", "abort-streaming"), async (page) => {
     await say(page, "go");
     await loadAgain(page, "partial");
-    await stop(page);
-    await settled(page);
     await asked(page, "get_state", "get_last_assistant_text");
     await say(page, "again");
     await page.locator(".message.user").nth(1).waitFor();
@@ -171,8 +173,6 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   on("omp: an answer that is stopped, after the page was loaded again", recorded("omp", "abort_streaming"), async (page) => {
     await say(page, "slow");
     await loadAgain(page, "one two three four");
-    await stop(page);
-    await settled(page);
     await asked(page, "get_state", "get_messages");
     await say(page, "second");
     await page.locator(".message.user").nth(1).waitFor();
@@ -231,8 +231,6 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   on("opal: an answer that is stopped, after the page was loaded again", recorded("opal", "10_abort"), async (page) => {
     await say(page, "Long");
     await loadAgain(page, "a b");
-    await stop(page);
-    await settled(page);
   });
 
   on("omp: two subagents, what they were told and what came of them", recorded("omp", "task_tool"), async (page) => {

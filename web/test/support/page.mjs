@@ -117,6 +117,14 @@ export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".doing") === null);
 }
 
+/** Breaks the connection of the page, and waits until it was lost and another one is there. */
+export async function loseConnection(page) {
+  const next = page.waitForEvent("websocket", { timeout: PATIENCE });
+  await page.evaluate(() => globalThis.agenteseLink.drop());
+  await next;
+  await page.locator(".status-line .dot.on").waitFor();
+}
+
 /** A picture of one pixel, a PNG in base64. */
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
