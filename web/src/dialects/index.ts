@@ -9,6 +9,7 @@ import { operator as operatorDialect } from "./operator.js";
 
 export type { Act, Action, Actions, Call, Delivery, Dialect, Needs, Picture } from "./actions.js";
 export { TITLES } from "./actions.js";
+export { agentsOf } from "./subagents.js";
 
 /** The tables of each dialect, and what the page does in it. */
 export const DIALECTS: Readonly<Record<string, { readonly spec: Spec; readonly dialect: Dialect }>> = {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { type Block, type ToolBlock, readArguments } from "agentese/ui";
 
-import { agentsOf } from "../text/agents.js";
+import { agentsOf } from "../dialects/index.js";
 import { coloured } from "../text/ansi.js";
 import { type Change, changeOf } from "../text/diff.js";
 import { highlighted, languageOf } from "../text/highlight.js";

@@ -11,7 +11,7 @@ const { outputFiles } = await build({
     contents: `
       export { Link } from "./link.js";
       export { Store } from "./store.js";
-      export { DIALECTS } from "./dialects/index.js";
+      export { DIALECTS, agentsOf } from "./dialects/index.js";
     `,
     resolveDir: join(REPOSITORY, "web/src"),
     loader: "ts",
@@ -22,7 +22,7 @@ const { outputFiles } = await build({
   alias: { agentese: join(REPOSITORY, "sdk-ts/src/index.ts"), "agentese/ui": join(REPOSITORY, "sdk-ts/src/ui.ts") },
 });
 const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-export const { Link, Store, DIALECTS } = await import(code);
+export const { Link, Store, DIALECTS, agentsOf } = await import(code);
 
 /** A socket of which the test plays the server. */
 export class Socket {

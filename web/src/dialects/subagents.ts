@@ -1,0 +1,78 @@
+/** Subagents, as the details of the tool `task` tell of them: that of omp and pisces, and of the reference agent in any dialect. */
+
+import type { ToolBlock } from "agentese/ui";
+
+import type { Agent, AgentState } from "../text/agents.js";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The tool that sets subagents to work; those of extensions may have details that look like its own. */
+const TOOL = "task";
+
+const STATES: Readonly<Record<string, AgentState>> = {
+  pending: "waiting",
+  running: "running",
+  completed: "done",
+  failed: "failed",
+  aborted: "stopped",
+};
+
+const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);
+const list = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
+const text = (value: unknown): string | undefined => (typeof value === "string" && value.trim() !== "" ? value : undefined);
+const count = (value: unknown): number | undefined => (typeof value === "number" && value > 0 ? value : undefined);
+
+/** The subagents that a call of `task` has set to work, in their order; none where its details tell of none. */
+export function agentsOf(tool: ToolBlock): readonly Agent[] {
+  if (tool.name !== TOOL || !isMembers(tool.details)) return [];
+  const told = new Map<unknown, Agent>();
+  for (const one of list(tool.details["progress"])) if (text(one["id"]) !== undefined) told.set(one["id"], agent(one, progressed(one)));
+  // What came of one counts more than how far it was.
+  for (const one of list(tool.details["results"])) {
+    if (text(one["id"]) !== undefined && "exitCode" in one) told.set(one["id"], agent(one, ended(one)));
+  }
+  return [...told.values()];
+}
+
+function progressed(one: Members): AgentState {
+  return STATES[String(one["status"])] ?? "running";
+}
+
+function ended(one: Members): AgentState {
+  if (one["aborted"] === true) return "stopped";
+  return one["exitCode"] === 0 && text(one["error"]) === undefined ? "done" : "failed";
+}
+
+function agent(one: Members, state: AgentState): Agent {
+  const id = String(one["id"]);
+  const assignment = text(one["assignment"]);
+  const usage = isMembers(one["usage"]) ? one["usage"] : {};
+  const cost = isMembers(usage["cost"]) ? usage["cost"]["total"] : undefined;
+  const recent = Array.isArray(one["recentOutput"]) ? one["recentOutput"].filter((line) => typeof line === "string") : [];
+  return {
+    id,
+    state,
+    title: text(one["description"]) ?? assignment?.split("\n")[0] ?? id,
+    assignment,
+    doing: state === "running" ? (text(one["lastIntent"]) ?? text(one["currentTool"])) : undefined,
+    tools: list(one["recentTools"]).map((tool) => [tool["tool"], tool["args"]].filter(text).join(" ")).reverse(),
+    toolCount: count(one["toolCount"]),
+    tokens: count(one["tokens"]),
+    cost: count(cost),
+    durationMs: count(one["durationMs"]),
+    verification: isMembers(one["verification"]) ? text(one["verification"]["status"]) : undefined,
+    output: text(plain(one["output"])) ?? (recent.length > 0 ? recent.join("\n") : undefined),
+    error: text(one["error"]) ?? text(one["abortReason"]) ?? text(one["stderr"]),
+  };
+}
+
+/** A result that was handed over as JSON, as people read it. */
+function plain(output: unknown): unknown {
+  if (typeof output !== "string" || !/^\s*["{[]/.test(output)) return output;
+  try {
+    const value: unknown = JSON.parse(output);
+    return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  } catch {
+    return output;
+  }
+}
