@@ -66,7 +66,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
             sources(&path, files);
         } else if path
             .extension()
-            .is_some_and(|extension| extension == "rs" || extension == "py" || extension == "ts")
+            .is_some_and(|extension| ["rs", "py", "ts", "tsx"].iter().any(|known| extension == *known))
         {
             files.push(path);
         }
@@ -132,6 +132,14 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("pi-host/src/", ACTIONS, "actions of the extension protocol"),
     ("sdk-ts/src/extension.ts", ACTIONS, "actions of the extension protocol"),
     ("extensions/python/agentese_extension.py", ACTIONS, "actions of the extension protocol"),
+    ("web/src/dialects/", &[], "how the page says in each dialect what it wants"),
+    (
+        "web/src/",
+        &["abort", "compact", "fork", "prompt", "steer"],
+        "controls of the page, ways in which words wait, and names of arguments of tools",
+    ),
+    ("web/src/parts/tool.tsx", &["bash"], "the name of a language"),
+    ("web/src/text/highlight.ts", &["bash"], "the name of a language"),
 ];
 
 /// What an extension may ask for, where dialects have commands of the same name.
@@ -186,6 +194,7 @@ fn hand_written_files_know_no_vocabulary() {
         "sdk-rust/src",
         "sdk-ts/src",
         "server/src",
+        "web/src",
     ];
     let mut needed = vec![false; NAMED.len()];
     for folder in folders {
