@@ -9,13 +9,15 @@ use crate::scan::{self, Wanted, member};
 /// What begins every word of a server of `agentese web`, which is no frame of the agent.
 const MARK: &str = "{\"agentese\":";
 
-/// How many questions are remembered: lines with the id of one of them are answers.
+/// How many questions are remembered: lines with the id of one of them are answers. No more answers than that are kept.
 const QUESTIONS: usize = 1024;
 
 /// What a server of `agentese web` says first.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Hello {
+    /// `hello`; else it is no greeting.
+    agentese: String,
     /// Whether it goes on where the connection was lost.
     back: bool,
     /// Whether it was asked to and cannot.
@@ -59,7 +61,8 @@ struct Line {
 pub(super) struct Book {
     /// How many messages came, where the server lets a connection be taken up again.
     pub have: Option<u64>,
-    /// In the order in which they were sent: commands until they are answered, and answers until a later command is.
+    /// In the order in which they were sent: commands until they are answered, and answers until a later command is. Of one
+    /// question it is the newest line, which makes the progress before it pointless, and of answers the newest ones.
     unsettled: Vec<Line>,
     /// The raw ids of the agent's own questions, the newest last.
     questions: VecDeque<String>,
@@ -75,7 +78,23 @@ impl Book {
             Some(_) => found.get(2).is_none(),
             None => self.questions.iter().any(|known| known == id),
         };
+        if is_answer {
+            self.forget_for(id);
+        }
         self.unsettled.push(Line { id: id.to_owned(), is_answer, text: line.to_owned() });
+    }
+
+    /// Makes room for an answer: what was said before to the same question goes, and the oldest answer of too many.
+    fn forget_for(&mut self, id: &str) {
+        let same = self.unsettled.iter().position(|line| line.is_answer && line.id == id);
+        let gone = same.or_else(|| {
+            let answers = self.unsettled.iter().filter(|line| line.is_answer).count();
+            let oldest = || self.unsettled.iter().position(|line| line.is_answer);
+            (answers >= QUESTIONS).then(oldest).flatten()
+        });
+        if let Some(at) = gone {
+            self.unsettled.remove(at);
+        }
     }
 
     /// The lines that may be lost, in order.
@@ -86,8 +105,14 @@ impl Book {
     /// A message. `first` says whether it is the first one of its socket.
     pub fn hears(&mut self, message: &str, first: bool) -> Heard {
         let is_word = message.starts_with(MARK);
-        if first && is_word {
-            return self.greeted(serde_json::from_str(message).unwrap_or_default());
+        if first {
+            let hello = if is_word { serde_json::from_str(message).ok() } else { None };
+            match hello.filter(|hello: &Hello| hello.agentese == "hello") {
+                Some(hello) => return self.greeted(hello),
+                // Nobody says that it goes on where it was.
+                None if self.have.is_some() => return Heard::Reload,
+                None => {}
+            }
         }
         if let Some(have) = &mut self.have {
             *have += 1;
@@ -106,11 +131,11 @@ impl Book {
     }
 
     fn greeted(&mut self, hello: Hello) -> Heard {
-        if hello.lost {
-            return Heard::Reload;
-        }
         if hello.back {
             return Heard::Back;
+        }
+        if hello.lost || self.have.is_some() {
+            return Heard::Reload;
         }
         self.have = Some(0);
         let mut frames = hello.begun;
@@ -175,6 +200,25 @@ mod tests {
     }
 
     #[test]
+    fn who_comes_back_and_is_not_told_that_it_goes_on_begins_anew() {
+        for first in [
+            r#"{"agentese":"hello"}"#,
+            r#"{"agentese":"hello","back":false,"lost":false}"#,
+            r#"{"agentese":"hello","back":"yes"}"#,
+            r#"{"agentese":"hello","#,
+            r#"{"agentese":"sent","back":true}"#,
+            r#"{"type":"x"}"#,
+        ] {
+            let mut book = Book { have: Some(3), ..Book::default() };
+            assert_eq!(book.hears(first, true), Heard::Reload, "{first}");
+        }
+        let mut book = Book::default();
+        let unreadable = r#"{"agentese":"hello","#;
+        assert_eq!(book.hears(unreadable, true), frames(&[unreadable]));
+        assert_eq!(book.have, None, "nobody said that it can be taken up again");
+    }
+
+    #[test]
     fn a_server_without_a_first_word_sends_frames_alone() {
         let mut book = Book::default();
         assert_eq!(book.hears(r#"{"type":"x"}"#, true), frames(&[r#"{"type":"x"}"#]));
@@ -200,13 +244,20 @@ mod tests {
     }
 
     #[test]
-    fn progress_and_the_answer_to_one_question_are_both_answers() {
+    fn of_one_question_the_newest_line_is_kept_and_of_answers_the_newest_ones() {
         let mut book = Book::default();
         book.hears(HELLO, true);
         let (progress, answer) = (r#"{"type":"update","id":"q"}"#, r#"{"type":"yes","id":"q"}"#);
         book.sends(progress);
         book.sends(answer);
-        assert_eq!(book.unsettled(), [progress, answer]);
+        assert_eq!(book.unsettled(), [answer]);
+        let asked = |number: usize| format!(r#"{{"type":"ask","id":"q{number}"}}"#);
+        let answered = |number: usize| format!(r#"{{"type":"yes","id":"q{number}"}}"#);
+        for number in 0..QUESTIONS {
+            book.hears(&asked(number), false);
+            book.sends(&answered(number));
+        }
+        assert_eq!(book.unsettled(), (0..QUESTIONS).map(answered).collect::<Vec<_>>());
         book.sends(r#"{"id":"1","type":"a"}"#);
         book.hears(r#"{"id":"1","type":"response"}"#, false);
         assert!(book.unsettled().is_empty());

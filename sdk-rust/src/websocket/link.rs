@@ -188,6 +188,7 @@ impl Link {
     async fn talk(&mut self, socket: Socket, is_back: bool) -> Over {
         let (mut sink, mut stream) = socket.split();
         let Self { book, lines, frames, gone, .. } = self;
+        let book = &*book;
         let book = || book.lock().unwrap_or_else(PoisonError::into_inner);
         // Nothing is sent before what was lost has been sent again.
         let (greeted, over) = (CancellationToken::new(), CancellationToken::new());

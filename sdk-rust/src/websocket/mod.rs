@@ -12,10 +12,11 @@
 //! ```
 //!
 //! A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets again
-//! what may have been lost: commands without an answer, and answers to the agent's questions. No command runs twice, and
-//! the first answer counts. Where it no longer has what was missed, the client's connection ends with an error whose text
-//! begins with `reload`: a new connection has to ask for history and state. With other servers the connection ends when
-//! the socket does.
+//! what may have been lost: commands without an answer, and answers to the agent's questions (of each question the newest
+//! line, of the newest 1024 questions). No command runs twice, and the first answer counts; the newest progress of a tool of the
+//! client may reach the agent twice. Where the server no longer has what was missed, or does not say that it goes on, the
+//! client's connection ends with an error whose text begins with `reload`: a new connection has to ask for history and state.
+//! With other servers the connection ends when the socket does.
 
 mod address;
 mod book;

@@ -70,6 +70,29 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     assert!(matches!(error, Error::Stalled { .. }), "{error}");
 }
 
+/// An answer that does not come for very long has the run cut off, and not all of memory filled.
+#[tokio::test]
+async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
+    let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
+    let started = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await }
+    });
+    let id = peer.hear_command("prompt").await;
+    let long = format!(r#"{{"type":"message_update","message":{{}},"pad":"{}"}}"#, "x".repeat(1 << 20));
+    for _ in 0..20 {
+        peer.say(&long).await;
+    }
+    peer.say(&success(&id, "prompt", "")).await;
+    let mut run = within("the run", started).await.unwrap().unwrap();
+    let mut got = 0;
+    while within("an event", run.next_raw()).await.is_some() {
+        got += 1;
+    }
+    let error = within("the end", run.result()).await.unwrap_err();
+    assert!(matches!(error, Error::Detached { dropped: 5 }) && got == 15, "{error} after {got}");
+}
+
 /// Without anybody listening events are dropped and counted, and answers come.
 #[tokio::test]
 async fn events_without_a_listener_are_dropped_and_counted() {

@@ -19,6 +19,8 @@ use crate::tap::Diagnostic;
 /// A listener that is so many events or bytes behind sets the pace of the reader: what is read further ahead only
 /// leaves the processor's caches before it is looked at.
 const AHEAD: (usize, usize) = (2048, 4 << 20);
+/// The least that is kept of a run whose caller has no handle of it yet, in bytes; of larger queues, four times their size.
+const UNHEARD: usize = 16 << 20;
 /// How long the reader waits for a listener that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// How long it waits for a listener that reads, before it reads on without waiting until all have caught up: an answer
@@ -139,6 +141,7 @@ impl Shared {
         let runs = runs.iter().filter(|run| run.hears(session)).map(|run| (run.sender(), run.is_held()));
         let subscribed = subscribers.iter().map(|subscriber| (&subscriber.0, true));
         let mut listeners = subscribed.chain(runs).peekable();
+        let unheard = self.settings.queue_bytes.saturating_mul(4).max(UNHEARD);
         let mut event = Some(event);
         while let Some((sender, is_held)) = listeners.next() {
             // Most of the time there is one, and nothing is cloned for it.
@@ -148,9 +151,10 @@ impl Shared {
                 Ok(Pushed::Queued | Pushed::Coalesced) => offered.delivered = true,
                 Ok(pushed) => gone |= pushed == Pushed::NoSubscriber,
                 Err(event) if is_held => offered.full.push((sender.clone(), event)),
-                // Its handle comes with an answer that may stand behind this event: nobody could make room.
+                // Its handle comes with an answer that may stand behind this event: nobody could make room. An answer that
+                // does not come for very long has the run cut off.
                 Err(event) => {
-                    offered.delivered |= sender.push_beyond(event, size, key) == Pushed::Queued;
+                    offered.delivered |= sender.push_beyond(event, size, key, unheard) == Pushed::Queued;
                 }
             }
         }
@@ -215,7 +219,7 @@ impl Shared {
             }
             tokio::select! {
                 () = sender.room_for(size) => {}
-                () = self.exited.cancelled() => break sender.push_beyond(event, size, key),
+                () = self.exited.cancelled() => break sender.push_beyond(event, size, key, usize::MAX),
                 () = self.stop.cancelled() => break Pushed::Closed,
             }
         };

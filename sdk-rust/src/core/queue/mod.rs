@@ -179,14 +179,15 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Queues an item of `size` bytes whatever room there is: for the last items of a stream that has ended, which are
-    /// bounded by themselves. A queue that was closed or cut off takes it no more than others.
-    pub fn push_beyond(&self, value: T, size: usize, key: Option<Key>) -> Pushed {
+    /// Queues an item of `size` bytes although there is no room, as long as at most `most` bytes are queued with it: for
+    /// items for which nobody can wait. One that goes beyond `most` ends the queue as [`Overflow::Detach`] does, and is dropped.
+    /// A queue that was closed or cut off takes it no more than others.
+    pub fn push_beyond(&self, value: T, size: usize, key: Option<Key>, most: usize) -> Pushed {
         let value = match self.try_push(value, size, key) {
             Ok(pushed) => return pushed,
             Err(value) => value,
         };
-        let waiting = {
+        let (pushed, waiting) = {
             let mut state = self.shared.state();
             if !state.subscribed {
                 return state.drop_one(Pushed::NoSubscriber);
@@ -194,14 +195,18 @@ impl<T, R> Sender<T, R> {
             if state.end.is_some() {
                 return state.drop_one(Pushed::Closed);
             }
-            state.items.push_back(Item { value, size, key });
-            state.bytes += size;
-            state.waiting.take()
+            if state.has_room(most, size) {
+                state.items.push_back(Item { value, size, key });
+                state.bytes += size;
+                (Pushed::Queued, state.waiting.take())
+            } else {
+                (state.drop_one(Pushed::Detached), state.end(End::Detached))
+            }
         };
         if let Some(waker) = waiting {
             waker.wake();
         }
-        Pushed::Queued
+        pushed
     }
 
     /// Queues an item of `size` bytes, or gives it back where it would have to wait.
