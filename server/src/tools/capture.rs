@@ -165,12 +165,20 @@ impl Capture {
         }
     }
 
+    /// What the file with the full output lacks, in words, if anything.
+    pub(super) fn lacks(&self) -> Option<&str> {
+        match &self.file {
+            FileState::Open(artifact) => artifact.note(),
+            FileState::NotNeeded(_) | FileState::Failed(_) => None,
+        }
+    }
+
     /// Where the full output is, in words, with what it lacks; none while nothing is left out.
     pub fn place(&self) -> Option<String> {
         match &self.file {
             FileState::NotNeeded(_) => None,
             FileState::Open(artifact) => {
-                let note = artifact.note().map(|note| format!(" ({note})")).unwrap_or_default();
+                let note = self.lacks().map(|note| format!(" ({note})")).unwrap_or_default();
                 Some(format!("Full output: {}{note}", artifact.path().display()))
             }
             FileState::Failed(reason) => Some(format!("The full output could not be kept: {reason}")),

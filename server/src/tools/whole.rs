@@ -16,7 +16,7 @@ pub(super) struct Whole {
 
 impl Capture {
     /// All of the output. Of one of more than `limit` bytes the beginning and the end, with a note between them; the tail
-    /// alone where the file with all of it cannot be read.
+    /// alone where the file with all of it cannot be read. What did not get into that file is left out, too.
     pub(super) async fn whole(&self, limit: usize) -> Whole {
         let here = self.since(0);
         if here.len() as u64 == self.bytes() {
@@ -24,7 +24,9 @@ impl Capture {
         }
         let path = self.path().map(Path::to_owned);
         let read = tokio::task::spawn_blocking(move || path.and_then(|path| read(&path, limit).ok())).await;
-        read.ok().flatten().unwrap_or_else(|| Whole { text: self.tail().content, cut: true })
+        let mut whole = read.ok().flatten().unwrap_or_else(|| Whole { text: self.tail().content, cut: true });
+        whole.cut |= self.lacks().is_some();
+        whole
     }
 }
 
@@ -77,6 +79,14 @@ mod tests {
         let wide = captured(&"ö".repeat(60)).whole(30).await;
         let end = "ö".repeat(7);
         assert_eq!(wide.text, format!("{end}\n\n[90 bytes are left out here]\n\n{end}"));
+        // The file has the beginning alone.
+        let limits = Limits { max_lines: 5, max_bytes: 20 };
+        let mut beyond = Capture::new(place.path(), 40, limits, false);
+        beyond.push(middle.as_bytes());
+        beyond.finish();
+        let begun = beyond.whole(1000).await;
+        assert!(begun.cut && begun.text.starts_with(&middle[..40]), "{begun:?}");
+        assert!(!begun.text.contains(&middle[..41]), "{begun:?}");
         std::fs::remove_file(long.path().unwrap()).unwrap();
         assert_eq!(long.whole(10).await, Whole { text: long.tail().content, cut: true });
     }
