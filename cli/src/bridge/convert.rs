@@ -19,11 +19,14 @@ use serde_json::{Map, Value, json};
 /// The name of the wire format of models behind another agent, which nobody here speaks.
 pub(super) const API: &str = "agent";
 
+/// What an answer says that somebody stopped, where the agent gives no reason.
+pub(super) const ABORTED: &str = "Request was aborted.";
+
 /// The kind of a summary of what another branch said.
 const BRANCH: &str = "branch";
 
 /// The name of the provider of models whose agent names none.
-const PROVIDER: &str = "agent";
+pub(super) const PROVIDER: &str = "agent";
 
 /// The messages of a conversation as the engine has them.
 pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Vec<AgentMessage> {

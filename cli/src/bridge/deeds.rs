@@ -10,10 +10,8 @@ use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
 
-use super::{convert, pieces};
-
-/// What an answer says that somebody stopped, where the agent gives no reason.
-const ABORTED: &str = "Request was aborted.";
+use super::convert::{self, ABORTED};
+use super::pieces;
 
 /// Something that follows of an event.
 #[derive(Debug, Clone, PartialEq)]

@@ -55,6 +55,8 @@ pub(super) struct Pump {
     pub open: Arc<AtomicUsize>,
     pub held: Held,
     pub words: UnboundedSender<Word>,
+    /// Somebody stopped the run.
+    pub stopped: Arc<AtomicBool>,
     pub moving: Arc<AtomicBool>,
     pub gone: Arc<Mutex<Option<String>>>,
 }
@@ -184,7 +186,11 @@ impl Pump {
 
     /// The agent has nothing to do: what waits for that is said, or nothing follows.
     fn rest(&mut self) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let held = match self.stopped.swap(false, Ordering::AcqRel) {
+            // It waits for the next prompt.
+            true => None,
+            false => self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
+        };
         let Some(words) = held else {
             self.joining = Joining::None;
             if std::mem::take(&mut self.unanswered) {

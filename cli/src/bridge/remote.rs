@@ -40,6 +40,8 @@ pub(super) struct Remote {
     open: Arc<AtomicUsize>,
     /// Words that the agent has no queue for.
     held: Held,
+    /// Somebody stopped the run: what waits stays until the next prompt.
+    stopped: Arc<AtomicBool>,
     /// Another conversation takes the place of this one: what is told meanwhile is not news.
     moving: Arc<AtomicBool>,
     /// Cancelled when the engine has told that the agent is gone.
@@ -57,6 +59,7 @@ impl Remote {
         let gone = Arc::<Mutex<Option<String>>>::default();
         let open = Arc::<AtomicUsize>::default();
         let (moving, held) = (Arc::<AtomicBool>::default(), Held::default());
+        let stopped = Arc::<AtomicBool>::default();
         let mut deeds_of = Deeds::default();
         let now = agent.conversation();
         deeds_of.pass_over(&now);
@@ -75,6 +78,7 @@ impl Remote {
             open: open.clone(),
             held: held.clone(),
             words: words.clone(),
+            stopped: stopped.clone(),
             moving: moving.clone(),
             gone: gone.clone(),
         };
@@ -86,7 +90,7 @@ impl Remote {
         });
         let deeds = tokio::sync::Mutex::new(deeds);
         let parted = CancellationToken::new();
-        Self { agent, person, deeds, jobs, words, open, held, moving, parted, gone }
+        Self { agent, person, deeds, jobs, words, open, held, stopped, moving, parted, gone }
     }
 
     /// Cancelled when the agent is gone and everything of that was told.
@@ -126,7 +130,9 @@ impl Remote {
 
     /// Sends a prompt, and follows its work.
     async fn prompt(&self, words: Words) -> Result<(), Unwilling> {
-        self.open.fetch_add(1, Ordering::AcqRel);
+        if self.open.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.stopped.store(false, Ordering::Release);
+        }
         let begun = begin(&self.agent, words, &self.words).await;
         begun.map_err(|error| {
             self.open.fetch_sub(1, Ordering::AcqRel);
@@ -225,6 +231,7 @@ impl Lead for Remote {
 
     fn abort(&self) -> BoxFuture<'_, ()> {
         async move {
+            self.stopped.store(true, Ordering::Release);
             if let Err(error) = self.agent.abort().await {
                 tracing::warn!(%error, "the agent did not take an abort");
             }

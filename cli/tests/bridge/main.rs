@@ -350,3 +350,27 @@ async fn places_to_fork_from_are_those_that_were_seen() {
     assert_eq!(points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>(), ["hello"]);
     soon("the end", agent.close()).await;
 }
+
+#[tokio::test]
+async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
+    let pair = Pair::new("pi", "operator");
+    let agent = pair.connect(nobody).await;
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the abort", agent.abort()).await.unwrap();
+    let _ = soon("the end", run.result()).await;
+    said(&agent, "hello").await;
+    let words = soon("all words", async {
+        loop {
+            let messages = agent.messages().await.unwrap();
+            let said = messages.iter().filter(|message| message.role == Role::User);
+            let said: Vec<String> = said.map(|message| message.text()).collect();
+            if said.len() > 2 {
+                return said;
+            }
+        }
+    });
+    assert_eq!(words.await, ["hang", "hello", "second"]);
+    soon("the end", agent.close()).await;
+}

@@ -41,6 +41,8 @@ pub(super) struct State {
     pub name: Option<String>,
     /// The agent opens sessions that are kept.
     pub loads: bool,
+    /// Prompts may hold images.
+    pub images: bool,
     /// What was said in the session before it was opened.
     pub history: Vec<AgentMessage>,
     pub choices: Choices,
@@ -127,9 +129,11 @@ impl Behind {
         (told, opened): (AcpInitialized, AcpNewSession),
         person: Person,
     ) -> Arc<Self> {
+        let can = told.agent_capabilities.unwrap_or_default();
         let state = State {
             session: opened.session_id,
-            loads: told.agent_capabilities.is_some_and(|can| can.load_session == Some(true)),
+            loads: can.load_session == Some(true),
+            images: can.prompt_capabilities.is_some_and(|can| can.image == Some(true)),
             choices: Choices::of(opened.config_options.into_option().unwrap_or_default()),
             ..State::default()
         };
@@ -228,6 +232,9 @@ impl Lead for Behind {
                 let mut state = self.shared.state();
                 if let Some(reason) = &state.gone {
                     return Err(reason.clone());
+                }
+                if !images.is_empty() && !state.images {
+                    return Err("the agent takes no images".to_owned());
                 }
                 if state.turn.is_some() {
                     state.held.push_back(words);

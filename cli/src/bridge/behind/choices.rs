@@ -4,10 +4,7 @@ use agentese::acp::{AcpConfigCategory, AcpConfigOption, AcpSelectOption};
 use agentese::types::{Model, ThinkingLevel};
 use serde_json::{Value, json};
 
-use super::super::convert;
-
-/// The provider of models: the protocol names none.
-const PROVIDER: &str = "agent";
+use super::super::convert::{self, PROVIDER};
 
 /// What can be chosen, and what is.
 #[derive(Debug, Clone, Default)]

@@ -67,14 +67,16 @@ impl History {
                             agentese::types::ImageContent::new(data.as_str(), mime_type.as_str()).into()
                         }
                     };
-                    let result = ToolResultMessageBuilder {
+                    let mut result = ToolResultMessageBuilder {
                         tool_name: self.names.remove(&id).unwrap_or_default(),
                         tool_call_id: id,
                         content: output.content.iter().map(block).collect(),
                         is_error: output.is_error,
                         timestamp: SystemClock.now_ms(),
-                    };
-                    self.messages.push(result.build().into());
+                    }
+                    .build();
+                    result.details = output.details.into();
+                    self.messages.push(result.into());
                 }
                 _ => {}
             }
@@ -97,7 +99,9 @@ mod tests {
             text("user_message_chunk", "it"),
             text("agent_message_chunk", "I run it."),
             json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls", "kind": "execute", "status": "completed",
-                "content": [{"type": "content", "content": {"type": "text", "text": "a.rs"}}]}),
+                "content": [
+                    {"type": "content", "content": {"type": "text", "text": "a.rs"}},
+                    {"type": "diff", "path": "a.rs", "oldText": "a", "newText": "b"}]}),
             text("agent_message_chunk", "It ran."),
             text("user_message_chunk", "on"),
             text("agent_message_chunk", "ok"),
@@ -112,5 +116,6 @@ mod tests {
             (&messages[2]["toolName"], &messages[2]["content"][0]["text"]),
             (&json!("execute"), &json!("a.rs"))
         );
+        assert_eq!(messages[2]["details"]["changes"][0]["newText"], "b");
     }
 }

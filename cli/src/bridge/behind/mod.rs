@@ -5,6 +5,7 @@
 //! | `peer` | the connection: requests in both directions |
 //! | `agent` | words and commands on their way to the agent, as the engine leads with it |
 //! | `pump` | what it tells and asks, on its way to the engine |
+//! | `questions` | permissions and forms as questions to the person |
 //! | `turns` | from updates to deeds; without I/O |
 //! | `history` | what was said in a session that is loaded; without I/O |
 //! | `choices` | its models and thinking levels |
@@ -14,14 +15,15 @@ mod choices;
 mod history;
 mod peer;
 mod pump;
+mod questions;
 mod turns;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentese::acp::{
-    AcpClientCapabilities, AcpClientSession, AcpImplementation, AcpInitializeParams, AcpInitialized,
-    AcpNewSession, AcpNewSessionParams, Command, Reply,
+    AcpClientCapabilities, AcpClientSession, AcpElicitation, AcpImplementation, AcpInitializeParams,
+    AcpInitialized, AcpNewSession, AcpNewSessionParams, Command, Reply,
 };
 use agentese::serve::Options;
 use agentese::transport::Transport;
@@ -80,25 +82,28 @@ pub(super) async fn serve(
 /// Introduces this side, and opens a session. Fails with a sentence.
 async fn begin(peer: &Peer) -> Result<(AcpInitialized, AcpNewSession), Trouble> {
     let initialized = introduce(peer).await?;
-    if initialized.protocol_version != VERSION {
-        return Err(format!(
-            "it speaks version {} of the protocol, not {VERSION}",
-            initialized.protocol_version
-        ));
+    let (its, ours) = (initialized.protocol_version, version());
+    if its != ours {
+        return Err(format!("it speaks version {its} of the protocol, not {ours}"));
     }
     let opened = open(peer).await?;
     Ok((initialized, opened))
 }
 
-/// The version of the protocol.
-const VERSION: u64 = 1;
+/// The version of the protocol; its revisions are numbers.
+fn version() -> u64 {
+    ACP.spec().revision.parse().unwrap_or_default()
+}
 
 async fn introduce(peer: &Peer) -> Result<AcpInitialized, Trouble> {
     let mut session = AcpClientSession::new();
     (session.notices, session.compaction) = (Some(Map::new()).into(), Some(Map::new()).into());
     let mut can = AcpClientCapabilities::new();
     can.session = Some(session).into();
-    let mut params = AcpInitializeParams::new(VERSION);
+    let mut forms = AcpElicitation::new();
+    forms.form = Some(Map::new()).into();
+    can.elicitation = Some(forms).into();
+    let mut params = AcpInitializeParams::new(version());
     params.client_capabilities = Some(can).into();
     params.client_info = Some(AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"))).into();
     match peer.call(Command::Initialize(params)).await? {

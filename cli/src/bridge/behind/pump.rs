@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use agentese::acp::{
-    AcpCancelledOutcome, AcpConfigOption, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption,
-    AcpPermissionOutcome, AcpPromptEnd, AcpRequestPermission, AcpSelectedOutcome, AcpSessionUpdate,
-    AcpUpdate, Dialog, Reply,
+    AcpConfigOption, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode, AcpPromptEnd,
+    AcpRequestPermission, AcpSessionUpdate, AcpStopReason, AcpUpdate, Dialog, Reply,
 };
-use agentese::types::{AskSelect, ShowWidget};
+use agentese::types::ShowWidget;
 use agentese::wire::Named as _;
 use agentese_server::engine::Deed;
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::ui;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 
 use super::agent::Shared;
 use super::choices::Choices;
 use super::history::History;
 use super::peer::{Heard, Outcome};
+use super::questions::{self, Permission};
 use super::turns::Turns;
 use crate::bridge::{convert, queue};
 
@@ -119,6 +120,7 @@ impl Pump {
                 }
                 Heard::Told(_) => {}
                 Heard::Asked(id, Dialog::RequestPermission(asked)) => self.ask(id, asked),
+                Heard::Asked(id, Dialog::Elicit(form)) => self.elicit(id, form),
                 // Nothing else was offered.
                 Heard::Asked(id, dialog) => self.shared.peer.refuse(&id, dialog.name()),
                 Heard::TurnOver(number, ended) => self.over(number, ended),
@@ -256,13 +258,17 @@ impl Pump {
     }
 
     fn over(&mut self, number: u64, ended: Result<AcpPromptEnd, String>) {
+        let cancelled = ended.as_ref().is_ok_and(|ended| ended.stop_reason == AcpStopReason::Cancelled);
         let (turn, next) = {
             let mut state = self.shared.state();
             let Some(turn) = state.turn.take_if(|turn| turn.number == number) else {
                 // It was given up.
                 return;
             };
-            (turn, state.held.pop_front().map(|words| (state.take_turn(), words)))
+            // What waits when somebody stops the turn waits for the next one.
+            let stopped = cancelled || turn.stopped.is_cancelled();
+            let next = if stopped { None } else { state.held.pop_front() };
+            (turn, next.map(|words| (state.take_turn(), words)))
         };
         turn.stopped.cancel();
         self.in_turn = false;
@@ -285,47 +291,44 @@ impl Pump {
         turn.over.cancel();
     }
 
+    /// What dismisses a question of a session: nothing does between turns. None where it is another session.
+    fn dismissal(&self, session: &str) -> Option<CancellationToken> {
+        let state = self.shared.state();
+        let stopped = state.turn.as_ref().map(|turn| turn.stopped.clone()).unwrap_or_default();
+        (state.session == session).then_some(stopped)
+    }
+
     /// Has the person choose, and answers the agent.
     fn ask(&mut self, id: Value, asked: AcpRequestPermission) {
-        let (is_current, turn) = {
-            let state = self.shared.state();
-            (state.session == asked.session_id, state.turn.clone())
+        let Some(stopped) = self.dismissal(&asked.session_id) else {
+            return self.shared.peer.answer(&id, questions::dismissed());
         };
-        if !is_current {
-            let dismissed: AcpPermissionOutcome = AcpCancelledOutcome::new().into();
-            return self.shared.peer.answer(&id, AcpPermissionAnswer::new(dismissed));
-        }
-        if turn.is_some() {
+        if self.in_turn {
             let deeds = self.turns.asked(&asked.tool_call);
             self.tell(deeds);
         }
-        let stopped = turn.map(|turn| turn.stopped).unwrap_or_default();
-        let title =
-            asked.tool_call.title.into_option().unwrap_or_else(|| "May the agent do that?".to_owned());
-        let names = asked.options.iter().map(|option| option.name.clone()).collect();
-        let select = AskSelect::new(asked.tool_call.tool_call_id, title, names);
-        let refuses = |option: &AcpPermissionOption| {
-            matches!(option.kind, AcpPermissionKind::RejectOnce | AcpPermissionKind::RejectAlways)
-        };
-        let refusing =
-            asked.options.iter().enumerate().filter(|(_, option)| refuses(option)).map(|(at, _)| at);
-        let dialog = ui::Dialog::Select(select, refusing.collect());
-        let (shared, options) = (self.shared.clone(), asked.options);
+        let permission = Permission::of(asked);
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            let answer = tokio::select! {
-                biased;
-                () = stopped.cancelled() => None,
-                answer = shared.person.put(dialog) => answer,
-            };
-            let option = match answer {
-                Some(ui::Answer::Value(name)) => options.into_iter().find(|option| option.name == name),
-                _ => None,
-            };
-            let outcome: AcpPermissionOutcome = match option {
-                Some(option) => AcpSelectedOutcome::new(option.option_id).into(),
-                None => AcpCancelledOutcome::new().into(),
-            };
-            shared.peer.answer(&id, AcpPermissionAnswer::new(outcome));
+            let put = shared.person.put(permission.dialog.clone());
+            let answer = stopped.run_until_cancelled(put).await.flatten();
+            shared.peer.answer(&id, permission.answer(answer));
+        });
+    }
+
+    /// Has the person fill in a form, and answers the agent.
+    fn elicit(&self, id: Value, form: AcpElicit) {
+        let session = form.session_id.as_option().cloned();
+        let dismissal =
+            session.map_or_else(|| Some(CancellationToken::new()), |session| self.dismissal(&session));
+        let closed = AcpElicitationAnswer::new(AcpElicitationAction::Cancel);
+        let Some(stopped) = dismissal.filter(|_| form.mode == AcpElicitationMode::Form) else {
+            return self.shared.peer.answer(&id, closed);
+        };
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let filled = stopped.run_until_cancelled(questions::fill(&shared.person, form)).await;
+            shared.peer.answer(&id, filled.unwrap_or(closed));
         });
     }
 }

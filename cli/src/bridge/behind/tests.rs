@@ -7,6 +7,9 @@ use agentese::types::StopReason;
 use agentese_server::config::Change;
 use agentese_server::engine::{Deed, Lead as _, Manner};
 use agentese_server::providers::StreamEvent;
+use agentese_server::ui::{self, Ui};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
@@ -86,6 +89,27 @@ fn stage() -> (Arc<Behind>, Far) {
     let agent = Behind::new(peer, heard, opened, Person::new());
     let (reader, writer, _) = far.into_parts();
     (agent, Far { lines: BufReader::new(reader).lines(), writer })
+}
+
+/// Answers every question in one way.
+struct Screen;
+
+impl Ui for Screen {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        futures::future::ready(()).boxed()
+    }
+
+    fn show(&self, _: &ui::Notice) {}
+
+    fn ask(&self, dialog: &ui::Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+        let answer = match dialog {
+            ui::Dialog::Select(select, _) => ui::Answer::Value(select.options.last()?.clone()),
+            ui::Dialog::Confirm(_) => ui::Answer::Confirmed(true),
+            ui::Dialog::Input(_) => ui::Answer::Value("moss".to_owned()),
+            ui::Dialog::Editor(editor) => ui::Answer::Value(format!("{}!", editor.prefill.as_deref()?)),
+        };
+        Some(futures::future::ready(Some(answer)).boxed())
+    }
 }
 
 async fn say(agent: &Behind, words: &str) {
@@ -286,6 +310,56 @@ async fn the_model_that_the_agent_has_is_told() {
     assert_eq!(models(&agent, 1).await, ["large"]);
     assert_eq!(agent.session().await.1.id.as_deref(), Some("two"));
     assert_eq!(agent.commands().await[0].name, "plan");
+}
+
+#[tokio::test]
+async fn forms_are_asked_member_by_member() {
+    let (agent, mut far) = stage();
+    agent.connect(Arc::new(Screen));
+    let fields = json!({"go": {"type": "boolean"}, "name": {"type": "string"},
+        "text": {"type": "string", "default": "hi"}, "way": {"type": "string", "enum": ["left", "right"]}});
+    let schema = json!({"type": "object", "properties": fields});
+    for (session, mode, action) in
+        [("one", "form", "accept"), ("other", "form", "cancel"), ("one", "url", "cancel")]
+    {
+        let params =
+            json!({"sessionId": session, "mode": mode, "message": "Where?", "requestedSchema": schema});
+        far.says(json!({"jsonrpc": "2.0", "id": 5, "method": "elicitation/create", "params": params})).await;
+        let answer = far.hears("").await;
+        assert_eq!(answer["result"]["action"], action, "{answer}");
+        if action == "accept" {
+            let content = json!({"go": true, "name": "moss", "text": "hi!", "way": "right"});
+            assert_eq!(answer["result"]["content"], content);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_waits_when_a_turn_is_stopped_waits_for_the_next_prompt() {
+    let (agent, mut far) = stage();
+    say(&agent, "hang").await;
+    let prompt = far.hears("session/prompt").await;
+    say(&agent, "waits").await;
+    agent.abort().await;
+    far.hears("session/cancel").await;
+    far.answers(&prompt, ended("cancelled")).await;
+    until_rest(&agent).await;
+    say(&agent, "next").await;
+    for words in ["next", "waits"] {
+        let prompt = far.hears("session/prompt").await;
+        assert_eq!(prompt["params"]["prompt"][0]["text"], words);
+        far.answers(&prompt, ended("end_turn")).await;
+    }
+    let runs = until_rest(&agent).await.into_iter().filter(|deed| *deed == Deed::RunBegan).count();
+    assert_eq!(runs, 2);
+}
+
+#[tokio::test]
+async fn images_go_to_agents_that_take_them() {
+    let (agent, _far) = stage();
+    let image = [agentese::types::ImageContent::new("aGk=", "image/png")];
+    let refused = soon("the words", agent.say("look", &image, Manner::Prompt(None))).await;
+    assert_eq!(refused, Err("the agent takes no images".to_owned()));
 }
 
 #[tokio::test]

@@ -21,10 +21,7 @@ use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
 use agentese_server::world::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
 
-use super::super::convert;
-
-/// What an answer says that somebody stopped.
-const ABORTED: &str = "Request was aborted.";
+use super::super::convert::{self, ABORTED};
 
 /// What an answer says that the model refused to give.
 const REFUSED: &str = "The model refused to answer.";
