@@ -17,7 +17,7 @@ use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
 use super::access::Policy;
-use super::log::{Entry, KEPT, Kind, Seat, To};
+use super::log::{Common, Entry, KEPT, Kind, Seat, To};
 use super::questions::Questions;
 use super::serve::Asked;
 use super::splice;
@@ -127,32 +127,33 @@ impl Hub {
     /// A tab comes, or comes back; see [`Tabs::join`].
     pub fn join(&mut self, tab: &Asked, now: Instant) -> Joined {
         let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have, tab.all);
-        let begun = if is_back { Vec::new() } else { self.begun(tab.all) };
+        let begun = if is_back { Common::default() } else { self.begun(tab.all) };
         Joined { seat, next, hello: self.hello(is_back, tab.have.is_some(), begun, now) }
     }
 
     /// What a tab that comes late is told: all that happened where it wants that and it is little, else of the run that
     /// is going on its beginning and the newest of it.
-    fn begun(&self, all: bool) -> Vec<Utf8Bytes> {
+    fn begun(&self, all: bool) -> Common {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
             let whole = log.common(0, false, usize::MAX);
-            if whole.iter().map(|text| text.len()).sum::<usize>() <= REPEATED {
+            if whole.messages.iter().map(|text| text.len()).sum::<usize>() <= REPEATED {
                 return whole;
             }
         }
-        if self.running { log.common(self.run_began, !all, REPEATED) } else { Vec::new() }
+        if self.running { log.common(self.run_began, !all, REPEATED) } else { Common::default() }
     }
 
-    fn hello(&self, back: bool, asked: bool, begun: Vec<Utf8Bytes>, now: Instant) -> Value {
+    fn hello(&self, back: bool, asked: bool, begun: Common, now: Instant) -> Value {
         let questions = if back { Vec::new() } else { self.questions.told(now) };
+        let (begun, cut) = (&begun.messages, begun.is_cut);
         let begun: Vec<_> = begun.iter().map(Utf8Bytes::as_str).collect();
         json!({
             "agentese": "hello", "version": env!("CARGO_PKG_VERSION"), "back": back, "lost": asked && !back,
             "dialect": self.spec.name, "revision": self.agent.revision, "command": self.agent.command, "cwd": self.agent.cwd,
             "ended": self.agent.ended, "running": self.running, "session": self.session,
             "readOnly": self.policy.read_only, "deny": self.policy.deny,
-            "begun": begun, "questions": questions,
+            "begun": begun, "cut": cut, "questions": questions,
         })
     }
 

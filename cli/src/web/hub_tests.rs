@@ -255,11 +255,18 @@ fn what_a_late_tab_is_told_of_a_long_run_is_bounded() {
     let mut hub = hub("pi", Policy::default());
     let now = Instant::now();
     hub.told(&line(r#"{"type":"agent_start"}"#), now);
-    for number in 0..12 {
+    for number in 0..2 {
         let long = json!({"type": "tool_execution_start", "number": number, "args": "x".repeat(1024 * 1024)});
         hub.told(&line(&long.to_string()), now);
     }
-    let told = hub.join(&asked("late", None), now).hello["begun"].to_string();
+    assert_eq!(hub.join(&asked("early", None), now).hello["cut"], false);
+    for number in 4..12 {
+        let long = json!({"type": "tool_execution_start", "number": number, "args": "x".repeat(1024 * 1024)});
+        hub.told(&line(&long.to_string()), now);
+    }
+    let hello = hub.join(&asked("late", None), now).hello;
+    assert_eq!(hello["cut"], true);
+    let told = hello["begun"].to_string();
     assert!(told.len() < 2 * REPEATED && told.contains("agent_start") && told.contains(r#"number\":11"#));
 }
 

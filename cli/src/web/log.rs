@@ -73,6 +73,14 @@ impl Entry {
     }
 }
 
+/// What a tab is told that comes late.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    pub messages: Vec<Utf8Bytes>,
+    /// Whether some are left out: behind the first one, or because they are not kept any longer.
+    pub is_cut: bool,
+}
+
 /// The messages that are kept.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -124,7 +132,7 @@ impl Log {
     /// What happened from that number on, for a tab that comes late: events, without those that a later one of the same
     /// type replaces, and what other tabs did, unless `events` are all that it wants. Where it has more than `limit` bytes,
     /// it is the first message and the newest ones.
-    pub fn common(&self, number: u64, events: bool, limit: usize) -> Vec<Utf8Bytes> {
+    pub fn common(&self, number: u64, events: bool, limit: usize) -> Common {
         let mut kept: Vec<&Entry> = Vec::new();
         let wanted = |entry: &Entry| entry.is_common() && !(events && entry.kind == Kind::Told);
         for (_, entry) in self.from(number).filter(|(_, entry)| wanted(entry)) {
@@ -142,7 +150,8 @@ impl Log {
         });
         let cut = kept.len() - newest.count();
         let shown = kept.iter().take(1).chain(kept.iter().skip(cut.max(1)));
-        shown.map(|entry| entry.text.clone()).collect()
+        let messages = shown.map(|entry| entry.text.clone()).collect();
+        Common { messages, is_cut: cut > 1 || number < self.first }
     }
 }
 
@@ -175,18 +184,21 @@ mod tests {
         {
             log.push(entry(text, snapshot), |_, _| ());
         }
-        let texts: Vec<_> = log.common(0, false, usize::MAX).iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["a", "b2", "c", "b3"]);
-        assert_eq!(log.common(4, true, usize::MAX).len(), 1);
+        let texts = |common: &Common| common.messages.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(texts(&log.common(0, false, usize::MAX)), ["a", "b2", "c", "b3"]);
+        assert_eq!(log.common(4, true, usize::MAX).messages.len(), 1);
         // The first one stays, and of the others the newest.
         for (limit, count) in [(0, 1), (2, 1), (3, 2), (4, 3), (5, 3), (6, 4)] {
-            let texts: Vec<_> = log.common(0, false, limit).iter().map(ToString::to_string).collect();
+            let common = log.common(0, false, limit);
+            assert_eq!(common.is_cut, count < 4, "{limit}");
+            let texts = texts(&common);
             assert_eq!(texts.len(), count, "{limit}");
             assert_eq!(
                 (texts[0].as_str(), texts.last().unwrap().as_str()),
                 ("a", if count == 1 { "a" } else { "b3" })
             );
         }
-        assert!(log.common(9, false, 0).is_empty());
+        let nothing = log.common(9, false, 0);
+        assert!(nothing.messages.is_empty() && !nothing.is_cut);
     }
 }
