@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentese::any::{self, Agent, Intent};
+use agentese::any::{self, Agent, Intent, KeptSession};
 use agentese::serve::Options;
 use agentese::spec::Spec;
 use agentese::{Error, dynamic};
@@ -35,6 +35,9 @@ use crate::{Failure, rpc};
 /// How long an agent may take to answer anything but a prompt. The first answer comes when it has started, which takes its time
 /// on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What the title of a session says where nobody told its directory.
+const PLACELESS: &str = "its directory is not known";
 
 /// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out.
 pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
@@ -65,6 +68,8 @@ struct Family {
     open: Mutex<BTreeMap<String, Agent>>,
     /// Directories in which agents keep the files of sessions, as they said.
     directories: Mutex<BTreeSet<PathBuf>>,
+    /// The directories of the sessions that were open, by the ids of these.
+    places: Mutex<BTreeMap<String, String>>,
 }
 
 impl Family {
@@ -86,12 +91,17 @@ impl Family {
         };
         let heard = Arc::<Heard>::default();
         let losses = Losses::new(ACP.spec(), spec, heard.clone()).map_err(unusable)?;
-        let (open, directories) = (Mutex::default(), Mutex::default());
-        Ok(Self { options, stderr: stderr.clone(), spec, losses: Arc::new(losses), heard, open, directories })
+        let (open, directories, places) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (stderr, losses) = (stderr.clone(), Arc::new(losses));
+        Ok(Self { options, stderr, spec, losses, heard, open, directories, places })
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<String, Agent>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn places(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends all of them.
@@ -110,12 +120,12 @@ impl Family {
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
     }
 
-    /// Has an agent open a session; false where it has no such session.
-    async fn go_to(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<bool, Error> {
+    /// By what name an agent opens a session; none where it has no such session.
+    async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
         if !agent.can(Intent::OpenSession) {
-            return Ok(false);
+            return Ok(None);
         }
-        let name = if agent.can(Intent::ListSessions) {
+        Ok(if agent.can(Intent::ListSessions) {
             let kept = agent.list_sessions().await?;
             kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
         } else {
@@ -128,11 +138,7 @@ impl Family {
                 }
                 None => None,
             }
-        };
-        match name {
-            Some(name) => agent.open_session(&name).await,
-            None => Ok(false),
-        }
+        })
     }
 
     fn seen(&self, directory: &Path) {
@@ -158,19 +164,22 @@ impl Family {
         tokio::task::spawn_blocking(find).await.ok().flatten()
     }
 
-    /// What a session of an agent is made of. None where the agent has no such session.
+    /// What a session of an agent is made of. None where the agent has no such session; see [`Agents::join`].
     async fn parts(
         &self,
         agent: &Agent,
         person: Person,
         cwd: &Path,
         session: Option<&str>,
+        before: BoxFuture<'_, ()>,
     ) -> Result<Option<Parts>, Trouble> {
         let trouble = |error: Error| reason(&error);
-        if let Some(id) = session
-            && !self.go_to(agent, cwd, id).await.map_err(trouble)?
-        {
-            return Ok(None);
+        if let Some(id) = session {
+            let Some(name) = self.name_of(agent, cwd, id).await.map_err(trouble)? else { return Ok(None) };
+            before.await;
+            if !agent.open_session(&name).await.map_err(trouble)? {
+                return Ok(None);
+            }
         }
         let start = Beginning::of(agent).await.map_err(trouble)?;
         if let Some(directory) = start.session.file.as_deref().and_then(|file| Path::new(file).parent()) {
@@ -187,6 +196,7 @@ impl Family {
             start.server(&ACP, remote, persist, cwd, id).all_parts().map_err(|error| error.to_string())?;
         if let Some(session) = &parts.session {
             self.open().insert(session.id().to_owned(), agent.clone());
+            self.places().insert(session.id().to_owned(), cwd.to_string_lossy().into_owned());
         }
         Ok(Some(parts))
     }
@@ -210,11 +220,12 @@ impl Agents for Family {
         &'a self,
         cwd: &'a Path,
         session: Option<&'a str>,
+        before: BoxFuture<'a, ()>,
     ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>> {
         async move {
             let person = Person::new();
             let agent = self.spawn(cwd, person.clone()).await?;
-            let parts = self.parts(&agent, person, cwd, session).await;
+            let parts = self.parts(&agent, person, cwd, session, before).await;
             if !matches!(parts, Ok(Some(_))) {
                 agent.close().await;
             }
@@ -268,18 +279,27 @@ impl Agents for Family {
 }
 
 impl Family {
-    /// The sessions that an agent in that directory lists: it does not say to which directories they belong.
+    /// The sessions that an agent in that directory lists. It does not say to which directories they belong: those that were
+    /// open here are told with their own, others with the one in which the agent was asked; where the client names none, their
+    /// titles say that it is not known.
     async fn listed(&self, cwd: Option<&str>) -> Result<Vec<Kept>, Trouble> {
         let directory = cwd.map_or_else(here, PathBuf::from);
         let kept = self.asked(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
-        let directory = directory.to_string_lossy();
-        let kept = kept.into_iter().map(|kept| Kept {
-            id: kept.session,
-            cwd: directory.clone().into_owned(),
-            title: kept.name,
-            modified: kept.modified,
-        });
-        Ok(kept.collect())
+        let places = self.places();
+        let mut all = Vec::new();
+        for KeptSession { session, name, modified, .. } in kept {
+            let (place, title) = match (places.get(&session), cwd) {
+                (Some(place), Some(cwd)) if Path::new(place) != Path::new(cwd) => continue,
+                (Some(place), _) => (place.clone(), name),
+                (None, Some(cwd)) => (cwd.to_owned(), name),
+                (None, None) => {
+                    let name = name.as_deref().unwrap_or(&session);
+                    (directory.to_string_lossy().into_owned(), Some(format!("{name} ({PLACELESS})")))
+                }
+            };
+            all.push(Kept { id: session, cwd: place, title, modified });
+        }
+        Ok(all)
     }
 
     /// Starts an agent, asks it something, and ends it.

@@ -196,6 +196,58 @@ fn a_session_of_opal_is_deleted_by_the_agent() {
 }
 
 #[test]
+fn a_load_that_the_agent_behind_cannot_do_leaves_the_open_session_as_it_is() {
+    // Pi without a session's file, and Operator, which keeps none either.
+    for dialect in ["pi", "operator"] {
+        let place = Place::new();
+        let hangs = json!({"responses": [{"blocks": [{"text": ["half ", "way"]}], "hang_after": 1}],
+            "default": {"text": "ok"}});
+        let command = bridge(&place, true, dialect, hangs, &["--no-session"]);
+        let mut editor = Editor::of(command, place, json!({}));
+        let work = editor.place.work();
+        let session = editor.session();
+        let turn = editor.prompt(&session, "go");
+        let params = json!({"sessionId": session, "cwd": work, "mcpServers": []});
+        let refused = editor.ask("session/resume", params);
+        assert_eq!(refused["error"]["code"], -32002, "{dialect}: {refused}");
+        assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "{dialect}: the turn goes on");
+        editor.notify("session/cancel", json!({"sessionId": session}));
+        assert_eq!(
+            editor.until_answer(turn).pop().unwrap()["result"]["stopReason"],
+            "cancelled",
+            "{dialect}"
+        );
+        assert_eq!(editor.say(&session, "again"), "end_turn", "{dialect}");
+        assert_eq!(children(&editor).len(), 1, "{dialect}");
+    }
+}
+
+#[test]
+fn sessions_of_opal_are_listed_with_their_directory_where_it_is_known() {
+    let script = || json!({"responses": [], "default": {"text": "ok"}});
+    let mut before = editor("opal", script(), json!({}));
+    let (work, session) = (before.place.work(), before.session());
+    assert_eq!(before.say(&session, "go"), "end_turn");
+    let listed =
+        |editor: &mut Editor, params: Value| editor.ask("session/list", params)["result"]["sessions"].clone();
+    let first = listed(&mut before, json!({}))[0].clone();
+    assert_eq!((&first["sessionId"], &first["cwd"]), (&json!(session), &json!(work)));
+    assert!(!first["title"].to_string().contains("not known"), "{first}");
+    for wrong in ["work", "/nowhere/at/all"] {
+        assert_eq!(before.ask("session/list", json!({"cwd": wrong}))["error"]["code"], -32602, "{wrong}");
+    }
+    let place = before.end();
+    let command = bridge(&place, true, "opal", script(), &[]);
+    let mut after = Editor::of(command, place, json!({}));
+    let told = listed(&mut after, json!({}))[0].clone();
+    assert_eq!(told["sessionId"], session.as_str());
+    assert!(told["title"].as_str().unwrap().ends_with("(its directory is not known)"), "{told}");
+    let told = listed(&mut after, json!({"cwd": work}))[0].clone();
+    assert_eq!((&told["sessionId"], &told["cwd"]), (&json!(session), &json!(work)));
+    assert!(!told["title"].to_string().contains("not known"), "{told}");
+}
+
+#[test]
 fn models_and_levels_of_the_agent_behind_are_options() {
     let mut editor = editor("pi", json!({"responses": [], "default": {"text": "ok"}}), json!({}));
     let work = editor.place.work();

@@ -19,10 +19,12 @@ pub trait Agents: Send + Sync {
     fn abilities(&self) -> Abilities;
 
     /// Starts an agent in a directory: for a new session, or for the one of that id. None where it has no such session.
+    /// `before` is awaited when it is known that the agent has that session, and before it opens it: it ends what has it open.
     fn join<'a>(
         &'a self,
         cwd: &'a Path,
         session: Option<&'a str>,
+        before: BoxFuture<'a, ()>,
     ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>>;
 
     /// Ends the agent of a session, where there is one.

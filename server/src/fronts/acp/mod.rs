@@ -36,7 +36,7 @@ use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Home;
-use crate::desk::{Agents, Parts, Registry};
+use crate::desk::{Agents, Kept, Parts, Registry};
 use crate::engine::{Calls, Customs};
 use client::Client;
 use opened::Opened;
@@ -57,6 +57,8 @@ pub struct Front {
     opened: Mutex<BTreeMap<String, Arc<Opened>>>,
     /// Requests that can be cancelled, by their ids as they came.
     requests: Mutex<HashMap<String, CancellationToken>>,
+    /// The sessions that agents listed last, and of which directory, for the pages that follow the first one.
+    listed: Mutex<Option<(Option<String>, Vec<Kept>)>>,
     stop: CancellationToken,
 }
 
@@ -82,6 +84,7 @@ impl crate::fronts::Front for Front {
             desks: Registry::default(),
             opened: Mutex::default(),
             requests: Mutex::default(),
+            listed: Mutex::default(),
             stop,
         }
     }
@@ -107,6 +110,10 @@ impl Front {
 
     fn requests(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Option<(Option<String>, Vec<Kept>)>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The session that is open under that id. Refused where there is none.

@@ -12,7 +12,7 @@ use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
 use serde_json::Map;
 
-use super::start::Wanted;
+use super::start::{Wanted, directory};
 use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
 use crate::desk::Kept;
 use crate::session::{DeleteError, Record, Scope};
@@ -128,8 +128,18 @@ impl Service for Front {
         };
         let cwd = params.cwd.into_option();
         if let Some(agents) = self.agents() {
-            let kept = agents.list(cwd.as_deref()).await.map_err(failed)?;
-            return Ok(page(kept.into_iter().skip(from).take(PAGE + 1).collect(), from));
+            if let Some(cwd) = &cwd {
+                directory("session/list", cwd).await?;
+            }
+            // The pages behind the first one are of the same list.
+            let known = self.listed().take().filter(|(of, _)| from > 0 && *of == cwd);
+            let (_, kept) = match known {
+                Some(known) => known,
+                None => (cwd.clone(), agents.list(cwd.as_deref()).await.map_err(failed)?),
+            };
+            let found = page(kept.iter().skip(from).take(PAGE + 1).cloned().collect(), from);
+            *self.listed() = Some((cwd, kept));
+            return Ok(found);
         }
         let Some(store) = self.parts().options.store.clone() else {
             return Ok(AcpSessionList::new(Vec::new()));

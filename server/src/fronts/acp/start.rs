@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentese::acp::{AcpMcpServer, AcpMcpTransport, AcpNamedValue, AcpNoticeSeverity};
 use agentese::serve::Refusal;
+use futures::FutureExt;
 use serde_json::{Map, Value};
 
 use super::opened::Opened;
@@ -92,10 +93,12 @@ impl Front {
         };
         let complaints = wanted.servers.into_iter().map(complaint).collect();
         let id = wanted.session.as_deref();
-        if let Some(id) = id {
-            self.close(id).await;
-        }
-        let joined = agents.join(&cwd, id).await.map_err(failed)?;
+        let close = async {
+            if let Some(id) = id {
+                self.close(id).await;
+            }
+        };
+        let joined = agents.join(&cwd, id, close.boxed()).await.map_err(failed)?;
         let mut parts = joined.ok_or_else(|| unknown(id.unwrap_or_default()))?;
         parts.options.customs = CUSTOMS;
         let (session, person) = self.put_together(cwd, parts);
@@ -159,7 +162,8 @@ impl Front {
     }
 }
 
-async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal> {
+/// A directory that a client names. Refused where it is relative or not there.
+pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal> {
     let path: PathBuf = Path::new(given).components().collect();
     if !path.is_absolute() {
         return Err(invalid(method, "`cwd` has to be an absolute path"));
