@@ -9,6 +9,7 @@ use agentese::types::{
     ToolCall, ToolResultMessageBuilder, Usage, UserMessage,
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
+use agentese_server::engine::Opened;
 use agentese_server::providers::{TokenCounts, number};
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::session::Elsewhere;
@@ -237,6 +238,17 @@ fn usage(told: Option<&view::Usage>) -> Usage {
 /// Where the agent keeps a session.
 pub(super) fn elsewhere(session: &view::Session) -> Elsewhere {
     Elsewhere { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
+}
+
+/// What the agent has in the session that it is in.
+pub(super) fn opened(state: &agentese::any::State) -> Opened {
+    let level = state.thinking_level.clone().map(Value::from).unwrap_or_default();
+    Opened {
+        name: state.session.name.clone(),
+        elsewhere: elsewhere(&state.session),
+        model: state.model.as_ref().map(model).map(|model| (model.provider, model.id)),
+        thinking: serde_json::from_value(level).ok(),
+    }
 }
 
 /// What a prompt can invoke there.

@@ -8,7 +8,7 @@ use agentese::Error;
 use agentese::any::{Agent, Events, Intent, Run, Words};
 use agentese::types::CompactionResult;
 use agentese::view::{Conversation, Notice, Role};
-use agentese_server::engine::{Compacted, Deed};
+use agentese_server::engine::{Compacted, Deed, StreamingBehavior};
 use futures::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
@@ -18,13 +18,15 @@ use super::deeds::{Deeds, Step};
 use super::person::Person;
 use super::queue;
 
-/// Words that the agent has no queue for.
-pub(super) type Held = Arc<Mutex<VecDeque<Words>>>;
+/// Words that the agent has no queue for, in the order in which they are said, with the queue that they were meant for.
+pub(super) type Held = Arc<Mutex<VecDeque<(StreamingBehavior, Words)>>>;
 
 /// What the pump is told besides events.
 pub(super) enum Word {
     /// A prompt's work is over, all its events came before; the reason where the agent refused it after all.
     Over(Option<String>),
+    /// A setting was set, or refused.
+    Set,
     /// The messages that are there were told in another way.
     PassOver(oneshot::Sender<()>),
 }
@@ -52,6 +54,12 @@ pub(super) struct Pump {
     pub joining: Joining,
     /// Words that were told here, and that the agent may tell as well.
     pub said: Option<String>,
+    /// How many settings are on their way to the agent.
+    pub unset: Arc<AtomicUsize>,
+    /// What the agent told meanwhile of the session's name, and of how hard the model thinks: it may be older than what was
+    /// set here, and only the last counts.
+    pub named: Option<Deed>,
+    pub thinks: Option<Deed>,
     pub open: Arc<AtomicUsize>,
     pub held: Held,
     pub words: UnboundedSender<Word>,
@@ -81,6 +89,7 @@ impl Pump {
                     }
                     match word {
                         Some(Word::Over(refused)) => self.over(refused),
+                        Some(Word::Set) => self.set(),
                         Some(Word::PassOver(done)) => {
                             self.deeds.pass_over(&self.agent.conversation());
                             self.moving.store(false, Ordering::Release);
@@ -140,6 +149,8 @@ impl Pump {
                 self.joining = Joining::Told;
                 self.tell(Deed::Said(said));
             }
+            Step::Deed(deed @ Deed::Named(_)) if self.sets() => self.named = Some(deed),
+            Step::Deed(deed @ Deed::Thinks(_)) if self.sets() => self.thinks = Some(deed),
             Step::Deed(deed) => self.tell(deed),
             Step::Compacted { summary, error, aborted } => {
                 let over = move |result| Deed::CompactionOver { result, aborted, will_retry: false, error };
@@ -180,6 +191,19 @@ impl Pump {
         }
     }
 
+    /// Whether settings are on their way to the agent.
+    fn sets(&self) -> bool {
+        self.unset.load(Ordering::Acquire) > 0
+    }
+
+    /// A setting is with the agent. Behind the last one counts what the agent told of them.
+    fn set(&mut self) {
+        if self.unset.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let last = [self.named.take(), self.thinks.take()];
+            last.into_iter().flatten().for_each(|deed| self.tell(deed));
+        }
+    }
+
     fn has_held(&self) -> bool {
         !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
@@ -191,7 +215,7 @@ impl Pump {
             true => None,
             false => self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
         };
-        let Some(words) = held else {
+        let Some((_, words)) = held else {
             self.joining = Joining::None;
             if std::mem::take(&mut self.unanswered) {
                 self.tell(Deed::RunOver { will_retry: false });

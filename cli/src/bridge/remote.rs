@@ -8,9 +8,8 @@ use agentese::Error;
 use agentese::any::{Agent, Intent, Words};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
-use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
+use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, StreamingBehavior, Unwilling};
 use agentese_server::resources::CommandInfo;
-use agentese_server::session::Elsewhere;
 use agentese_server::tools::RpcBashOutput;
 use agentese_server::ui::Ui;
 use futures::FutureExt;
@@ -19,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::convert::{self, elsewhere, history};
+use super::convert::{self, history};
 use super::deeds::Deeds;
 use super::person::Person;
 use super::place;
@@ -35,6 +34,8 @@ pub(super) struct Remote {
     deeds: tokio::sync::Mutex<queue::Receiver>,
     /// Settings on their way to the agent, one after the other.
     jobs: UnboundedSender<Job>,
+    /// How many they are.
+    unset: Arc<AtomicUsize>,
     words: UnboundedSender<Word>,
     /// Prompts whose work is not over.
     open: Arc<AtomicUsize>,
@@ -57,7 +58,7 @@ impl Remote {
         let (jobs, mut waiting) = unbounded_channel::<Job>();
         let (words, said) = unbounded_channel();
         let gone = Arc::<Mutex<Option<String>>>::default();
-        let open = Arc::<AtomicUsize>::default();
+        let (open, unset) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (moving, held) = (Arc::<AtomicBool>::default(), Held::default());
         let stopped = Arc::<AtomicBool>::default();
         let mut deeds_of = Deeds::default();
@@ -75,6 +76,9 @@ impl Remote {
             unanswered: false,
             joining: Joining::None,
             said: None,
+            unset: unset.clone(),
+            named: None,
+            thinks: None,
             open: open.clone(),
             held: held.clone(),
             words: words.clone(),
@@ -90,7 +94,7 @@ impl Remote {
         });
         let deeds = tokio::sync::Mutex::new(deeds);
         let parted = CancellationToken::new();
-        Self { agent, person, deeds, jobs, words, open, held, stopped, moving, parted, gone }
+        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moving, parted, gone }
     }
 
     /// Cancelled when the agent is gone and everything of that was told.
@@ -108,11 +112,13 @@ impl Remote {
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
-        let (person, work) = (self.person.clone(), work(self.agent.clone()));
+        let (person, words, work) = (self.person.clone(), self.words.clone(), work(self.agent.clone()));
+        self.unset.fetch_add(1, Ordering::AcqRel);
         let job = async move {
             if let Err(error) = work.await {
                 person.tell(&format!("{what}: {}", reason(&error)), "warning");
             }
+            let _ = words.send(Word::Set);
         };
         let _ = self.jobs.send(job.boxed());
     }
@@ -140,9 +146,15 @@ impl Remote {
         })
     }
 
-    /// Words that wait until the agent's run is over.
-    fn hold(&self, words: Words) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).push_back(words);
+    /// Words that wait until the agent's run is over: steering before what is to follow.
+    fn hold(&self, queue: StreamingBehavior, words: Words) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = match queue {
+            StreamingBehavior::Steer => held.iter().position(|(other, _)| *other != queue),
+            StreamingBehavior::FollowUp => None,
+        };
+        let place = place.unwrap_or(held.len());
+        held.insert(place, (queue, words));
     }
 
     /// Whether a run is going on that no words can join.
@@ -203,8 +215,8 @@ impl Lead for Remote {
                 words = words.image(&image.mime_type, &image.data);
             }
             let queue = match manner {
-                Manner::Prompt(Some(_)) if self.is_busy_without_queues() => {
-                    self.hold(words);
+                Manner::Prompt(Some(busy)) if self.is_busy_without_queues() => {
+                    self.hold(busy, words);
                     return Ok(());
                 }
                 Manner::Prompt(busy) => {
@@ -220,7 +232,7 @@ impl Lead for Remote {
                 }
                 // They are sent as a prompt when the run is over.
                 _ => {
-                    self.hold(words);
+                    self.hold(queue, words);
                     return Ok(());
                 }
             };
@@ -359,16 +371,16 @@ impl Lead for Remote {
         self.moves(fork).boxed()
     }
 
-    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
+    fn session(&self) -> BoxFuture<'_, Opened> {
         async move {
             if !self.agent.can(Intent::State) {
-                return (None, Elsewhere::default());
+                return Opened::default();
             }
             match self.agent.state().await {
-                Ok(state) => (state.session.name.clone(), elsewhere(&state.session)),
+                Ok(state) => convert::opened(&state),
                 Err(error) => {
                     tracing::warn!(%error, "the agent does not say which session it has");
-                    (None, Elsewhere::default())
+                    Opened::default()
                 }
             }
         }

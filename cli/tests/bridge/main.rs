@@ -1,6 +1,7 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod state;
 
 use std::path::PathBuf;
 use std::process::Command;

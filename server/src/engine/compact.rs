@@ -128,7 +128,7 @@ impl Engine {
                 self.shared.options.clock.sleep(GRACE).await;
             } => return Err(CompactError::Cancelled),
         };
-        Ok(super::led::keep_compaction(&mut self.shared.state().session, made))
+        Ok(super::led_tell::keep_compaction(&mut self.shared.state().session, made))
     }
 }
 

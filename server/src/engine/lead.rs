@@ -107,6 +107,19 @@ pub struct Compacted {
     pub kept: usize,
 }
 
+/// What the other agent has in a session that it moved to, as far as that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// What the session is called.
+    pub name: Option<String>,
+    /// Where it is kept.
+    pub elsewhere: Elsewhere,
+    /// The provider and the id of the model in use.
+    pub model: Option<(String, String)>,
+    /// How hard that thinks.
+    pub thinking: Option<ThinkingLevel>,
+}
+
 /// How words are handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
@@ -211,9 +224,9 @@ pub trait Lead: Send + Sync {
         cannot("fork the conversation")
     }
 
-    /// What its session is called, and where it keeps it, as far as that is known.
-    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
-        futures::future::ready((None, Elsewhere::default())).boxed()
+    /// What it has in the session that it moved to. Asked before [`Lead::history`].
+    fn session(&self) -> BoxFuture<'_, Opened> {
+        futures::future::ready(Opened::default()).boxed()
     }
 
     /// All messages of its conversation; none where nobody can tell them.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use agentese::types::AgentMessage;
 
 use super::led::Led;
-use super::{Engine, Event, Unwilling, queue};
+use super::state::State;
+use super::{Engine, Event, Opened, Shared, Unwilling, queue};
 use crate::session::{Body, Entry, ForkError, Session};
 
 /// Who is named where the other agent refused to do something and the client's dialect has no word for that.
@@ -70,9 +71,10 @@ impl Engine {
         if !asked.await? {
             return Ok(false);
         }
+        let opened = led.lead.session().await;
         let messages = led.lead.history().await?;
-        let (name, elsewhere) = led.lead.session().await;
         let mut state = self.idle().await;
+        self.shared.take_over(&mut state, &opened);
         let kept = entry.and_then(|entry| state.session.fork(entry, None).ok()).map(|(kept, _)| kept);
         // What stays keeps its entries, where it is what the other agent has.
         let is_same = |kept: &Session| messages.as_ref().is_none_or(|messages| are_alike(kept, messages));
@@ -82,13 +84,27 @@ impl Engine {
         };
         session.thinking_changed(state.thinking);
         messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
-        if let Some(name) = name {
+        if let Some(name) = &opened.name {
             // An empty name is none.
-            let _ = session.rename(&name);
+            let _ = session.rename(name);
         }
-        session.kept_elsewhere(elsewhere);
+        session.kept_elsewhere(opened.elsewhere);
         drop(state.move_to(session));
         Ok(true)
+    }
+}
+
+impl Shared {
+    /// The model and the level of the session that the other agent has opened are those in use from now on.
+    fn take_over(&self, state: &mut State, opened: &Opened) {
+        let model = opened.model.as_ref();
+        let model = model.and_then(|(provider, id)| self.options.catalog.get_available(provider, id));
+        if let Some(model) = model {
+            state.model = Some(model.clone());
+        }
+        if let Some(level) = opened.thinking {
+            state.thinking = level;
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
-//! | `lead`, `led`, `led_run`, `led_sessions` | another agent that does the work of this one |
+//! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | another agent that does the work of this one |
 //! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
 //! | `prompt`, `mentions`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
@@ -41,6 +41,7 @@ mod lead;
 mod led;
 mod led_run;
 mod led_sessions;
+mod led_tell;
 mod ledger;
 mod mentions;
 mod models;
@@ -76,7 +77,7 @@ pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, WeakEngine};
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
-pub use lead::{Compacted, Deed, Lead, Manner, Unwilling};
+pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling};
 pub use led::Handed;
 pub use ledger::{Ledger, Spent};
 pub use options::Options;

@@ -11,7 +11,7 @@ use agentese::acp::{
 };
 use agentese::types::{AgentMessage, ImageContent};
 use agentese_server::config::{Change, Persist, Settings};
-use agentese_server::engine::{Deed, Lead, Manner, Unwilling};
+use agentese_server::engine::{Deed, Lead, Manner, Opened, Unwilling};
 use agentese_server::resources::CommandInfo;
 use agentese_server::session::Elsewhere;
 use agentese_server::ui::Ui;
@@ -274,10 +274,11 @@ impl Lead for Behind {
         .boxed()
     }
 
-    fn session(&self) -> BoxFuture<'_, (Option<String>, Elsewhere)> {
+    fn session(&self) -> BoxFuture<'_, Opened> {
         let state = self.shared.state();
         let elsewhere = Elsewhere { id: Some(state.session.clone()), file: None };
-        futures::future::ready((state.name.clone(), elsewhere)).boxed()
+        let opened = Opened { name: state.name.clone(), elsewhere, ..Opened::default() };
+        futures::future::ready(opened).boxed()
     }
 
     fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {

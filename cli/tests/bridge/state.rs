@@ -1,0 +1,99 @@
+//! What the agent has, as the front's client is told: the session's name and level, and words that wait.
+
+use agentese::any::{Event, Intent};
+use agentese::view::Role;
+use serde_json::json;
+
+use super::{Pair, nobody, soon};
+
+/// An agent without queues gets one prompt after the other: steering first, as an agent with queues takes it.
+#[tokio::test]
+async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_said_first() {
+    let pair = Pair::new("pi", "operator");
+    let agent = pair.connect(nobody).await;
+    let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    for words in ["hello", "Not asked for"] {
+        soon("the words", agent.follow_up(words)).await.unwrap();
+    }
+    soon("the words", agent.steer("second")).await.unwrap();
+    soon("the end", run.result()).await.unwrap();
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    let said: Vec<(Role, String)> = messages.iter().map(|one| (one.role, one.text())).collect();
+    let words = [
+        (Role::User, "slow"),
+        (Role::Assistant, "abcdef"),
+        (Role::User, "second"),
+        (Role::Assistant, "To the second."),
+        (Role::User, "hello"),
+        (Role::Assistant, "Hello there"),
+        (Role::User, "Not asked for"),
+        (Role::Assistant, "Not asked for."),
+    ];
+    assert_eq!(said, words.map(|(role, text)| (role, text.to_owned())));
+    soon("the end", agent.close()).await;
+}
+
+/// What the agent tells of a name may be older than the name that was set since.
+#[tokio::test]
+async fn a_name_that_was_set_last_stays() {
+    let pair = Pair::new("pi", "pisces");
+    let agent = pair.connect(nobody).await;
+    let names = (0..40).map(|number| format!("name {number}"));
+    for name in names.chain(["  padded  ".to_owned()]) {
+        soon("the name", agent.set_session_name(&name)).await.unwrap();
+        let state = soon("the state", agent.state()).await.unwrap();
+        assert_eq!(state.session.name.as_deref(), Some(name.trim()));
+    }
+    // So it does when the agent has told of all of them.
+    soon("the prompt", soon("the prompt", agent.prompt("hello")).await.unwrap().result()).await.unwrap();
+    let state = soon("the state", agent.state()).await.unwrap();
+    assert_eq!(state.session.name.as_deref(), Some("padded"));
+    soon("the end", agent.close()).await;
+}
+
+/// The level and the model of a session that is opened are those of the front, too.
+#[tokio::test]
+async fn a_session_that_is_opened_tells_its_level_and_its_model() {
+    for behind in ["omp", "pisces"] {
+        let mut pair = Pair::new("pi", behind);
+        let model = |id: &str| {
+            json!({
+                "id": id, "name": id, "reasoning": true, "input": ["text"], "contextWindow": 1000, "maxTokens": 100,
+                "cost": {"input": 1, "output": 2, "cacheRead": 0.5, "cacheWrite": 0.25},
+            })
+        };
+        let models = json!({"providers": {"loopback": {
+            "baseUrl": "http://127.0.0.1:9", "auth": "none", "api": "openai-completions",
+            "models": [model("one"), model("two")],
+        }}});
+        let folder = pair.place.path().join("home/.omp/agent");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("models.yml"), models.to_string()).unwrap();
+        pair.more = ["--model", "loopback/one"].map(str::to_owned).into();
+        pair.scripted = false;
+        let time = "2026-01-02T03:04:05.678Z";
+        let entries = [
+            json!({"type": "session", "version": 3, "id": "11111111-2222-3333-4444-555555555555", "timestamp": time, "cwd": "/"}),
+            json!({"type": "model_change", "id": "a1", "parentId": null, "timestamp": time, "model": "loopback/two",
+                "provider": "loopback", "modelId": "two"}),
+            json!({"type": "thinking_level_change", "id": "a2", "parentId": "a1", "timestamp": time, "thinkingLevel": "low"}),
+            json!({"type": "message", "id": "a3", "parentId": "a2", "timestamp": time,
+                "message": {"role": "user", "content": "before", "timestamp": 1}}),
+        ];
+        let kept = pair.place.path().join("kept.jsonl");
+        std::fs::write(&kept, entries.map(|entry| format!("{entry}\n")).concat()).unwrap();
+
+        let agent = pair.connect(nobody).await;
+        assert!(agent.can(Intent::State), "{behind}");
+        soon("the level", agent.set_thinking("high")).await.unwrap();
+        let before = soon("the state", agent.state()).await.unwrap();
+        assert_eq!(before.thinking_level.as_deref(), Some("high"), "{behind}");
+        assert!(soon("the session", agent.open_session(kept.to_str().unwrap())).await.unwrap(), "{behind}");
+        let state = soon("the state", agent.state()).await.unwrap();
+        assert_eq!(state.messages, Some(1), "{behind}");
+        assert_eq!(state.thinking_level.as_deref(), Some("low"), "{behind}");
+        assert_eq!(state.model.unwrap().id, "two", "{behind}");
+        soon("the end", agent.close()).await;
+    }
+}
