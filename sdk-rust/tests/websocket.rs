@@ -79,6 +79,7 @@ impl Server {
         pi::Client::connect(self.transport().await)
     }
 
+    #[expect(clippy::result_large_err, reason = "the error is what tungstenite asks of a callback")]
     async fn talk(self, stream: DuplexStream) {
         let mut query = String::new();
         let accepted = accept_hdr_async(stream, |request: &Request, response: Response| {
