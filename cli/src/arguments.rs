@@ -235,13 +235,20 @@ What the agent writes on stderr goes to stderr. The exit code is 1 where the age
 #[derive(Debug, Args)]
 #[command(after_help = BRIDGE)]
 pub(super) struct Bridge {
-    /// The dialect to speak on stdin and stdout; acp for editors, with one agent for each session
+    /// The dialect to speak on stdin and stdout; acp for editors, with one agent for each session; ag-ui for components
+    /// of web pages, over HTTP on 127.0.0.1, with one agent for each thread
     #[arg(long, value_name = "NAME[@REVISION]", required_unless_present = "explain")]
     pub to: Option<String>,
     /// The dialect that the agent speaks; found out by asking it where this is not given. An agent that speaks acp has to be
     /// named so
     #[arg(long, value_name = "NAME[@REVISION]")]
     pub from: Option<String>,
+    /// With --to ag-ui: the port on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// With --to ag-ui: a page of this origin, as in http://localhost:3000, may speak with the agent
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
     /// Write what was carried, approximated and lost, with counts, to this file when the client leaves
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

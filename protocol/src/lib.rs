@@ -11,6 +11,7 @@
 #![recursion_limit = "512"]
 
 pub mod acp;
+pub mod agui;
 pub mod check;
 pub mod dialect;
 pub mod dialects;

@@ -29,11 +29,14 @@ fn the_dialects_have_what_their_documents_list() {
 }
 
 #[test]
-fn acp_is_declared_and_is_no_dialect() {
+fn acp_and_ag_ui_are_declared_and_are_no_dialects() {
     let acp = Index::protocols().into_iter().find(|index| index.dialect.name == "acp").unwrap();
     assert_eq!(count(&acp), (14, 0, 12));
     assert!(Index::named("acp").is_none());
-    assert!(DIALECTS.iter().all(|dialect| dialect.name != "acp"));
+    let agui = Index::protocols().into_iter().find(|index| index.dialect.name == "agui").unwrap();
+    assert_eq!(count(&agui), (1, 17, 0));
+    assert!(Index::named("agui").is_none());
+    assert!(DIALECTS.iter().all(|dialect| !["acp", "agui"].contains(&dialect.name)));
 }
 
 #[test]

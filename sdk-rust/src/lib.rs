@@ -43,6 +43,8 @@ pub(crate) use crate::core::{connection, failure};
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "acp")]
 pub use generated::acp;
+#[cfg(feature = "agui")]
+pub use generated::agui;
 #[cfg(feature = "omp")]
 pub use generated::omp;
 #[cfg(feature = "opal")]

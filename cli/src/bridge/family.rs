@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentese::Error;
 use agentese::any::{self, Agent, Intent, KeptSession};
 use agentese::serve::Options;
 use agentese::spec::Spec;
-use agentese::{Error, dynamic};
 use agentese_server::config::agent_dir;
 use agentese_server::desk::{Abilities, Agents, Kept, Parts, Trouble};
 use agentese_server::fronts::{ACP, Frontend};
@@ -26,7 +26,7 @@ use super::person::Person;
 use super::pump::reason;
 use super::remote::Remote;
 use super::settings::Settings;
-use super::{child, here};
+use super::{child, dialect, here};
 use crate::arguments::Bridge;
 use crate::environment::variable;
 use crate::stderr::Stderr;
@@ -73,24 +73,11 @@ struct Family {
 }
 
 impl Family {
-    /// Where the dialect is not named, an agent is started that says it, and ended again.
     async fn find(options: Bridge, stderr: &Stderr) -> Result<Self, Failure> {
-        let unusable = |error: Error| Failure::Usage(format!("the agent: {error}"));
-        let spec = match &options.from {
-            Some(name) => {
-                let (spec, revision) = dynamic::client(name).map_err(unusable)?;
-                revision.unwrap_or(spec)
-            }
-            None => {
-                let agent = Agent::spawn(child(&options, stderr)?, any::Options::new()).await;
-                let agent = agent.map_err(unusable)?;
-                let spec = agent.spec();
-                agent.close().await;
-                spec
-            }
-        };
+        let spec = dialect(&options, stderr).await?;
         let heard = Arc::<Heard>::default();
-        let losses = Losses::new(ACP.spec(), spec, heard.clone()).map_err(unusable)?;
+        let losses = Losses::new(ACP.spec(), spec, heard.clone());
+        let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
         let (open, directories, places) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (stderr, losses) = (stderr.clone(), Arc::new(losses));
         Ok(Self { options, stderr, spec, losses, heard, open, directories, places })

@@ -95,7 +95,8 @@ impl Losses {
         })
     }
 
-    fn count(&self, command: &'static str) {
+    /// Counts a command.
+    pub fn count(&self, command: &'static str) {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
     }
 

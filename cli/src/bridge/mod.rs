@@ -9,6 +9,7 @@
 //! | `pump` | what it tells, on its way to the engine |
 //! | `beginning` | what the agent is before anybody says anything to it |
 //! | `behind` | an agent that speaks ACP, behind a front of a dialect |
+//! | `agui` | agents behind components that speak AG-UI |
 //! | `family` | an agent for each session of a client of ACP |
 //! | `queue` | deeds that wait for the engine |
 //! | `deeds` | from neutral events to deeds; without I/O |
@@ -18,6 +19,7 @@
 //! | `place` | where the agent has to go back to for a fork; without I/O |
 //! | `losses` | what is carried, approximated and lost: declared, and counted |
 
+mod agui;
 mod beginning;
 mod behind;
 mod convert;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 use agentese::any::Agent;
 use agentese::dynamic;
 use agentese::serve::Options;
+use agentese::spec::Spec;
 use agentese::transport::ChildOptions;
 use agentese_server::fronts::{ACP, Frontend};
 
@@ -58,19 +61,34 @@ pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure>
     }
     let to = options.to.as_deref().unwrap_or_default();
     let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
+    let to_agui = agui::is_agui(to);
+    if to_agui && from_acp {
+        return Err(Failure::Usage("--to ag-ui has agents of a dialect behind it, not of acp".to_owned()));
+    }
+    if options.from.as_deref().is_some_and(agui::is_agui) {
+        return Err(Failure::Usage(
+            "no agent is driven by ag-ui: it can be named with --to alone".to_owned(),
+        ));
+    }
+    if !to_agui && (options.port != 0 || !options.allow_origin.is_empty()) {
+        return Err(Failure::Usage("--port and --allow-origin go with --to ag-ui".to_owned()));
+    }
     if to_acp && from_acp {
         return Err(Failure::Usage("both sides speak acp: nothing is to be translated".to_owned()));
     }
-    let frontend = if to_acp { Ok(&ACP) } else { Frontend::find(to) };
-    let frontend = frontend.map_err(|error| Failure::Usage(error.to_string()))?;
+    let frontend = match to_acp || to_agui {
+        true => None,
+        false => Some(Frontend::find(to).map_err(|error| Failure::Usage(error.to_string()))?),
+    };
     rpc::log_to(stderr, false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(async {
-        match (to_acp, from_acp) {
-            (true, _) => family::serve(options, stderr).await,
-            (_, true) => behind::serve(frontend, &options, stderr).await,
-            _ => bridge(frontend, options, stderr).await,
+        match frontend {
+            None if to_agui => agui::serve(options, stderr).await,
+            None => family::serve(options, stderr).await,
+            Some(frontend) if from_acp => behind::serve(frontend, &options, stderr).await,
+            Some(frontend) => bridge(frontend, options, stderr).await,
         }
     });
     runtime.shutdown_background();
@@ -79,9 +97,10 @@ pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure>
 
 /// Prints what becomes of each row of a pair.
 fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
-    let spec = |name: &str| match is_acp(name) {
-        true => Ok(ACP.spec()),
-        false => dynamic::spec(name),
+    let spec = |name: &str| match name {
+        name if is_acp(name) => Ok(ACP.spec()),
+        name if agui::is_agui(name) => Ok(agui::spec()),
+        name => dynamic::spec(name),
     };
     let spec = |name: &str| spec(name).map_err(|error| Failure::Usage(error.to_string()));
     let [front, agent] = pair else {
@@ -144,6 +163,20 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
 /// Whether that names ACP, which is no dialect.
 fn is_acp(name: &str) -> bool {
     name == ACP.spec().name || name == ACP.spec().id()
+}
+
+/// The dialect of the agents of that command line. Where it is not named, an agent is started that says it, and ended again.
+async fn dialect(options: &Bridge, stderr: &Stderr) -> Result<&'static Spec, Failure> {
+    let unusable = |error: agentese::Error| Failure::Usage(format!("the agent: {error}"));
+    if let Some(name) = &options.from {
+        let (spec, revision) = dynamic::client(name).map_err(unusable)?;
+        return Ok(revision.unwrap_or(spec));
+    }
+    let agent =
+        Agent::spawn(child(options, stderr)?, agentese::any::Options::new()).await.map_err(unusable)?;
+    let spec = agent.spec();
+    agent.close().await;
+    Ok(spec)
 }
 
 /// The directory of this process.

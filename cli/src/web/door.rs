@@ -12,7 +12,7 @@ const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// The secret part of the address. It is shown in the address alone.
 #[derive(Clone)]
-pub(super) struct Token(String);
+pub(crate) struct Token(String);
 
 impl Token {
     /// A token that nobody can guess. Fails where the system has no randomness.
@@ -40,12 +40,15 @@ impl std::fmt::Debug for Token {
 }
 
 /// Why a request is refused; none where it may go on. The name in `Host` has to be this machine's own, whatever name a
-/// foreign page has made point here; a page has to be our own.
-pub(super) fn refuses(headers: &HeaderMap, port: u16) -> Option<&'static str> {
+/// foreign page has made point here; a page has to be our own, or of one of the `others`, which are origins.
+pub(crate) fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));
     if !text(header::HOST).is_some_and(own) {
         return Some("this address serves its own machine only");
+    }
+    if text(header::ORIGIN).is_some_and(|origin| others.iter().any(|other| other == origin)) {
+        return None;
     }
     let foreign = |origin: &str| !origin.strip_prefix("http://").is_some_and(own);
     if text(header::ORIGIN).is_some_and(foreign) {
@@ -81,11 +84,15 @@ mod tests {
 
     #[test]
     fn other_names_and_other_origins_are_refused() {
-        let refused = |pairs: &[(&'static str, &'static str)]| refuses(&headers(pairs), 4711).is_some();
+        let refused = |pairs: &[(&'static str, &'static str)]| {
+            refuses(&headers(pairs), 4711, &["http://localhost:3000".to_owned()]).is_some()
+        };
         for host in ["127.0.0.1:4711", "localhost:4711", "[::1]:4711"] {
             assert!(!refused(&[("host", host)]), "{host}");
         }
         assert!(!refused(&[("host", "127.0.0.1:4711"), ("origin", "http://127.0.0.1:4711")]));
+        let other = [("origin", "http://localhost:3000"), ("sec-fetch-site", "cross-site")];
+        assert!(!refused(&[("host", "127.0.0.1:4711"), other[0], other[1]]));
         for pairs in [
             &[][..],
             &[("host", "127.0.0.1")],
@@ -95,6 +102,8 @@ mod tests {
             &[("host", "127.0.0.1:4711"), ("origin", "http://evil.example")],
             &[("host", "127.0.0.1:4711"), ("origin", "http://127.0.0.1:4712")],
             &[("host", "127.0.0.1:4711"), ("origin", "https://127.0.0.1:4711")],
+            &[("host", "127.0.0.1:4711"), ("origin", "http://localhost:3001")],
+            &[("host", "evil.example:4711"), ("origin", "http://localhost:3000")],
             &[("host", "127.0.0.1:4711"), ("origin", "null")],
             &[("host", "127.0.0.1:4711"), ("sec-fetch-site", "cross-site")],
         ] {

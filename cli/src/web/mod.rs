@@ -13,7 +13,7 @@
 mod access;
 mod agent;
 mod assets;
-mod door;
+pub(crate) mod door;
 mod hub;
 mod listed;
 mod log;
@@ -92,6 +92,44 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })
 }
 
+/// A port of this machine, with the token that lets in.
+pub(super) struct Opened {
+    listener: TcpListener,
+    /// The port on 127.0.0.1.
+    pub port: u16,
+    pub token: Token,
+}
+
+impl Opened {
+    /// Listens at that port; 0 takes a free one. Fails where it is taken.
+    pub async fn at(port: u16) -> Result<Self, Failure> {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
+        let port = listener.local_addr().map_err(io("the port"))?.port();
+        let token = Token::random().map_err(|error| Failure::Usage(format!("no random token: {error}")))?;
+        Ok(Self { listener, port, token })
+    }
+
+    /// Where it can be reached, with the token.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
+    }
+
+    /// Serves until somebody stops it.
+    pub async fn serve(self, site: axum::Router) -> Result<ExitCode, Failure> {
+        let served = tokio::select! {
+            served = axum::serve(self.listener, site).into_future() => served,
+            () = crate::signals::asked_to_stop() => Ok(()),
+        };
+        served.map(|()| ExitCode::SUCCESS).map_err(io("serving the page"))
+    }
+}
+
+fn io(context: &str) -> impl FnOnce(std::io::Error) -> Failure {
+    let context = context.to_owned();
+    move |source| Failure::Io { context, source }
+}
+
 /// Serves the page until somebody stops it. `place` is what the address ends with.
 async fn serve(
     port: u16,
@@ -100,25 +138,14 @@ async fn serve(
     place: &str,
     stderr: &Stderr,
 ) -> Result<ExitCode, Failure> {
-    let io = |context: &str| {
-        let context = context.to_owned();
-        move |source| Failure::Io { context, source }
-    };
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
-    let port = listener.local_addr().map_err(io("the port"))?.port();
-    let token = Token::random().map_err(|error| Failure::Usage(format!("no random token: {error}")))?;
-    let address = format!("http://127.0.0.1:{port}/{}/{place}", token.reveal());
-    let site = serve::router(serve::Site { token, port, source });
+    let opened = Opened::at(port).await?;
+    let address = format!("{}{place}", opened.address());
+    let site = serve::router(serve::Site { token: opened.token.clone(), port: opened.port, source });
     output::print(format!("{address}\n").as_bytes())?;
     if opens && let Err(error) = open::that_detached(&address) {
         stderr.warn(format_args!("no browser could be opened: {error}"));
     }
-    let served = tokio::select! {
-        served = axum::serve(listener, site).into_future() => served,
-        () = crate::signals::asked_to_stop() => Ok(()),
-    };
-    served.map(|()| ExitCode::SUCCESS).map_err(io("serving the page"))
+    opened.serve(site).await
 }
 
 /// This program as an agent.

@@ -62,7 +62,7 @@ async fn handle(State(site): State<Site>, request: Request) -> Response<Body> {
 }
 
 async fn answer(site: &Site, request: Request) -> Response<Body> {
-    if let Some(reason) = door::refuses(request.headers(), site.port) {
+    if let Some(reason) = door::refuses(request.headers(), site.port, &[]) {
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     let path = request.uri().path().trim_start_matches('/').to_owned();

@@ -35,7 +35,11 @@ pub fn served(index: &Index) -> String {
     failures::kinds(&mut out, index);
     dialogs::asking(&mut out, index, &marker);
     serving::service(&mut out, index, &marker);
-    out
+    // Where every command has parameters, nothing stands for none.
+    match out.matches("NoParams").count() {
+        1 => out.replacen("{NoParams, ", "{", 1),
+        _ => out,
+    }
 }
 
 /// What such a module begins with.
@@ -190,11 +194,19 @@ fn replies(out: &mut String, index: &Index) {
         };
         let _ = writeln!(names, "            Reply::{variant}{pattern} => {wire:?},");
     }
+    // Where no command has data, nothing is written, and nothing read.
+    let (encode, begin) = match index.commands.iter().any(|command| command.result.is_some()) {
+        true => (
+            format!("let text = match self {{\n{encode}        }};\n        text.map(Some)"),
+            "        let data = data.unwrap_or(\"null\");\n",
+        ),
+        false => ("Ok(None)".to_owned(), "        let _ = data;\n"),
+    };
     let _ = writeln!(
         out,
         "}}\n\nimpl crate::wire::Answered for Reply {{\n    fn command(&self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
-         fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {{\n        \
-         let data = data.unwrap_or(\"null\");\n        Some(match command {{\n{decode}            _ => return None,\n        }})\n    }}\n\n    \
-         fn encode(&self) -> Result<Option<String>, serde_json::Error> {{\n        let text = match self {{\n{encode}        }};\n        text.map(Some)\n    }}\n}}\n"
+         fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {{\n{begin}        \
+         Some(match command {{\n{decode}            _ => return None,\n        }})\n    }}\n\n    \
+         fn encode(&self) -> Result<Option<String>, serde_json::Error> {{\n        {encode}\n    }}\n}}\n"
     );
 }

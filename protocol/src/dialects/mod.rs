@@ -8,8 +8,8 @@ pub mod pisces;
 
 use crate::dialect::Dialect;
 
-/// Protocols that are declared like dialects and served like them, and are none.
-pub const PROTOCOLS: &[&Dialect] = &[&crate::acp::ACP];
+/// Protocols that are declared like dialects, and are none.
+pub const PROTOCOLS: &[&Dialect] = &[&crate::acp::ACP, &crate::agui::AGUI];
 
 /// Every dialect.
 pub const DIALECTS: &[&Dialect] = &[&pi::PI, &omp::OMP, &pisces::PISCES, &operator::OPERATOR, &opal::OPAL];

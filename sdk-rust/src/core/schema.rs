@@ -28,7 +28,7 @@ pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
     SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
-/// As [`schema()`], for a protocol that is served and is no dialect: `acp`.
+/// As [`schema()`], for a protocol that is served and is no dialect: `acp`, `agui`.
 pub fn protocol(name: &str, side: Side) -> Option<&'static str> {
     PROTOCOLS.iter().find(|row| matches(name, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }

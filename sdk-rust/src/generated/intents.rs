@@ -188,4 +188,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("opal", include_str!("intents/opal.json")),
     #[cfg(feature = "acp")]
     ("acp", include_str!("intents/acp.json")),
+    #[cfg(feature = "agui")]
+    ("agui", include_str!("intents/agui.json")),
 ];

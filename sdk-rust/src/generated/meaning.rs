@@ -15,4 +15,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("opal", include_str!("meaning/opal.json")),
     #[cfg(feature = "acp")]
     ("acp", include_str!("meaning/acp.json")),
+    #[cfg(feature = "agui")]
+    ("agui", include_str!("meaning/agui.json")),
 ];

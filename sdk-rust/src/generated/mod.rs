@@ -15,6 +15,8 @@ pub mod operator;
 pub mod opal;
 #[cfg(feature = "acp")]
 pub mod acp;
+#[cfg(feature = "agui")]
+pub mod agui;
 pub mod intents;
 pub mod meaning;
 pub mod schema;

@@ -43,6 +43,10 @@ pub const PROTOCOLS: &[(&str, &str, &str, &str)] = &[
     ("acp", "1", "server", include_str!("../../schema/acp@1/server.json")),
     #[cfg(feature = "acp")]
     ("acp", "1", "client", include_str!("../../schema/acp@1/client.json")),
+    #[cfg(feature = "agui")]
+    ("agui", "1", "server", include_str!("../../schema/agui@1/server.json")),
+    #[cfg(feature = "agui")]
+    ("agui", "1", "client", include_str!("../../schema/agui@1/client.json")),
 ];
 
 /// OpenRPC documents: `(dialect, revision, text)`.

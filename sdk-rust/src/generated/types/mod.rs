@@ -27,3 +27,7 @@ pub use opal::*;
 mod acp;
 #[cfg(feature = "acp")]
 pub use acp::*;
+#[cfg(feature = "agui")]
+mod agui;
+#[cfg(feature = "agui")]
+pub use agui::*;

@@ -1,0 +1,142 @@
+//! What a client asks for: words, or answers to questions; without I/O.
+
+use agentese::any::Words;
+use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
+use agentese::wire::Maybe;
+use serde_json::{Map, Value, json};
+
+/// What a run is to do.
+pub(super) enum Wanted {
+    /// Something new.
+    Said {
+        /// What the client calls the message.
+        id: String,
+        words: Words,
+    },
+    /// Going on with a run that waits.
+    Answers(Vec<AguiResume>),
+}
+
+/// What the client asks for; why it cannot be done.
+pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
+    if let Some(answers) = input.resume.as_ref().filter(|answers| !answers.is_empty()) {
+        return Ok(Wanted::Answers(answers.clone()));
+    }
+    let Some(AguiMessage::User(message)) = input.messages.last() else {
+        return Err(
+            "the last message has to be the user's: an agent keeps the conversation itself".to_owned()
+        );
+    };
+    let words = match &message.content {
+        AguiContent::Text(text) => Words::from(text.as_str()),
+        AguiContent::Parts(parts) => {
+            let mut texts = Vec::new();
+            let mut images = Vec::new();
+            for part in parts {
+                match part {
+                    AguiPart::Text(text) => texts.push(text.text.as_str()),
+                    AguiPart::Image(image) => match &image.source {
+                        AguiSource::Data(data) => images.push(data),
+                        _ => return Err("an image has to come with its bytes".to_owned()),
+                    },
+                    AguiPart::Unknown(part) => {
+                        return Err(format!("a part of the kind `{}` cannot be said to an agent", part.tag));
+                    }
+                    _ => return Err("a part of the message cannot be said to an agent".to_owned()),
+                }
+            }
+            let words = Words::from(texts.join("\n"));
+            images.iter().fold(words, |words, image| words.image(&image.mime_type, &image.value))
+        }
+    };
+    Ok(Wanted::Said { id: message.id.clone(), words })
+}
+
+/// What of a request the agent does not hear, by the members of the request; none where it hears all.
+pub(super) fn unheard(input: &AguiRunInput, knows: impl Fn(&str) -> bool) -> Option<Value> {
+    let mut unheard = Map::new();
+    let mut add = |name: &str, items: Vec<Value>| {
+        if !items.is_empty() {
+            unheard.insert(name.to_owned(), items.into());
+        }
+    };
+    let is_new = input.resume.as_ref().is_none_or(Vec::is_empty);
+    let before = &input.messages[..input.messages.len().saturating_sub(usize::from(is_new))];
+    let unknown = before.iter().filter_map(name).filter(|name| !knows(name));
+    add("messages", unknown.map(Value::from).collect());
+    let tools = input.tools.iter().flatten().map(|tool| tool.name.as_str().into());
+    add("tools", tools.collect());
+    let context = input.context.iter().flatten().map(|item| item.description.as_str().into());
+    add("context", context.collect());
+    let says = |value: &Value| !matches!(value, Value::Null) && *value != json!({}) && *value != json!("");
+    if matches!(&input.state, Maybe::Value(state) if says(state)) {
+        unheard.insert("state".to_owned(), true.into());
+    }
+    if input.forwarded_props.as_ref().is_some_and(says) {
+        unheard.insert("forwardedProps".to_owned(), true.into());
+    }
+    (!unheard.is_empty()).then_some(Value::Object(unheard))
+}
+
+/// The name of a message that an agent would have to know. Thoughts are the agent's own affair, activities the client's.
+fn name(message: &AguiMessage) -> Option<&str> {
+    Some(match message {
+        AguiMessage::Developer(message) => &message.id,
+        AguiMessage::System(message) => &message.id,
+        AguiMessage::User(message) => &message.id,
+        AguiMessage::Assistant(message) => &message.id,
+        AguiMessage::Tool(message) => &message.id,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(value: Value) -> AguiRunInput {
+        let mut input = json!({"threadId": "t", "runId": "r", "messages": []});
+        input.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+        serde_json::from_value(input).unwrap()
+    }
+
+    #[test]
+    fn the_last_message_is_said_with_its_images() {
+        let image =
+            json!({"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}});
+        let parts = json!([{"type": "text", "text": "a"}, image, {"type": "text", "text": "b"}]);
+        let read = |content: Value| {
+            wanted(&input(json!({"messages": [{"id": "m", "role": "user", "content": content}]})))
+        };
+        let Ok(Wanted::Said { id, words }) = read(parts) else { panic!() };
+        assert_eq!((id.as_str(), words), ("m", Words::from("a\nb").image("image/png", "AA==")));
+        for part in [
+            json!({"type": "image", "source": {"type": "url", "value": "https://example.org/a.png"}}),
+            json!({"type": "audio", "source": {"type": "data", "value": "AA==", "mimeType": "audio/wav"}}),
+        ] {
+            assert!(read(json!([part])).is_err(), "{part}");
+        }
+        let others = json!({"messages": [{"id": "m", "role": "tool", "toolCallId": "c", "content": "no"}]});
+        assert!(wanted(&input(others)).is_err());
+        assert!(wanted(&input(json!({}))).is_err());
+    }
+
+    #[test]
+    fn what_the_agent_does_not_hear_is_named() {
+        let messages = json!([
+            {"id": "s", "role": "system", "content": "Be short."}, {"id": "old", "role": "user", "content": "Hi"},
+            {"id": "a", "role": "activity", "activityType": "x", "content": {}},
+            {"id": "new", "role": "user", "content": "Go on"},
+        ]);
+        let tools = json!([{"name": "show_map", "description": ""}]);
+        let asked = input(
+            json!({"messages": messages, "tools": tools, "context": [], "state": {}, "forwardedProps": {"a": 1}}),
+        );
+        let told = unheard(&asked, |name| name == "old").unwrap();
+        assert_eq!(told, json!({"messages": ["s"], "tools": ["show_map"], "forwardedProps": true}));
+        assert!(
+            unheard(&input(json!({"messages": [{"id": "n", "role": "user", "content": ""}]})), |_| false)
+                .is_none()
+        );
+    }
+}

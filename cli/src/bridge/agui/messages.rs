@@ -1,0 +1,175 @@
+//! The conversation as AG-UI's messages; without I/O.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use agentese::types::{
+    AguiAssistantMessage, AguiCall, AguiContent, AguiData, AguiFunction, AguiImagePart, AguiMessage,
+    AguiMessagesSnapshot, AguiPart, AguiReasoningMessage, AguiSystemMessage, AguiTextPart, AguiTokenUsage,
+    AguiToolMessage, AguiUserMessage,
+};
+use agentese::view::{Block, Message, Role, ToolBlock, ToolState};
+use serde_json::Value;
+
+/// What messages are called on both sides.
+pub(super) struct Names {
+    /// Names of an agent's messages begin so: another agent's are others, also where it takes this one's place.
+    tag: String,
+    /// The client's names for words of the user, by the keys of the conversation.
+    pub theirs: HashMap<String, String>,
+    /// All names that were told or heard.
+    pub known: HashSet<String>,
+}
+
+impl Names {
+    pub fn new(tag: String) -> Self {
+        Self { tag, theirs: HashMap::new(), known: HashSet::new() }
+    }
+
+    /// The name of a message.
+    pub fn message(&mut self, key: &str) -> String {
+        let name = self.theirs.get(key).cloned().unwrap_or_else(|| format!("{}-{key}", self.tag));
+        self.told(name)
+    }
+
+    /// The name of a thought, by the place of its block.
+    pub fn thought(&mut self, key: &str, block: usize) -> String {
+        self.told(format!("{}-{key}-thought-{block}", self.tag))
+    }
+
+    /// The name of the message with what a call gave.
+    pub fn result(&mut self, call: &str) -> String {
+        self.told(format!("{}-result-{call}", self.tag))
+    }
+
+    fn told(&mut self, name: String) -> String {
+        if !self.known.contains(&name) {
+            self.known.insert(name.clone());
+        }
+        name
+    }
+}
+
+/// The conversation, without what the model does not see any more and what is not to be shown.
+pub(super) fn all(names: &mut Names, conversation: &[Arc<Message>]) -> AguiMessagesSnapshot {
+    let shown = |message: &&Arc<Message>| !message.is_gone() && message.hidden != Some(true);
+    let mut told = Vec::new();
+    let mut called = HashSet::new();
+    for message in conversation.iter().filter(shown) {
+        let id = names.message(&message.key);
+        match message.role {
+            Role::User => told.push(AguiUserMessage::new(id, content(&message.blocks)).into()),
+            Role::Assistant => answer(names, message, id, &mut called, &mut told),
+            // The block of the call has it too.
+            Role::Tool => {
+                let call = message.call_id.as_deref().filter(|call| !called.contains(*call));
+                told.extend(call.map(|call| {
+                    AguiToolMessage::new(names.result(call), call, content(&message.blocks)).into()
+                }));
+            }
+            _ if message.text().is_empty() => {}
+            _ => told.push(AguiSystemMessage::new(id, message.text()).into()),
+        }
+    }
+    AguiMessagesSnapshot::new(told)
+}
+
+/// What the model says: its thoughts, its words and calls, and what came of these.
+fn answer(
+    names: &mut Names,
+    message: &Message,
+    id: String,
+    called: &mut HashSet<String>,
+    told: &mut Vec<AguiMessage>,
+) {
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    for (place, block) in message.blocks.iter().enumerate() {
+        match block {
+            Block::Thinking { text, .. } if !text.is_empty() => {
+                told.push(AguiReasoningMessage::new(names.thought(&message.key, place), text).into());
+            }
+            Block::Tool(tool) if !tool.call_id.is_empty() => {
+                called.insert(tool.call_id.clone());
+                calls.push(call(tool));
+                results.extend(result(names, tool).map(AguiMessage::from));
+            }
+            _ => {}
+        }
+    }
+    let mut answer = AguiAssistantMessage::new(id);
+    answer.content = Some(message.text()).filter(|text| !text.is_empty());
+    answer.tool_calls = (!calls.is_empty()).then_some(calls);
+    if answer.content.is_some() || answer.tool_calls.is_some() {
+        told.push(answer.into());
+    }
+    told.append(&mut results);
+}
+
+fn call(tool: &ToolBlock) -> AguiCall {
+    let arguments = tool.arguments.as_ref().map(Value::to_string).or_else(|| tool.arguments_text.clone());
+    AguiCall::new(&tool.call_id, AguiFunction::new(&tool.name, arguments.unwrap_or_else(|| "{}".to_owned())))
+}
+
+/// What came of a call; none where nothing did yet.
+fn result(names: &mut Names, tool: &ToolBlock) -> Option<AguiToolMessage> {
+    if matches!(tool.state, ToolState::Coming | ToolState::Running) {
+        return None;
+    }
+    let said = content(tool.result.as_deref().unwrap_or_default());
+    let mut result = AguiToolMessage::new(names.result(&tool.call_id), &tool.call_id, said);
+    if tool.state != ToolState::Done {
+        let text = text(tool.result.as_deref().unwrap_or_default());
+        result.error = Some(if text.is_empty() { "it did not run".to_owned() } else { text });
+    }
+    Some(result)
+}
+
+/// Blocks as content: a text, or parts where images are among them.
+pub(super) fn content(blocks: &[Block]) -> AguiContent {
+    if !blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
+        return AguiContent::Text(text(blocks));
+    }
+    let part = |block: &Block| -> Option<AguiPart> {
+        match block {
+            Block::Image { mime_type, data } => {
+                Some(AguiImagePart::new(AguiData::new(data, mime_type)).into())
+            }
+            block => of(block).map(|text| AguiTextPart::new(text).into()),
+        }
+    };
+    AguiContent::Parts(blocks.iter().filter_map(part).collect())
+}
+
+fn text(blocks: &[Block]) -> String {
+    blocks.iter().filter_map(of).collect::<Vec<_>>().join("\n")
+}
+
+/// What a block says; none where it is for no reader.
+fn of(block: &Block) -> Option<String> {
+    match block {
+        Block::Text { text } => Some(text.clone()),
+        Block::Data { value } => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// An error as an agent tells it.
+pub(super) fn words(error: &Value) -> String {
+    error.as_str().map_or_else(|| error.to_string(), str::to_owned)
+}
+
+/// The tokens of an answer, as AG-UI counts them: those of caches are a part of all that went in.
+pub(super) fn usage(message: &Message) -> Option<AguiTokenUsage> {
+    let usage = message.usage.as_ref()?;
+    let (read, written) = (usage.cache_read, usage.cache_write);
+    let input = usage.input.map(|input| input + read.unwrap_or_default() + written.unwrap_or_default());
+    let mut told = AguiTokenUsage::new();
+    told.provider.clone_from(&message.provider);
+    told.model.clone_from(&message.model);
+    told.input_tokens = input;
+    told.output_tokens = usage.output;
+    told.total_tokens = input.zip(usage.output).map(|(input, output)| input + output);
+    told.cached_input_tokens = read;
+    told.cache_write_input_tokens = written;
+    (input.is_some() || usage.output.is_some()).then_some(told)
+}

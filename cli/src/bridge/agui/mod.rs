@@ -1,0 +1,155 @@
+//! `agentese bridge --to ag-ui`: agents behind components that speak AG-UI, over HTTP on this machine alone.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `threads` | one process of the agent for each thread |
+//! | `run` | one run, from its request to its last event |
+//! | `questions` | the agent's questions, which interrupt a run |
+//! | `teller` | from neutral events to those of AG-UI; without I/O |
+//! | `messages` | the conversation as AG-UI's messages; without I/O |
+//! | `asked` | what a client asks for; without I/O |
+
+mod asked;
+mod messages;
+mod questions;
+mod run;
+mod teller;
+mod threads;
+
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentese::agui::{Event as Told, SPEC};
+use agentese::spec::Spec;
+use agentese::types::AguiRunInput;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event as Sent, KeepAlive, Sse};
+use serde_json::json;
+use tokio::sync::mpsc::{self, Receiver};
+
+use super::dialect;
+use super::losses::{Heard, Losses};
+use crate::arguments::Bridge;
+use crate::stderr::Stderr;
+use crate::web::door::{self, Token};
+use crate::{Failure, web};
+use threads::{Threads, Unavailable};
+
+/// The longest request, in bytes: a conversation with images.
+const LONGEST: usize = 64 * 1024 * 1024;
+/// How many events wait for a slow client; the agent's wait behind them.
+const WAITING: usize = 64;
+
+/// The tables of AG-UI.
+pub(super) fn spec() -> &'static Spec {
+    &SPEC
+}
+
+/// Whether that names AG-UI, which is no dialect.
+pub(super) fn is_agui(name: &str) -> bool {
+    name == "ag-ui" || name == SPEC.name || name == SPEC.id()
+}
+
+/// What every request needs.
+#[derive(Clone)]
+struct Site {
+    token: Token,
+    port: u16,
+    threads: Arc<Threads>,
+}
+
+/// Serves until somebody stops it. Fails where the agent's dialect is not found out or the port is taken.
+pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let spec = dialect(&options, stderr).await?;
+    let heard = Arc::<Heard>::default();
+    let losses = Losses::new(&SPEC, spec, heard.clone());
+    let losses = Arc::new(losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?);
+    let opened = web::Opened::at(options.port).await?;
+    let report = options.report.clone();
+    let threads = Arc::new(Threads::new(options, stderr, spec, losses.clone(), heard));
+    let site = Site { token: opened.token.clone(), port: opened.port, threads: threads.clone() };
+    crate::output::print(format!("{}\n", opened.address()).as_bytes())?;
+    let served = opened.serve(Router::new().fallback(handle).with_state(site)).await;
+    threads.end().await;
+    report.map_or(Ok(()), |path| losses.report(&path))?;
+    served
+}
+
+async fn handle(State(site): State<Site>, request: Request) -> Response<Body> {
+    let origin = allowed(&site, request.headers());
+    let mut response = answer(&site, request).await;
+    let headers = response.headers_mut();
+    if let Some(origin) = origin {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+    }
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// The page that sends the request, where it is one of those that may.
+fn allowed(site: &Site, headers: &HeaderMap) -> Option<HeaderValue> {
+    let origin = headers.get(header::ORIGIN)?;
+    let is_named = site.threads.options.allow_origin.iter().any(|name| origin == name.as_str());
+    is_named.then(|| origin.clone())
+}
+
+fn refused(status: StatusCode, reason: impl std::fmt::Display) -> Response<Body> {
+    let body = json!({"error": reason.to_string()}).to_string();
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+async fn answer(site: &Site, request: Request) -> Response<Body> {
+    if let Some(reason) = door::refuses(request.headers(), site.port, &site.threads.options.allow_origin) {
+        return refused(StatusCode::FORBIDDEN, reason);
+    }
+    if !site.token.is(request.uri().path().trim_matches('/')) {
+        let reason = "the address lacks its token: use the address that agentese bridge printed";
+        return refused(StatusCode::FORBIDDEN, reason);
+    }
+    match *request.method() {
+        Method::POST => {}
+        // What browsers ask before they let a page of another origin speak.
+        Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
+        _ => return refused(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
+    }
+    let Ok(body) = axum::body::to_bytes(request.into_body(), LONGEST).await else {
+        return refused(StatusCode::PAYLOAD_TOO_LARGE, format!("a request has {LONGEST} bytes at most"));
+    };
+    let input: AguiRunInput = match serde_json::from_slice(&body) {
+        Ok(input) => input,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
+    };
+    let wanted = match asked::wanted(&input) {
+        Ok(wanted) => wanted,
+        Err(reason) => return refused(StatusCode::BAD_REQUEST, reason),
+    };
+    let held = match site.threads.hold(&input.thread_id).await {
+        Ok(held) => held,
+        Err(reason @ Unavailable::Busy) => return refused(StatusCode::CONFLICT, reason),
+        Err(reason @ Unavailable::Full) => return refused(StatusCode::SERVICE_UNAVAILABLE, reason),
+    };
+    if let Some(command) = SPEC.commands.first() {
+        site.threads.losses.count(command.wire);
+    }
+    let (to, events) = mpsc::channel(WAITING);
+    tokio::spawn(run::serve(site.threads.clone(), held, input, wanted, to));
+    stream(events)
+}
+
+/// Events as they come. When the client is gone, so is the receiver, and the run is stopped.
+fn stream(events: Receiver<Told>) -> Response<Body> {
+    let events = futures::stream::unfold(events, |mut events| async move {
+        let told = events.recv().await?;
+        let text = serde_json::to_string(&told).unwrap_or_default();
+        Some((Ok::<_, Infallible>(Sent::default().data(text)), events))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}

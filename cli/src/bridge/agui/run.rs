@@ -1,0 +1,248 @@
+//! One run: from what the client asks for to the event that ends it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::agui::Event as Told;
+use agentese::any::{Intent, Run};
+use agentese::types::{
+    AguiCancelled, AguiInterrupted, AguiOutcome, AguiRunError, AguiRunFinished, AguiRunInput, AguiRunStarted,
+    AguiSuccess,
+};
+use agentese::view::MessageState;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::sync::mpsc::Sender;
+
+use super::super::pump::reason;
+use super::asked::{Wanted, unheard};
+use super::teller::said;
+use super::threads::{Held, Thread, Threads};
+
+/// How long an agent may take to end a run that nobody listens to any more.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// What the agent is doing for a thread.
+pub(super) enum Work {
+    /// It has words, and has not taken them yet.
+    Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
+    /// It works.
+    Going(Run),
+}
+
+/// How following it ended.
+enum Followed {
+    /// The agent has nothing more to do.
+    Over,
+    /// It refused the words, or is gone.
+    Failed(agentese::Error),
+    /// It asks.
+    Asks,
+    /// The client is gone.
+    Left,
+}
+
+/// The words for a run that has failed.
+struct Failed {
+    code: &'static str,
+    message: String,
+}
+
+fn failed(code: &'static str) -> impl FnOnce(String) -> Failed {
+    move |message| Failed { code, message }
+}
+
+/// Does what the client asks for and tells it, until the run is over or the client is gone.
+pub(super) async fn serve(
+    threads: Arc<Threads>,
+    mut held: Held,
+    input: AguiRunInput,
+    wanted: Wanted,
+    to: Sender<Told>,
+) {
+    let mut started = AguiRunStarted::new(&input.thread_id, &input.run_id);
+    started.parent_run_id.clone_from(&input.parent_run_id);
+    let _ = to.send(started.into()).await;
+    let end = match work(&threads, &mut held, &input, wanted, &to).await {
+        Ok(None) => return,
+        Ok(Some(outcome)) => {
+            let mut finished = AguiRunFinished::new(&input.thread_id, &input.run_id);
+            finished.outcome = Some(outcome);
+            finished.usage = held.as_ref().and_then(|thread| thread.teller.usage());
+            finished.into()
+        }
+        Err(Failed { code, message }) => {
+            let mut error = AguiRunError::new(message);
+            error.code = Some(code.to_owned());
+            error.usage = held.as_ref().and_then(|thread| thread.teller.usage());
+            Told::from(error)
+        }
+    };
+    // The thread is free before the client knows that the run is over.
+    drop(held);
+    let _ = to.send(end).await;
+}
+
+/// Gives why the run ended; none where the client is gone.
+async fn work(
+    threads: &Threads,
+    held: &mut Held,
+    input: &AguiRunInput,
+    wanted: Wanted,
+    to: &Sender<Told>,
+) -> Result<Option<AguiOutcome>, Failed> {
+    if held.as_ref().is_some_and(|thread| thread.agent.terminated().now_or_never().is_some()) {
+        **held = None;
+    }
+    if held.is_none() {
+        if matches!(wanted, Wanted::Answers(_)) {
+            return Err(nothing_waits());
+        }
+        **held = Some(threads.start().await.map_err(failed("agent_failed"))?);
+    }
+    let Some(thread) = held.as_mut() else { return Ok(None) };
+    if let Some(unheard) = unheard(input, |message| thread.teller.knows(message)) {
+        let _ = to.send(said("unheard", unheard)).await;
+    }
+    let mut work = match wanted {
+        Wanted::Said { id, words } => {
+            if let Some(work) = thread.suspended.take()
+                && !stop(thread, work).await
+            {
+                **held = None;
+                return Err(failed("agent_failed")("the agent did not stop, and was ended".to_owned()));
+            }
+            thread.teller.begin(&id);
+            let agent = thread.agent.clone();
+            Work::Begun(async move { agent.prompt(words).await }.boxed())
+        }
+        Wanted::Answers(answers) => {
+            let Some(work) = thread.suspended.take() else { return Err(nothing_waits()) };
+            match thread.questions.answer(&answers) {
+                Ok(late) if late.is_empty() => {}
+                Ok(late) => drop(to.send(said("unheard", json!({"resume": late}))).await),
+                Err(wrong) => {
+                    thread.suspended = Some(work);
+                    return Err(failed("wrong_answer")(wrong));
+                }
+            }
+            work
+        }
+    };
+    match follow(thread, &mut work, to).await {
+        Followed::Over => over(held, work, to).await.map(Some),
+        Followed::Failed(error) => Err(gone_or_refused(held, &error)),
+        Followed::Asks => {
+            for told in thread.teller.pause() {
+                let _ = to.send(told).await;
+            }
+            let interrupts = thread.questions.interrupts();
+            thread.suspended = Some(work);
+            Ok(Some(AguiInterrupted::new(interrupts).into()))
+        }
+        Followed::Left => {
+            if !stop(thread, work).await {
+                **held = None;
+            }
+            Ok(None)
+        }
+    }
+}
+
+fn nothing_waits() -> Failed {
+    failed("nothing_waits")("no run of this thread waits for an answer".to_owned())
+}
+
+/// Tells what the agent does.
+async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Followed {
+    loop {
+        match work {
+            Work::Begun(begun) => tokio::select! {
+                biased;
+                run = begun => match run {
+                    Ok(run) => *work = Work::Going(run),
+                    Err(error) => return Followed::Failed(error),
+                },
+                () = thread.questions.wait() => return Followed::Asks,
+                () = to.closed() => return Followed::Left,
+            },
+            // What happened before a question is told before it.
+            Work::Going(run) => tokio::select! {
+                biased;
+                () = to.closed() => return Followed::Left,
+                event = run.next() => match event {
+                    Some(event) => for told in thread.teller.tell(&event) {
+                        if to.send(told).await.is_err() {
+                            return Followed::Left;
+                        }
+                    },
+                    None => return Followed::Over,
+                },
+                () = thread.questions.wait() => return Followed::Asks,
+            },
+        }
+    }
+}
+
+/// The end of a run that nobody stopped here.
+async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutcome, Failed> {
+    if let Work::Going(run) = work
+        && let Err(error) = run.result().await
+    {
+        return Err(gone_or_refused(held, &error));
+    }
+    let Some(thread) = held.as_mut() else { return Ok(AguiSuccess::new().into()) };
+    for told in thread.teller.pause() {
+        let _ = to.send(told).await;
+    }
+    let conversation = thread.agent.conversation();
+    let _ = to.send(thread.teller.snapshot(&conversation.messages)).await;
+    match thread.teller.last.take() {
+        Some(last) if last.state == MessageState::Failed => {
+            let message = last.error.or_else(|| conversation.run.error.clone());
+            Err(failed("run_failed")(message.unwrap_or_else(|| "the agent's run failed".to_owned())))
+        }
+        Some(last) if last.state == MessageState::Aborted => Ok(AguiCancelled::new().into()),
+        _ => Ok(AguiSuccess::new().into()),
+    }
+}
+
+fn gone_or_refused(held: &mut Held, error: &agentese::Error) -> Failed {
+    let is_gone = matches!(error, agentese::Error::Terminated(_));
+    if is_gone {
+        **held = None;
+    }
+    failed(if is_gone { "agent_gone" } else { "refused" })(reason(error))
+}
+
+/// Stops what the agent does, and waits for the end of it. False where it does not stop: it is ended then.
+async fn stop(thread: &mut Thread, work: Work) -> bool {
+    let Thread { agent, questions, teller, .. } = thread;
+    let ended = async {
+        let run = match work {
+            Work::Begun(begun) => begun.await.ok(),
+            Work::Going(run) => Some(run),
+        };
+        let Some(mut run) = run else { return };
+        let abort = async {
+            if agent.can(Intent::Abort) {
+                let _ = agent.abort().await;
+            }
+        };
+        let drain = async {
+            while let Some(event) = run.next().await {
+                teller.tell(&event);
+            }
+        };
+        futures::join!(abort, drain);
+    };
+    let stopped = tokio::select! {
+        stopped = tokio::time::timeout(STOPPING, ended) => stopped.is_ok(),
+        () = questions.dismiss_all() => false,
+    };
+    if !stopped {
+        agent.close().await;
+    }
+    stopped
+}

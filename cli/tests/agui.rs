@@ -1,0 +1,419 @@
+//! `agentese bridge --to ag-ui`: a client of AG-UI over plain HTTP, with the reference agent behind it.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
+use tokio::net::TcpStream;
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The declared form of every event.
+static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+    let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+});
+
+fn agentese() -> PathBuf {
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
+    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
+    program
+}
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+fn script(shell: &str) -> Value {
+    let call =
+        json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});
+    json!({"responses": [
+        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
+        {"when": {"user": "tool"}, "keep": true, "text": "I see."},
+        {"when": {"user": "hello"}, "keep": true,
+            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
+        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
+        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
+    ], "default": {"text": "ok"}})
+}
+
+/// A bridge with agents of a dialect behind it; killed when it is dropped.
+struct Bridge {
+    child: Child,
+    place: tempfile::TempDir,
+    port: u16,
+    path: String,
+}
+
+impl Bridge {
+    /// `settings` are the agent's.
+    fn start(dialect: &str, settings: &Value, more: &[&str]) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let agent = place.path().join("home/.pi/agent");
+        for folder in [place.path().join("work"), agent.clone()] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(agent.join("settings.json"), settings.to_string()).unwrap();
+        let shell = if dialect == "opal" { "shell" } else { "bash" };
+        std::fs::write(place.path().join("script.json"), script(shell).to_string()).unwrap();
+        let mut child = Command::new(agentese())
+            .args(["bridge", "--to", "ag-ui", "--from", dialect])
+            .args(more)
+            .arg("--report")
+            .arg(place.path().join("report.json"))
+            .arg("--")
+            .arg(agentese())
+            .args(["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"])
+            .arg(place.path().join("script.json"))
+            .current_dir(place.path().join("work"))
+            .env("HOME", place.path().join("home"))
+            .env("TMPDIR", place.path())
+            .env_remove("PI_CODING_AGENT_DIR")
+            .env_remove("AGENTESE_HOME")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let (port, path) = address.trim().strip_prefix("http://127.0.0.1:").unwrap().split_once('/').unwrap();
+        Self { child, place, port: port.parse().unwrap(), path: format!("/{path}") }
+    }
+
+    /// Sends a request with these headers; gives the status and the head, and what follows.
+    async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String, Lines<TcpStream>) {
+        let mut stream = soon("a connection", TcpStream::connect(("127.0.0.1", self.port))).await.unwrap();
+        let mut text = format!("{method} {path} HTTP/1.0\r\ncontent-length: {}\r\n", body.len());
+        if headers.iter().all(|(name, _)| *name != "host") {
+            text.push_str(&format!("host: 127.0.0.1:{}\r\n", self.port));
+        }
+        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+        soon("the request", stream.write_all(format!("{text}\r\n{body}").as_bytes())).await.unwrap();
+        let mut lines = Lines::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(soon("the head", lines.read_line(&mut head)).await.unwrap() > 0, "{head}");
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head, lines)
+    }
+
+    /// Asks for a run of a thread.
+    async fn ask(&self, thread: &str, members: Value) -> Run {
+        let mut input =
+            json!({"threadId": thread, "runId": "r1", "messages": [], "tools": [], "context": []});
+        input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        let json = [("content-type", "application/json")];
+        let (status, head, lines) = self.request("POST", &self.path, &json, &input.to_string()).await;
+        assert_eq!(status, 200, "{head}");
+        assert!(head.to_lowercase().contains("content-type: text/event-stream"), "{head}");
+        Run { lines, seen: Vec::new() }
+    }
+
+    /// Says something, and gives the events of the run.
+    async fn say(&self, thread: &str, words: &str) -> Vec<Value> {
+        self.ask(thread, said(words)).await.rest().await
+    }
+
+    fn children(&self) -> Vec<String> {
+        let bridge = self.child.id();
+        let listed = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
+        listed.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn said(words: &str) -> Value {
+    json!({"messages": [{"id": format!("my-{words}"), "role": "user", "content": words}]})
+}
+
+/// The events of a run, as they come.
+struct Run {
+    lines: Lines<TcpStream>,
+    seen: Vec<Value>,
+}
+
+impl Run {
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            let mut line = String::new();
+            if soon("an event", self.lines.read_line(&mut line)).await.unwrap() == 0 {
+                return None;
+            }
+            let Some(data) = line.trim_end().strip_prefix("data: ") else {
+                assert!(line.trim_end().is_empty() || line.starts_with(':'), "{line}");
+                continue;
+            };
+            let event: Value = serde_json::from_str(data).unwrap();
+            assert!(FORM.is_valid(&event), "not as declared: {event}");
+            self.seen.push(event.clone());
+            return Some(event);
+        }
+    }
+
+    async fn until(&mut self, kind: &str) {
+        while let Some(event) = self.next().await {
+            if event["type"] == kind {
+                return;
+            }
+        }
+        panic!("no {kind}: {:#?}", self.seen);
+    }
+
+    async fn rest(mut self) -> Vec<Value> {
+        while self.next().await.is_some() {}
+        check(&self.seen);
+        self.seen
+    }
+}
+
+/// What is begun is ended, nothing comes before the begin and behind the end of the run.
+fn check(events: &[Value]) {
+    let (mut open, last) = (Vec::new(), events.len() - 1);
+    for (place, event) in events.iter().enumerate() {
+        let kind = event["type"].as_str().unwrap();
+        assert_eq!(kind == "RUN_STARTED", place == 0, "{events:#?}");
+        assert_eq!(matches!(kind, "RUN_FINISHED" | "RUN_ERROR"), place == last, "{events:#?}");
+        let name = if kind.starts_with("TOOL") { &event["toolCallId"] } else { &event["messageId"] };
+        for (suffix, opens) in [("_START", true), ("_END", false)] {
+            let Some(what) = kind.strip_suffix(suffix) else { continue };
+            let known = open.iter().position(|one| *one == (what, name));
+            assert_eq!(known.is_none(), opens, "{kind}: {events:#?}");
+            match known {
+                Some(known) => drop(open.remove(known)),
+                None => open.push((what, name)),
+            }
+        }
+        for (piece, of) in [
+            ("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE"),
+            ("REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE"),
+            ("TOOL_CALL_ARGS", "TOOL_CALL"),
+        ] {
+            assert!(kind != piece || open.contains(&(of, name)), "{kind}: {events:#?}");
+        }
+    }
+    assert!(open.is_empty(), "{open:?} is left open: {events:#?}");
+}
+
+/// The pieces of events of a kind.
+fn text(events: &[Value], kind: &str) -> String {
+    let of_kind = events.iter().filter(|event| event["type"] == kind);
+    of_kind.map(|event| event["delta"].as_str().unwrap()).collect()
+}
+
+fn find<'a>(events: &'a [Value], kind: &str) -> &'a Value {
+    events.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {events:#?}"))
+}
+
+fn custom<'a>(events: &'a [Value], name: &str) -> Option<&'a Value> {
+    events.iter().find(|event| event["name"] == name).map(|event| &event["value"])
+}
+
+fn roles(events: &[Value]) -> Vec<&str> {
+    let messages = find(events, "MESSAGES_SNAPSHOT")["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["role"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn agents_of_each_dialect_tell_text_thoughts_and_tools() {
+    for dialect in ["pi", "omp", "pisces", "opal", "operator"] {
+        let bridge = Bridge::start(dialect, &json!({}), &[]);
+        let first = bridge.say("t", "hello").await;
+        assert_eq!(text(&first, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {first:#?}");
+        assert_eq!(text(&first, "REASONING_MESSAGE_CONTENT"), "hm", "{dialect}: {first:#?}");
+        assert_eq!(roles(&first), ["user", "reasoning", "assistant"], "{dialect}: {first:#?}");
+        let finished = first.last().unwrap();
+        assert_eq!((&finished["threadId"], &finished["runId"]), (&json!("t"), &json!("r1")));
+        assert_eq!(finished["outcome"], json!({"type": "success"}), "{dialect}");
+        let messages = &find(&first, "MESSAGES_SNAPSHOT")["messages"];
+        assert_eq!(messages[0], json!({"id": "my-hello", "role": "user", "content": "hello"}), "{dialect}");
+        assert_eq!(messages[2]["id"], find(&first, "TEXT_MESSAGE_START")["messageId"], "{dialect}");
+
+        // The client sends all that it has; the agent has it too.
+        let mut conversation = messages.as_array().unwrap().clone();
+        conversation.extend(said("tool")["messages"].as_array().unwrap().clone());
+        let second = bridge.ask("t", json!({"messages": conversation})).await.rest().await;
+        assert_eq!(text(&second, "TEXT_MESSAGE_CONTENT"), "I look.I see.", "{dialect}: {second:#?}");
+        let arguments: Value = serde_json::from_str(&text(&second, "TOOL_CALL_ARGS")).unwrap();
+        assert_eq!(arguments["command"], "echo out-of-it; touch made", "{dialect}");
+        let result = find(&second, "TOOL_CALL_RESULT");
+        assert!(result["content"].as_str().unwrap().contains("out-of-it"), "{dialect}: {result}");
+        assert_eq!(find(&second, "TOOL_CALL_START")["toolCallId"], result["toolCallId"], "{dialect}");
+        assert!(custom(&second, "agentese.unheard").is_none(), "{dialect}: {second:#?}");
+        let expected = ["user", "reasoning", "assistant", "user", "assistant", "tool", "assistant"];
+        assert_eq!(roles(&second), expected, "{dialect}: {second:#?}");
+
+        // Another thread is another conversation.
+        assert_eq!(roles(&bridge.say("u", "hello").await), ["user", "reasoning", "assistant"], "{dialect}");
+        assert_eq!(bridge.children().len(), 2, "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_stops_its_run_and_comes_back_to_the_thread() {
+    let bridge = Bridge::start("pi", &json!({}), &[]);
+    let mut run = bridge.ask("t", said("hang")).await;
+    run.until("TEXT_MESSAGE_CONTENT").await;
+    drop(run);
+    let events = bridge.say("t", "hello").await;
+    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
+    assert_eq!(roles(&events), ["user", "assistant", "user", "reasoning", "assistant"], "{events:#?}");
+    assert_eq!(bridge.children().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_fails_says_why_and_what_nobody_hears_is_told() {
+    let bridge = Bridge::start("pi", &json!({}), &[]);
+    let events = bridge.say("t", "fail").await;
+    let error = find(&events, "RUN_ERROR");
+    assert!(error["message"].as_str().unwrap().contains("no such thing"), "{error}");
+    let messages = json!([
+        {"id": "s", "role": "system", "content": "Be short."}, {"id": "n", "role": "user", "content": "hello"}
+    ]);
+    let tools = json!([{"name": "show_map", "description": "Shows a map."}]);
+    let events = bridge.ask("t", json!({"messages": messages, "tools": tools})).await.rest().await;
+    assert_eq!(
+        custom(&events, "agentese.unheard"),
+        Some(&json!({"messages": ["s"], "tools": ["show_map"]})),
+        "{events:#?}"
+    );
+    let nothing = bridge.ask("t", json!({"resume": [{"interruptId": "q", "status": "cancelled"}]})).await;
+    assert_eq!(nothing.rest().await.last().unwrap()["code"], "nothing_waits");
+}
+
+#[tokio::test]
+async fn a_question_interrupts_the_run_and_its_answer_goes_on_with_it() {
+    let bridge = Bridge::start("pi", &json!({"approval": {"tools": ["bash"]}}), &[]);
+    let interrupted = |events: &[Value]| -> Value {
+        let outcome = &events.last().unwrap()["outcome"];
+        assert_eq!(outcome["type"], "interrupt", "{events:#?}");
+        assert_eq!(outcome["interrupts"].as_array().unwrap().len(), 1, "{outcome}");
+        outcome["interrupts"][0].clone()
+    };
+    let first = bridge.say("t", "tool").await;
+    let question = interrupted(&first);
+    assert!(question["message"].as_str().unwrap().contains("echo out-of-it"), "{question}");
+    let answer = match question["responseSchema"]["enum"].as_array() {
+        Some(choices) => choices[0].clone(),
+        None => json!(true),
+    };
+    let resume = |payload: &Value| json!({"resume": [{"interruptId": question["id"], "status": "resolved", "payload": payload}]});
+    let wrong = bridge.ask("t", resume(&json!(7))).await.rest().await;
+    assert_eq!(wrong.last().unwrap()["code"], "wrong_answer", "{wrong:#?}");
+    assert!(!bridge.place.path().join("work/made").exists());
+    let second = bridge.ask("t", resume(&answer)).await.rest().await;
+    assert_eq!(text(&second, "TEXT_MESSAGE_CONTENT"), "I see.", "{second:#?}");
+    assert!(bridge.place.path().join("work/made").exists());
+    assert_eq!(roles(&second), ["user", "assistant", "tool", "assistant"], "{second:#?}");
+
+    // Words in place of an answer: the question is dismissed, and the run stopped.
+    interrupted(&bridge.say("u", "tool").await);
+    let events = bridge.say("u", "hello").await;
+    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
+}
+
+#[tokio::test]
+async fn who_lacks_the_token_and_pages_of_other_origins_are_refused() {
+    let bridge = Bridge::start("pi", &json!({}), &["--allow-origin", "http://localhost:3000"]);
+    let own = format!("127.0.0.1:{}", bridge.port);
+    let body = said("hello").to_string();
+    for (method, path, headers, expected) in [
+        ("POST", "/", &[][..], 403),
+        ("POST", "/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/", &[], 403),
+        ("POST", &bridge.path, &[("host", "evil.example")], 403),
+        ("POST", &bridge.path, &[("origin", "http://evil.example")], 403),
+        ("POST", &bridge.path, &[("host", &own), ("sec-fetch-site", "cross-site")], 403),
+        ("GET", &bridge.path, &[], 405),
+        // The words lack their thread.
+        ("POST", &bridge.path, &[("origin", "http://localhost:3000")], 400),
+        ("OPTIONS", &bridge.path, &[("origin", "http://localhost:3000")], 204),
+        ("OPTIONS", &bridge.path, &[("origin", "http://localhost:3001")], 403),
+    ] {
+        let (status, head, mut rest) = bridge.request(method, path, headers, &body).await;
+        let mut said = String::new();
+        soon("the body", rest.read_to_string(&mut said)).await.unwrap();
+        assert_eq!(status, expected, "{method} {path} {headers:?}: {head}{said}");
+        let opened = head.to_lowercase().contains("access-control-allow-origin: http://localhost:3000");
+        assert_eq!(opened, headers.contains(&("origin", "http://localhost:3000")), "{head}");
+    }
+    assert_eq!(bridge.children(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_its_run_and_the_next_one_has_another() {
+    let mut bridge = Bridge::start("pi", &json!({}), &[]);
+    let mut run = bridge.ask("t", said("hang")).await;
+    run.until("TEXT_MESSAGE_CONTENT").await;
+    for child in bridge.children() {
+        assert!(Command::new("kill").args(["-KILL", &child]).status().unwrap().success());
+    }
+    while run.next().await.is_some() {}
+    assert_eq!(run.seen.last().unwrap()["code"], "agent_gone", "{:#?}", run.seen);
+    let mut again = said("hang")["messages"].as_array().unwrap().clone();
+    again.extend(said("hello")["messages"].as_array().unwrap().clone());
+    let events = bridge.ask("t", json!({"messages": again})).await.rest().await;
+    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
+    assert_eq!(custom(&events, "agentese.unheard"), Some(&json!({"messages": ["my-hang"]})), "{events:#?}");
+
+    let pid = bridge.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let ended = soon("the end", async {
+        loop {
+            if let Some(status) = bridge.child.try_wait().unwrap() {
+                break status;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    assert!(ended.await.success());
+    let report = std::fs::read_to_string(bridge.place.path().join("report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["front"], &report["rows"][0]["count"]), (&json!("agui@1"), &json!(2)), "{report:#}");
+}
+
+#[test]
+fn what_cannot_be_bridged_is_refused_and_losses_are_explained() {
+    for (words, said) in [
+        (&["--to", "ag-ui", "--from", "acp", "--", "true"][..], "not of acp"),
+        (&["--to", "pi", "--from", "ag-ui", "--", "true"], "no agent is driven by ag-ui"),
+        (&["--to", "pi", "--port", "4711", "--", "true"], "go with --to ag-ui"),
+        (&["--to", "ag-ui", "--", "/nowhere/agent"], "/nowhere/agent"),
+    ] {
+        let done = Command::new(agentese()).arg("bridge").args(words).output().unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && stderr.contains(said), "{words:?}: {stderr}");
+    }
+    let explained = |agent: &str| -> Value {
+        let words = ["bridge", "--json", "--explain", "ag-ui", agent];
+        let done = Command::new(agentese()).args(words).output().unwrap();
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let pi = explained("pi");
+    let row = |name: &str| {
+        pi["rows"].as_array().unwrap().iter().find(|row| row["row"] == name).unwrap()["fate"].clone()
+    };
+    assert_eq!((row("run_agent"), row("TEXT_MESSAGE_CONTENT")), (json!("carried"), json!("carried")));
+    assert_eq!(row("RUN_FINISHED"), "approximated");
+    let operator = explained("operator");
+    assert!(operator["rows"][0]["reason"].as_str().unwrap().contains("images"), "{operator:#}");
+}

@@ -1,0 +1,99 @@
+//! AG-UI, the Agent User Interaction protocol: what components of web pages speak with an agent over HTTP. One command, a
+//! request of its own; the answer is a stream of events, which ends with the run.
+//!
+//! It is declared like a dialect, and is none: a client has no commands beside the one, and gives the conversation with
+//! each. On the wire the command's parameters are the whole body of a POST, and each event is the data of a server-sent
+//! event. Declared is what is read and sent here: steps, activities, states and subagents have events of their own, which
+//! nobody sends.
+//!
+//! Source: the schemas of the npm package `@ag-ui/core` 1.0.0.
+//!
+//! | file | what |
+//! |---|---|
+//! | `messages` | messages, their parts, and what a run is asked with |
+//! | `events` | what a client is told of a run |
+//! | `meaning` | what is lost with an agent of a dialect behind it |
+
+pub mod events;
+mod meaning;
+pub mod messages;
+
+use crate::dialect::{
+    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+};
+use crate::matching::{Matching, Sessions};
+use crate::model::{ErrorText, Span};
+
+const REVISIONS: &[Revision] = &[Revision {
+    name: "1",
+    document: "the schemas of `@ag-ui/core` 1.0.0",
+    parent: None,
+    edges: Edges {
+        unknown_command_echoes_id: false,
+        unknown_command_text: "Unknown command: {command}",
+        handler_failure: HandlerFailure::OwnCommandAndId,
+        parse_prefix: "",
+        parse_command: "",
+        blank_line_is_error: true,
+        unfinished_line_counts: true,
+        empty_data: false,
+        response_order: ResponseOrder::TypeFirst,
+        end_of_input: EndOfInput::Abort,
+    },
+    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    shows: &[],
+    excludes: &[],
+    changes: &[],
+}];
+
+const fn error(kind: &'static str, text: &'static str, when: &'static str) -> ErrorText {
+    ErrorText { code: None, kind, text, when, span: Span::ALWAYS }
+}
+
+/// AG-UI, version 1.
+pub const AGUI: Dialect = Dialect {
+    name: "agui",
+    revisions: REVISIONS,
+    agent: "an agent of the Agent User Interaction protocol",
+    doc: "The Agent User Interaction protocol, AG-UI, which components of web pages speak with agents.",
+    parent: None,
+    without: &[],
+    framing: Framing::Flat,
+    case: Case::Camel,
+    events_open: true,
+    event_members: &[],
+    dialog_frames: None,
+    chunks: None,
+    errors: &[
+        error("InvalidLine", "not a request: {reason}", "the body is no JSON, or lacks a member"),
+        error("UnknownCommand", "Unknown command: {command}", "never: there is one command"),
+    ],
+    text: TextPieces {
+        begins: "TEXT_MESSAGE_START",
+        event: "TEXT_MESSAGE_CONTENT",
+        path: &[],
+        kind: None,
+        piece: "delta",
+    },
+    probe_command: "run_agent",
+    rows: &[messages::ROWS, events::ROWS],
+    settings: &[],
+    matching: Matching {
+        members: &[],
+        choices: &[],
+        wording: &[],
+        tokens: &[],
+        marks: &[],
+        fine_marks: &[],
+        strands: &[],
+        dialog_marks: &[],
+        slips: &[],
+        deltas: &[],
+        snapshots: None,
+        tools: None,
+        sessions: Sessions { history: None, files: None, shell: "" },
+        allowances: &[],
+    },
+    meaning: meaning::MEANING,
+    intents: meaning::INTENTS,
+};
