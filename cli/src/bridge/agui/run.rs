@@ -28,7 +28,7 @@ pub(super) enum Work {
     /// It has words, and has not taken them yet.
     Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
     /// It works.
-    Going(Run),
+    Going(Box<Run>),
 }
 
 /// How following it ended.
@@ -161,7 +161,7 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
             Work::Begun(begun) => tokio::select! {
                 biased;
                 run = begun => match run {
-                    Ok(run) => *work = Work::Going(run),
+                    Ok(run) => *work = Work::Going(Box::new(run)),
                     Err(error) => return Followed::Failed(error),
                 },
                 () = thread.questions.wait() => return Followed::Asks,
@@ -221,7 +221,7 @@ async fn stop(thread: &mut Thread, work: Work) -> bool {
     let Thread { agent, questions, teller, .. } = thread;
     let ended = async {
         let run = match work {
-            Work::Begun(begun) => begun.await.ok(),
+            Work::Begun(begun) => begun.await.ok().map(Box::new),
             Work::Going(run) => Some(run),
         };
         let Some(mut run) = run else { return };
