@@ -308,7 +308,7 @@ async fn the_model_that_the_agent_has_is_told() {
     far.answers(&new, json!({"sessionId": "two", "configOptions": options("large")})).await;
     assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
     assert_eq!(models(&agent, 1).await, ["large"]);
-    assert_eq!(agent.session().await.1.id.as_deref(), Some("two"));
+    assert_eq!(agent.session().await.elsewhere.id.as_deref(), Some("two"));
     assert_eq!(agent.commands().await[0].name, "plan");
 }
 
