@@ -152,6 +152,6 @@ mod tests {
         );
         let missing: Vec<bool> = findings.iter().map(|finding| finding.missing).collect();
         assert_eq!(missing, [true, false, false, true, true]);
-        assert_eq!((findings[3].level.clone(), findings[3].path.as_str()), (CheckLevel::Must, "system"));
+        assert_eq!((findings[3].level, findings[3].path.as_str()), (CheckLevel::Must, "system"));
     }
 }
