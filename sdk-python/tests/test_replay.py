@@ -151,11 +151,14 @@ def play(kind, dialect, path):
     asked_for_state = [answer for answer in answers.values() if answer.get("command") == "get_state"]
     states = [steady(answer["data"]) for answer in asked_for_state if not is_refused(answer)]
     counts = {"events": 0, "answers": 0, "prompts": 0, "ended": 0}
-    listening = threading.Event()
+    listening, played = threading.Event(), threading.Event()
 
     def script(peer):
-        assert listening.wait(20)
-        Player(peer.socket, dialect).play(records, cut)
+        try:
+            assert listening.wait(20)
+            Player(peer.socket, dialect).play(records, cut)
+        finally:
+            played.set()
 
     with playing(script) as end:
         with driver.connect(module, end) as client:
@@ -210,6 +213,9 @@ def play(kind, dialect, path):
                     counts["answers"] += 1
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
+        # What the client said last is heard before the agent's side is taken away.
+        end.close()
+        assert played.wait(20)
     return counts
 
 
