@@ -10,7 +10,8 @@ print("loading noise")
 
 @extension.on("turn_start")
 def turn(event, context):
-    print("noise in turn", {"a": 1})
+    # In one piece: the command may write beside it.
+    print("noise in turn " + str({"a": 1}))
     print("to stderr", file=sys.stderr)
 
 
