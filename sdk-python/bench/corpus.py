@@ -6,15 +6,15 @@ from pathlib import Path
 
 
 def small(count: int) -> Iterator[str]:
-    """Frames of about a hundred bytes."""
+    """Frames of about a hundred bytes; updates as pi 1.5 writes them."""
     kinds: list[dict[str, object]] = [
         {"type": "agent_start"},
         {"type": "turn_start"},
         {"type": "tool_execution_start", "toolCallId": "call_1", "toolName": "bash", "args": {"command": "ls -la"}},
-        {"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {
-            "type": "text_delta", "contentIndex": 0, "delta": "The answer is ", "partial": {}}},
-        {"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {
-            "type": "text_delta", "contentIndex": 0, "delta": "in the \"README\"", "partial": {}}},
+        {"type": "message_update", "assistantMessageEvent": {
+            "type": "text_delta", "contentIndex": 0, "delta": "The answer is "}},
+        {"type": "message_update", "assistantMessageEvent": {
+            "type": "text_delta", "contentIndex": 0, "delta": "in the \"README\""}},
         {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "overloaded"},
     ]
     lines = [json.dumps(kind, separators=(",", ":")) for kind in kinds]
@@ -23,10 +23,12 @@ def small(count: int) -> Iterator[str]:
 
 
 def large(count: int) -> Iterator[str]:
-    """Message updates of 50 KB: the text so far stands in them twice."""
+    """Message updates of 50 KB, as pi 0.55 writes them: the text so far stands in them twice."""
     text = "Some words of the answer, with a \"quote\" and a line\n" * 420
     message = {"role": "assistant", "content": [{"type": "text", "text": text}], "api": "anthropic-messages",
-               "provider": "anthropic", "model": "claude", "usage": {"input": 1, "output": 2}, "stopReason": "stop"}
+               "provider": "anthropic", "model": "claude", "stopReason": "stop", "timestamp": 1,
+               "usage": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 3,
+                         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}}
     frame = {"type": "message_update", "message": message, "assistantMessageEvent": {
         "type": "text_delta", "contentIndex": 0, "delta": "a few words more", "partial": message}}
     line = json.dumps(frame, separators=(",", ":"))
