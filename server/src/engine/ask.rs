@@ -1,9 +1,11 @@
 //! One request to the model.
 
+use futures::FutureExt as _;
 use futures::future::Either;
+use tokio::time::Instant;
 
 use super::Hooks as _;
-use super::incoming::Incoming;
+use super::incoming::{self, Incoming};
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
@@ -23,6 +25,8 @@ impl Run {
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
             .keeping_details(options.customs.keeps_details);
         let (mut started, mut stopped) = (false, false);
+        // When a piece was told.
+        let mut told: Option<Instant> = None;
         let answer = loop {
             let joins = self.shared.sink.joins().is_some_and(|length| incoming.length() >= length);
             // What has to wait is joined below.
@@ -55,6 +59,11 @@ impl Run {
                 Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
                 Either::Right(Some(mut event)) => {
+                    if let Some(told) = told {
+                        let time = self
+                            .unless_aborted(tokio::time::sleep_until(told + options.customs.pieces_apart));
+                        event = incoming.joined(event, time.map(drop)).await;
+                    }
                     if joins {
                         event = incoming.joined(event, self.room()).await;
                     }
@@ -65,10 +74,14 @@ impl Run {
                             message: &assembler.message().clone().into(),
                         });
                     }
+                    let is_piece = incoming::piece(&event).is_some();
                     if let Some(update) = assembler.apply(event) {
                         self.room().await;
                         let message = assembler.message();
                         self.push(Event::MessageUpdated { entry, message, update: &update });
+                        if is_piece && !options.customs.pieces_apart.is_zero() {
+                            told = Some(Instant::now());
+                        }
                         if let Some(rules) = self.shared.options.hooks.stops(message, &update) {
                             if !rules.is_empty() {
                                 self.push(Event::RulesTriggered(&rules));

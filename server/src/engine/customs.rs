@@ -1,5 +1,7 @@
 //! How an engine behaves where agents differ. A front says it once; nothing in the engine asks for a dialect.
 
+use std::time::Duration;
+
 use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 
 /// In which way the tool calls of one answer are carried out.
@@ -72,6 +74,9 @@ pub struct Customs {
     pub tells_instructions: bool,
     /// Whether an answer is told of when the first of it is there; else when the model is asked.
     pub answers_begin_late: bool,
+    /// How long after a piece of an answer the next one is told at the soonest: what comes meanwhile is one piece, and
+    /// told before anything else is. Zero where each piece is told as it comes.
+    pub pieces_apart: Duration,
     /// Whether a request that fails for now is made again before anybody hears of the failure.
     pub repeats_quietly: bool,
     /// Whether an answer that is asked for again is taken from the context by an entry of its own, of which clients are
@@ -121,6 +126,7 @@ impl Customs {
         tools: &["read", "bash", "edit", "write"],
         tells_instructions: false,
         answers_begin_late: false,
+        pieces_apart: Duration::ZERO,
         repeats_quietly: true,
         notes_edits: false,
         notes_times: false,

@@ -73,7 +73,7 @@ impl<'a> Incoming<'a> {
 }
 
 /// The text of an event that is a piece of a block.
-fn piece(event: &StreamEvent) -> Option<&str> {
+pub(super) fn piece(event: &StreamEvent) -> Option<&str> {
     match event {
         StreamEvent::TextDelta(text)
         | StreamEvent::ThinkingDelta(text)

@@ -81,8 +81,8 @@ impl Family for agentese::pi::Pi {
 }
 
 impl Family for agentese::omp::Omp {
-    fn customs(_: &'static Spec) -> Customs {
-        omp::CUSTOMS
+    fn customs(spec: &'static Spec) -> Customs {
+        if convert::declares::<Ready>(spec) { omp::READY } else { omp::CUSTOMS }
     }
 
     const HOME: Home = omp::HOME;

@@ -3,6 +3,7 @@
 //! What its agent has besides (rules that watch what a model says, reminders of what is to be done) is put into the parts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::omp::{
     AbortAndPromptParams, BranchParams, FollowUpParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp,
@@ -38,6 +39,9 @@ pub(super) const CUSTOMS: Customs = Customs {
     tools: &["read", "bash", "edit", "write", "task"],
     ..Customs::PI
 };
+
+/// The ways of revisions that say when they are ready.
+pub(super) const READY: Customs = Customs { pieces_apart: Duration::from_millis(50), ..CUSTOMS };
 
 /// Where its users keep their files.
 pub(super) const HOME: Home = Home {
