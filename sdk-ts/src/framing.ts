@@ -11,7 +11,7 @@
 
 import { AgentError } from "./error.js";
 import { Seen } from "./scan.js";
-import { completeEnd, utf8Length, validUpTo } from "./utf8.js";
+import { asciiText, completeEnd, utf8Length, validUpTo } from "./utf8.js";
 
 /** The default limit for the length of a line, in bytes: 64 MiB. */
 export const DEFAULT_MAX_LINE = 64 * 1024 * 1024;
@@ -130,7 +130,8 @@ export class Framer {
     const end = completeEnd(bytes);
     let text: string;
     try {
-      text = this.#decoder.decode(end === bytes.length ? bytes : bytes.subarray(0, end));
+      const whole = end === bytes.length ? bytes : bytes.subarray(0, end);
+      text = asciiText(whole) ?? this.#decoder.decode(whole);
     } catch {
       this.#walk(bytes, sink);
       return;

@@ -77,13 +77,16 @@ export function parseObject(text: string, source?: Source): JsonObject {
 }
 
 /**
- * Where an object keeps what was not parsed yet: a function from a member's name to its value. A
+ * Where an object keeps what was not parsed yet: a function from a member's name to its value, which may be given. A
  * symbol and not a private name, because who wraps the object (a framework's proxy) has to see it.
  */
 const UNREAD = Symbol("unread");
 
+/** What was read or given. */
+type Value = [value: JsonValue];
+
 interface Unread extends JsonObject {
-  [UNREAD](name: string, value?: JsonValue): JsonValue;
+  [UNREAD](name: string, given?: Value): JsonValue;
 }
 
 /**
@@ -105,7 +108,7 @@ function accessor(name: string): PropertyDescriptor {
         return this[UNREAD](name);
       },
       set(this: Unread, value: JsonValue): void {
-        this[UNREAD](name, value);
+        this[UNREAD](name, [value]);
       },
     };
     if (accessors.size < MAX_ACCESSORS) accessors.set(name, found);
@@ -115,8 +118,7 @@ function accessor(name: string): PropertyDescriptor {
 
 function lazyObject(text: string, members: Members): JsonObject {
   const object: JsonObject = {};
-  const parts = new Map<string, Member>();
-  const values = new Map<string, JsonValue>();
+  const parts = new Map<string, Member | Value>();
   for (const member of members) {
     const [name, start, end] = member;
     if (end - start < LAZY_FROM) {
@@ -126,15 +128,14 @@ function lazyObject(text: string, members: Members): JsonObject {
       Object.defineProperty(object, name, accessor(name));
     }
   }
-  const unread = (name: string, given?: JsonValue): JsonValue => {
-    const member = parts.get(name);
-    if (given !== undefined) {
-      values.set(name, given);
-    } else if (member !== undefined && !values.has(name)) {
-      const [, start, end, inner] = member;
-      values.set(name, inner ? lazyObject(text, inner) : long(text, start, end));
+  const unread = (name: string, given?: Value): JsonValue => {
+    let found = given ?? (parts.get(name) as Member | Value);
+    if (found.length > 1) {
+      const [, start, end, inner] = found as Member;
+      found = [inner ? lazyObject(text, inner) : long(text, start, end)];
     }
-    return values.get(name) as JsonValue;
+    parts.set(name, found as Value);
+    return found[0];
   };
   if (parts.size > 0) Object.defineProperty(object, UNREAD, { value: unread, configurable: true });
   return object;

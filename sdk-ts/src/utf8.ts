@@ -10,6 +10,21 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/** What Node, Bun and Deno have for bytes; a browser has nothing of it. */
+interface Platform {
+  readonly process?: { getBuiltinModule?(name: "buffer"): typeof import("node:buffer") | undefined };
+}
+
+const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
+
+/**
+ * The text of bytes that are all ASCII, which takes a third of the time that a `TextDecoder` takes. None where they are
+ * not, and where the platform has nothing faster.
+ */
+export function asciiText(bytes: Uint8Array): string | undefined {
+  return node?.isAscii?.(bytes) ? node.Buffer.prototype.latin1Slice.call(bytes) : undefined;
+}
+
 /** Where the last character of these bytes begins, if it is unfinished; otherwise their end. */
 export function completeEnd(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { Framer, type FramerOptions, type LineSink } from "../src/framing.js";
+import { asciiText } from "../src/utf8.js";
 import { readText } from "./support/files.js";
 
 type Outcome = { line: string } | { error: string; offset: number; bytes: number };
@@ -117,6 +118,20 @@ test("fm_F01 any chunking gives what the rules say", () => {
     const chunks = [0, ...cuts].map((from, index) => new Uint8Array(stream.subarray(from, cuts[index] ?? stream.length)));
     assert.deepEqual(framed(chunks, { maxLine, keepBom }), expected(stream, maxLine, keepBom), `seed ${seed}`);
   }
+});
+
+test("the short way to text is taken for ASCII alone, and gives the same", () => {
+  assert.equal(asciiText(new TextEncoder().encode("text")), "text", "Node has it");
+  const next = random(5);
+  for (let round = 0; round < 2000; round++) {
+    const bytes = new Uint8Array(next(70) + 4).map(() => next(128));
+    assert.equal(asciiText(bytes.subarray(2)), new TextDecoder().decode(bytes.subarray(2)));
+    bytes[2 + next(bytes.length - 2)] = 128 + next(128);
+    assert.equal(asciiText(bytes.subarray(2)), undefined);
+  }
+  // Node keeps longer text elsewhere.
+  const long = "x".repeat(3 << 20);
+  assert.ok(asciiText(new TextEncoder().encode(long)) === long);
 });
 
 test("fm_F12 nothing of a discarded line is held", () => {

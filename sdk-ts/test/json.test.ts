@@ -39,6 +39,8 @@ test("members can be replaced before they are looked at", () => {
   const object = parseObject(JSON.stringify({ a: { b: long } }));
   object["a"] = 1;
   assert.deepEqual(object, { a: 1 });
+  Object.assign(object, { a: undefined });
+  assert.equal(object["a"], undefined);
 });
 
 test("fm_F17 the last of two members counts", () => {
