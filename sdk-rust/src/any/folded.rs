@@ -140,15 +140,14 @@ impl Folded {
         if state.switching
             && direction == tap::Direction::Received
             && let (Some(session), Some(before)) = (self.opened(&frame), &before)
+            // What was asked before may name the session that is left.
+            && before.session.id.as_deref() != Some(session)
+            && let Ok(view) = View::open(self.spec.name)
         {
             state.switching = false;
-            if before.session.id.as_deref() != Some(session)
-                && let Ok(view) = View::open(self.spec.name)
-            {
-                let mut view = view.of_session(session);
-                view.keep_sent(before);
-                state.view = view;
-            }
+            let mut view = view.of_session(session);
+            view.keep_sent(before);
+            state.view = view;
         }
         let direction = match direction {
             tap::Direction::Sent => Direction::Sent,
@@ -185,5 +184,30 @@ impl Listener {
         }
         self.queue.bytes.fetch_add(size(event), Ordering::Relaxed);
         self.sender.send(event.clone()).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_other_session_that_an_answer_names_is_followed() {
+        let spec = crate::dynamic::spec("opal").unwrap();
+        let folded = Folded::new(spec, View::open(spec.name).unwrap().of_session("one"));
+        let answered = |id: &str, session: &str| {
+            let frame = serde_json::json!({"jsonrpc": "2.0", "id": id, "result": {"session_id": session}});
+            folded.take(tap::Direction::Received, &frame.to_string());
+        };
+        let session = || folded.conversation().session.id.clone();
+        // Nobody asked for another session.
+        answered("before", "three");
+        assert_eq!(session().as_deref(), Some("one"));
+        folded.switch();
+        // An older call is answered first, and once more behind the new session.
+        answered("before", "one");
+        answered("new", "two");
+        answered("before", "one");
+        assert_eq!(session().as_deref(), Some("two"));
     }
 }
