@@ -417,7 +417,7 @@ pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> 
 }
 
 /// The first signal asks for an orderly end, the second one is the end.
-fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+pub(super) fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;

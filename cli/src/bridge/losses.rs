@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentese::any::{Fate, RowFate, RowKind, explain};
 use agentese::scan::{self, Wanted, inner, member};
 use agentese::serve::{Gate, Refusal};
-use agentese::spec::Spec;
+use agentese::spec::{Framing, Spec};
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
 
@@ -21,8 +21,6 @@ pub(super) struct Losses {
     agent: &'static Spec,
     /// The rows of the front's dialect, with the agent behind it.
     rows: Vec<RowFate>,
-    /// The rows of the agent's dialect, with the front before it: what of it reaches the client.
-    told: Vec<RowFate>,
     /// How often commands were sent, by their names on the wire.
     sent: Mutex<BTreeMap<&'static str, u64>>,
     /// How often the agent told or asked something, by kind and name.
@@ -61,10 +59,7 @@ impl Losses {
         agent: &'static Spec,
         heard: Arc<Heard>,
     ) -> Result<Self, agentese::Error> {
-        let rows = explain(front, agent)?;
-        let mut told = explain(agent, front)?;
-        told.retain(|row| row.kind != RowKind::Command);
-        Ok(Self { front, agent, rows, told, sent: Mutex::default(), heard })
+        Ok(Self { front, agent, rows: explain(front, agent)?, sent: Mutex::default(), heard })
     }
 
     /// Counts commands, and refuses those that are lost.
@@ -95,6 +90,19 @@ impl Losses {
         })
     }
 
+    /// Counts the command that a line of the client is, where it is one.
+    pub fn sent(&self, line: &str) {
+        let member = match self.front.framing {
+            Framing::JsonRpc { .. } => METHOD,
+            Framing::Flat | Framing::Enveloped => TYPE,
+        };
+        let Ok(found) = scan::scan(line, &NAMES) else { return };
+        let name = found.string(member).unwrap_or_default();
+        if let Some(command) = self.front.command(&name) {
+            self.count(command.wire);
+        }
+    }
+
     /// Counts a command.
     pub fn count(&self, command: &'static str) {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
@@ -112,12 +120,14 @@ impl Losses {
             RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
             _ => 0,
         };
+        // The rows of the agent's dialect, with the front before it: what of it reaches the client.
+        let mut told = explain(self.agent, self.front).map_err(std::io::Error::other)?;
+        told.retain(|row| row.kind != RowKind::Command);
         let report = Report {
             front: self.front.id(),
             agent: self.agent.id(),
             rows: self.rows.iter().map(|row| Counted { row, count: of(row) }).collect(),
-            told: self
-                .told
+            told: told
                 .iter()
                 .map(|row| Counted { row, count: heard.get(&row.row).copied().unwrap_or_default() })
                 .collect(),
@@ -127,6 +137,10 @@ impl Losses {
         std::fs::write(path, text)
     }
 }
+
+/// The places among those of what a command says that it is.
+const METHOD: usize = 2;
+const TYPE: usize = 3;
 
 /// Where a frame may say what it is. Members of another shape say nothing.
 static NAMES: Wanted<4> =

@@ -17,6 +17,7 @@
 //! | `convert` | messages, tools and models as the engine has them |
 //! | `person` | the agent's questions and notices, for the front's client |
 //! | `place` | where the agent has to go back to for a fork; without I/O |
+//! | `relay` | an agent of the front's own dialect and revision: its bytes, as they are |
 //! | `losses` | what is carried, approximated and lost: declared, and counted |
 
 mod agui;
@@ -31,18 +32,20 @@ mod pieces;
 mod place;
 mod pump;
 mod queue;
+mod relay;
 mod remote;
 mod settings;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentese::any::Agent;
 use agentese::dynamic;
 use agentese::serve::Options;
 use agentese::spec::Spec;
-use agentese::transport::ChildOptions;
+use agentese::transport::{ChildOptions, Transport};
 use agentese_server::fronts::{ACP, Frontend};
 
 use crate::arguments::Bridge;
@@ -52,6 +55,9 @@ use beginning::Beginning;
 use losses::{Heard, Losses};
 use person::Person;
 use remote::Remote;
+
+/// How long an agent may take to answer while its dialect is found out.
+const DETECTED: Duration = Duration::from_secs(20);
 
 /// Speaks with a client until it leaves, with the agent behind it. Fails where the agent cannot be started or its dialect
 /// is not found out; gives 1 where it goes away before the client.
@@ -120,14 +126,30 @@ fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
 
 async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let unusable = |error: &agentese::Error| Failure::Usage(format!("the agent: {error}"));
+    let named = options.from.as_deref().map(dynamic::client).transpose();
+    let named = named.map_err(|error| unusable(&error))?;
+    let transport = Transport::from_child(child(&options, stderr)?);
+    let transport = transport.map_err(|error| unusable(&error.into()))?;
+    let (known, transport) = match named {
+        Some(named) => (named, transport),
+        None => {
+            let found = agentese::any::detect(transport, DETECTED).await;
+            let (spec, transport) = found.map_err(|error| unusable(&error))?;
+            ((spec, None), transport)
+        }
+    };
+    let to = options.to.as_deref().unwrap_or_default();
+    if relay::is_same((frontend.spec(), to), (known, options.from.as_deref())) {
+        return relay::serve(transport, frontend.spec(), options.report.as_deref(), stderr).await;
+    }
     let person = Person::new();
     let heard = Arc::<Heard>::default();
     let mut connect = agentese::any::Options::new().asked(person.clone());
-    connect.dialect = options.from.clone();
+    connect.dialect = Some(known.1.map_or_else(|| known.0.name.to_owned(), Spec::id));
     if options.report.is_some() {
         connect.tap = Some(heard.clone());
     }
-    let agent = Agent::spawn(child(&options, stderr)?, connect).await.map_err(|error| unusable(&error))?;
+    let agent = Agent::over(transport, connect).await.map_err(|error| unusable(&error))?;
     let start = Beginning::of(&agent).await;
     let start = match start {
         Ok(start) => start,

@@ -1,6 +1,7 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod relay;
 mod state;
 
 use std::path::PathBuf;
@@ -61,6 +62,8 @@ struct Pair {
     more: Vec<String>,
     /// Whether its answers come from the script.
     scripted: bool,
+    /// Whether the bridge is not told the agent's dialect.
+    found_out: bool,
 }
 
 impl Pair {
@@ -70,7 +73,7 @@ impl Pair {
             std::fs::create_dir(place.path().join(folder)).unwrap();
         }
         std::fs::write(place.path().join("script.json"), script(agent).to_string()).unwrap();
-        Self { front, agent, place, more: Vec::new(), scripted: true }
+        Self { front, agent, place, more: Vec::new(), scripted: true, found_out: false }
     }
 
     fn name(&self) -> String {
@@ -85,7 +88,9 @@ impl Pair {
     fn words(&self, report: bool) -> Vec<String> {
         let program = agentese().to_str().unwrap().to_owned();
         let mut words = vec!["bridge".to_owned(), "--to".to_owned(), self.front.to_owned()];
-        words.extend(["--from".to_owned(), self.agent.to_owned()]);
+        if !self.found_out {
+            words.extend(["--from".to_owned(), self.agent.to_owned()]);
+        }
         if report {
             words.extend(["--report".to_owned(), self.report().to_str().unwrap().to_owned()]);
         }

@@ -1,0 +1,221 @@
+//! An agent that speaks the front's dialect in its revision: nothing is to be translated, and the bytes of both sides are
+//! passed on as they are.
+
+use std::io;
+use std::path::Path;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::framing::{Framer, FramerOptions};
+use agentese::spec::Spec;
+use agentese::tap::{Direction, Tap as _};
+use agentese::transport::Transport;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::losses::{Heard, Losses};
+use crate::stderr::Stderr;
+use crate::stdout::Watch;
+use crate::{Failure, rpc};
+
+/// How much is passed on at once, in bytes: what a pipe holds.
+const BLOCK: usize = 64 * 1024;
+
+/// How long a client may take to read what an agent has said that has ended.
+const LAST_WORDS: Duration = Duration::from_secs(8);
+
+/// Whether an agent speaks what the front speaks. `agent` are the tables of its dialect, with the revision where that is
+/// known; where it is not, the dialect has only one, or both sides are named in the same words.
+pub(super) fn is_same(
+    (front, to): (&Spec, &str),
+    (agent, from): ((&'static Spec, Option<&'static Spec>), Option<&str>),
+) -> bool {
+    match agent {
+        (_, Some(revision)) => revision.id() == front.id(),
+        (dialect, None) => dialect.name == front.name && (dialect.revisions.len() <= 1 || from == Some(to)),
+    }
+}
+
+/// Passes on what both sides say until the client leaves, and ends the agent then; gives 1 where the agent goes away before
+/// the client. With a file, frames are counted, and the report is written there.
+pub(super) async fn serve(
+    agent: Transport,
+    front: &'static Spec,
+    report: Option<&Path>,
+    stderr: &Stderr,
+) -> Result<ExitCode, Failure> {
+    let heard = Arc::<Heard>::default();
+    let losses = Losses::new(front, front, heard.clone());
+    let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
+    let code =
+        pass_on(agent, Counts { losses: &losses, heard: &heard, counts: report.is_some() }, stderr).await?;
+    report.map_or(Ok(()), |path| losses.report(path))?;
+    Ok(code)
+}
+
+/// Who counts frames.
+struct Counts<'a> {
+    losses: &'a Losses,
+    heard: &'a Heard,
+    /// Whether anybody wants to know.
+    counts: bool,
+}
+
+impl Counts<'_> {
+    /// Counts the frames of one direction, whose bytes it is given.
+    fn of(&self, direction: Direction) -> impl FnMut(&[u8]) {
+        let mut framer = Framer::new(FramerOptions::default());
+        move |bytes| {
+            if self.counts {
+                framer.push(bytes, &mut |line| {
+                    // What is no line is passed on all the same.
+                    let Ok(line) = line else { return };
+                    match direction {
+                        Direction::Sent => self.losses.sent(line.text),
+                        Direction::Received => self.heard.frame(direction, line.text),
+                    }
+                });
+            }
+        }
+    }
+}
+
+async fn pass_on(agent: Transport, counts: Counts<'_>, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let failed = |context: &str| {
+        let context = context.to_owned();
+        |source| Failure::Io { context, source }
+    };
+    let stop = CancellationToken::new();
+    let mut watch = Watch::new();
+    let signals = rpc::end_on_signals(stop.clone()).map_err(failed("signals"))?;
+    let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
+    let (told, to_agent, child) = agent.into_parts();
+    let mut down = pin!(pass(told, to_client, counts.of(Direction::Received)));
+    let mut is_told = false;
+    let has_left = {
+        let mut up = pin!(pass(said, to_agent, counts.of(Direction::Sent)));
+        let mut listens = true;
+        loop {
+            tokio::select! {
+                biased;
+                passed = &mut up, if listens => match passed {
+                    Passed::All => break true,
+                    // It takes nothing any more, and may still say why.
+                    Passed::Refused => listens = false,
+                },
+                passed = &mut down => {
+                    is_told = true;
+                    break passed == Passed::Refused;
+                }
+                () = stop.cancelled() => break true,
+                () = watch.broken() => {
+                    is_told = true;
+                    break true;
+                }
+            }
+        }
+    };
+    let end = async {
+        match &child {
+            Some(child) => child.shutdown().await.to_string(),
+            None => "ended".to_owned(),
+        }
+    };
+    let ended = if is_told {
+        end.await
+    } else {
+        // What it says until its end is the client's.
+        let mut end = pin!(end);
+        let ended = tokio::select! {
+            _ = &mut down => end.await,
+            ended = &mut end => {
+                let _ = tokio::time::timeout(LAST_WORDS, down).await;
+                ended
+            }
+        };
+        ended
+    };
+    signals.abort();
+    if has_left {
+        return Ok(ExitCode::SUCCESS);
+    }
+    stderr.say(format_args!("Error: the agent is gone: it {ended}"));
+    Ok(ExitCode::FAILURE)
+}
+
+/// How the bytes of one direction came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    /// Nothing more comes, and everything was passed on.
+    All,
+    /// Who they are for takes nothing any more.
+    Refused,
+}
+
+/// Passes on all bytes that come, as they come, and shows them.
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut seen: impl FnMut(&[u8]),
+) -> Passed {
+    let mut block = vec![0; BLOCK];
+    loop {
+        let bytes = match from.read(&mut block).await {
+            Ok(0) => return Passed::All,
+            Ok(count) => &block[..count],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return Passed::All,
+        };
+        seen(bytes);
+        if to.write_all(bytes).await.is_err() || to.flush().await.is_err() {
+            return Passed::Refused;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::dynamic;
+
+    use super::*;
+
+    fn same(to: &str, from: Option<&str>, found: &str) -> bool {
+        let front = dynamic::spec(to).unwrap();
+        is_same((front, to), (dynamic::client(from.unwrap_or(found)).unwrap(), from))
+    }
+
+    #[test]
+    fn one_dialect_in_one_revision_needs_no_translation() {
+        assert!(
+            same("pi", Some("pi"), "")
+                && same("pi@1.5", Some("pi@1.5"), "")
+                && same("pi", Some("pi@0.55"), "")
+        );
+        assert!(
+            same("opal", Some("opal"), "")
+                && same("opal@0.1", Some("opal"), "")
+                && same("opal", None, "opal")
+        );
+        // The agent may speak the other revision.
+        assert!(!same("pi", None, "pi") && !same("pi@1.5", Some("pi"), ""));
+        assert!(!same("pi", Some("pi@1.5"), "") && !same("pi", Some("omp"), ""));
+    }
+
+    #[tokio::test]
+    async fn bytes_come_as_they_were_and_are_shown() {
+        let sent: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
+        let (mut to, mut shown) = (Vec::new(), Vec::new());
+        let passed = pass(&sent[..], &mut to, |bytes| shown.extend_from_slice(bytes)).await;
+        assert_eq!(passed, Passed::All);
+        assert!(to == sent && shown == sent);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_gone_ends_the_passing() {
+        let (reader, writer) = tokio::io::duplex(16);
+        drop(reader);
+        assert_eq!(pass(&b"lost\n"[..], writer, |_| {}).await, Passed::Refused);
+    }
+}
