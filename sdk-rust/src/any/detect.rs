@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::table::table_of;
+use super::table::probe_of;
 use crate::dynamic::CLIENTS;
 use crate::error::Error;
 use crate::frame::ServerFrame;
@@ -44,8 +44,8 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static S
     let Transport { reader, mut writer, child } = transport;
     let questions = questions();
     let mut text = String::new();
-    for (_, _, question) in &questions {
-        text.push_str(question);
+    for question in &questions {
+        text.push_str(&question.line);
         text.push('\n');
     }
     // A program that has ended already said what it had to say.
@@ -82,7 +82,7 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static S
         }
     }
     others.append(&mut line);
-    let found = weigh(&lines);
+    let found = weigh(&lines, &questions);
     let reader = Box::new(Cursor::new(others).chain(reader));
     match found {
         Some(spec) => Ok((spec, Transport { reader, writer, child })),
@@ -107,23 +107,30 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static S
     }
 }
 
-/// What is asked: id, command and line. One command for each framing.
-fn questions() -> Vec<(String, &'static str, String)> {
-    let mut asked: Vec<(bool, &'static str)> = Vec::new();
+/// A command that is asked.
+struct Question {
+    id: String,
+    command: String,
+    line: String,
+}
+
+/// What is asked: one command for each framing.
+fn questions() -> Vec<Question> {
+    let mut asked: Vec<(bool, String)> = Vec::new();
     for spec in CLIENTS {
-        let Some(table) = table_of(spec.name) else { continue };
-        let question = (is_rpc(spec), table.probe.as_str());
+        let Some(probe) = probe_of(spec.name) else { continue };
+        let question = (is_rpc(spec), probe);
         if !asked.contains(&question) {
             asked.push(question);
         }
     }
-    let line = |(place, (is_rpc, command)): (usize, (bool, &'static str))| {
+    let line = |(place, (is_rpc, command)): (usize, (bool, String))| {
         let id = format!("{ASKED}{place}");
         let frame = match is_rpc {
             true => json!({"jsonrpc": "2.0", "id": id, "method": command, "params": {}}),
             false => json!({"id": id, "type": command}),
         };
-        (id, command, frame.to_string())
+        Question { id, command, line: frame.to_string() }
     };
     asked.into_iter().enumerate().map(line).collect()
 }
@@ -153,7 +160,7 @@ fn is_success(line: &FrameText) -> bool {
 }
 
 /// Whether a question was answered with success, and whatever else was asked was answered too.
-fn is_clear(lines: &[FrameText], questions: &[(String, &'static str, String)]) -> bool {
+fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
     let frames: Vec<Value> =
         lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();
     let good = lines.iter().any(is_success);
@@ -161,10 +168,10 @@ fn is_clear(lines: &[FrameText], questions: &[(String, &'static str, String)]) -
 }
 
 /// The dialect that fits best; none where nothing fits.
-fn weigh(lines: &[FrameText]) -> Option<&'static Spec> {
+fn weigh(lines: &[FrameText], questions: &[Question]) -> Option<&'static Spec> {
     let mut best: Option<Candidate> = None;
     for spec in CLIENTS {
-        let score = lines.iter().map(|line| score(spec, line)).sum();
+        let score = lines.iter().map(|line| score(spec, line, questions)).sum();
         // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
         if score > 0 && best.as_ref().is_none_or(|best| score > best.score) {
             best = Some(Candidate { spec, score });
@@ -174,13 +181,13 @@ fn weigh(lines: &[FrameText]) -> Option<&'static Spec> {
 }
 
 /// How well a line fits a dialect.
-fn score(spec: &'static Spec, line: &FrameText) -> i32 {
+fn score(spec: &'static Spec, line: &FrameText, questions: &[Question]) -> i32 {
     let Ok(frame) = crate::wire::decode::<Value>(line.as_str()) else { return 0 };
     if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
         return -10;
     }
-    let questions = questions();
-    let asked = questions.iter().find(|(id, _, _)| frame["id"] == **id).map(|(_, command, _)| *command);
+    let asked = questions.iter().find(|question| frame["id"] == *question.id);
+    let asked = asked.map(|question| question.command.as_str());
     match decode(spec, line, asked) {
         // An answer without id and command says that a line was not understood, in any dialect.
         Ok(Said::Failure) => 0,

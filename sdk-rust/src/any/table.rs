@@ -59,7 +59,6 @@ pub(super) struct Own {
 #[derive(Debug, Deserialize)]
 struct Written {
     readers: HashMap<String, Reader>,
-    probe: String,
     carriers: HashMap<String, Vec<Carrier>>,
     own: HashMap<String, Own>,
     made: Vec<String>,
@@ -71,8 +70,6 @@ struct Written {
 pub(super) struct Table {
     /// What its frames mean, and how its values are read.
     pub meaning: Meaning,
-    /// A command without parameters that is answered at any time.
-    pub probe: String,
     /// By the name of the intent.
     carriers: HashMap<String, Vec<Carrier>>,
     /// Commands that carry no intent.
@@ -97,19 +94,30 @@ impl Table {
 
 /// The table of a dialect, where its feature is on.
 pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
-    static READ: OnceLock<HashMap<&'static str, Table>> = OnceLock::new();
-    let tables = READ.get_or_init(|| {
-        let read = |(name, text): &(&'static str, &str)| {
-            let written: Written = serde_json::from_str(text).ok()?;
-            let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| dialect == name)?;
-            let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
-            meaning.readers.extend(written.readers);
-            let Written { probe, carriers, own, made, answers, .. } = written;
-            Some((*name, Table { meaning, probe, carriers, own, made, answers }))
-        };
-        TABLES.iter().filter_map(read).collect()
-    });
-    tables.get(dialect)
+    // Each is read when it is needed: most programs need one of them.
+    static READ: [OnceLock<Option<Table>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
+    let place = TABLES.iter().position(|(name, _)| *name == dialect)?;
+    let read = || {
+        let (name, text) = TABLES[place];
+        let written: Written = serde_json::from_str(text).ok()?;
+        let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| *dialect == name)?;
+        let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
+        meaning.readers.extend(written.readers);
+        let Written { carriers, own, made, answers, .. } = written;
+        Some(Table { meaning, carriers, own, made, answers })
+    };
+    READ[place].get_or_init(read).as_ref()
+}
+
+/// A command of a dialect without parameters that is answered at any time; none where its feature is off. Nothing else of
+/// its table is kept.
+pub(super) fn probe_of(dialect: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Probe {
+        probe: String,
+    }
+    let (_, text) = TABLES.iter().find(|(name, _)| *name == dialect)?;
+    serde_json::from_str(text).ok().map(|Probe { probe }| probe)
 }
 
 /// Whether a dialect has a command for an intent: in that revision, or in any of them where it is what a client knows.
@@ -152,7 +160,7 @@ mod tests {
     fn all_tables_are_read() {
         for client in CLIENTS {
             let table = table_of(client.name).unwrap();
-            assert!(client.command(&table.probe).is_some());
+            assert!(client.command(&probe_of(client.name).unwrap()).is_some());
             assert!(table.carrier(client, Intent::Prompt).is_some());
         }
         assert!(Intent::ALL.iter().all(|intent| neutral(*intent).is_some()));

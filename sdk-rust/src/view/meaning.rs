@@ -152,10 +152,8 @@ pub(crate) struct Meaning {
 
 /// The table of a dialect, where its feature is on.
 pub(crate) fn meaning_of(dialect: &str) -> Option<&'static Meaning> {
-    static READ: OnceLock<HashMap<&'static str, Meaning>> = OnceLock::new();
-    let tables = READ.get_or_init(|| {
-        let read = |(name, text): &(&'static str, &str)| Some((*name, serde_json::from_str(text).ok()?));
-        TABLES.iter().filter_map(read).collect()
-    });
-    tables.get(dialect)
+    // Each is read when it is needed: most programs need one of them.
+    static READ: [OnceLock<Option<Meaning>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
+    let place = TABLES.iter().position(|(name, _)| *name == dialect)?;
+    READ[place].get_or_init(|| serde_json::from_str(TABLES[place].1).ok()).as_ref()
 }
