@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use agentese::any::Event;
 use agentese::types::{CompactionReason, StopReason, ToolCall};
-use agentese::view::{Block, Conversation, Message, Notice, Role, RunState, ToolBlock, ToolState};
+use agentese::view::{
+    Block, Conversation, Message, MessageState, Notice, Role, RunState, ToolBlock, ToolState,
+};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
@@ -53,6 +55,8 @@ pub(super) struct Deeds {
     open: Option<(usize, Open, usize)>,
     /// The JSON text of the arguments of the open call that was made here of what can be read of them.
     written: String,
+    /// These arguments as they were told last: those of the conversation may be what the tool has got of them already.
+    arguments: Option<Value>,
     /// How many blocks of it were opened.
     opened: usize,
     working: bool,
@@ -103,7 +107,7 @@ impl Deeds {
                     used.map(|used| Step::Deed(Deed::Grew(StreamEvent::Usage(convert::counts(used))))),
                 );
                 self.growing = Some(message);
-                (self.open, self.opened, self.written) = (None, 0, String::new());
+                (self.open, self.opened, self.written, self.arguments) = (None, 0, String::new(), None);
                 push(&mut steps, Deed::Grew(StreamEvent::Start));
             }
             Event::TextGrew { message, block, text } if self.is_growing(&message) => {
@@ -122,7 +126,10 @@ impl Deeds {
                 match (text, arguments) {
                     (Some(text), _) => self.grew(StreamEvent::ToolCallDelta(text), &mut steps),
                     // Agents that send the arguments as far as they can be read have no pieces of them.
-                    (None, Some(arguments)) => self.wrote(&pieces::begun(&arguments), &mut steps),
+                    (None, Some(arguments)) => {
+                        self.wrote(&pieces::begun(&arguments), &mut steps);
+                        self.arguments = Some(arguments);
+                    }
                     (None, None) => {}
                 }
             }
@@ -269,11 +276,12 @@ impl Deeds {
     /// Closes the block that is open; `whole` is what it came to.
     fn close(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
         let Some((_, kind, told)) = self.open else { return };
-        let written = std::mem::take(&mut self.written);
+        let (written, arguments) = (std::mem::take(&mut self.written), self.arguments.take());
         match whole {
             Some(Block::Tool(tool)) if kind == Open::Call && (told == 0 || !written.is_empty()) => {
                 self.written = written;
-                self.wrote(&text_of(tool), steps);
+                let text = arguments.map_or_else(|| text_of(tool), |arguments| arguments.to_string());
+                self.wrote(&text, steps);
                 self.written.clear();
             }
             _ => {}
@@ -293,7 +301,9 @@ impl Deeds {
     fn ended(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         match message.role {
             Role::Assistant => {
-                if self.is_growing(&message.key) {
+                // What was broken off has no end of its own.
+                let broken_off = matches!(message.state, MessageState::Aborted | MessageState::Failed);
+                if self.is_growing(&message.key) && !(broken_off && self.opened > 0) {
                     self.rest_of(message, now, steps);
                 }
                 self.growing = None;
@@ -367,3 +377,6 @@ fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
 fn text_of(tool: &ToolBlock) -> String {
     Value::Object(convert::arguments(tool)).to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@
 //! | `deeds` | from neutral events to deeds; without I/O |
 //! | `pieces` | the text of arguments that grow; without I/O |
 //! | `convert` | messages, tools and models as the engine has them |
+//! | `moves` | what is news while the agent moves to another conversation; without I/O |
 //! | `person` | the agent's questions and notices, for the front's client |
 //! | `place` | where the agent has to go back to for a fork; without I/O |
 //! | `relay` | an agent of the front's own dialect and revision: its bytes, as they are |
@@ -27,6 +28,7 @@ mod convert;
 mod deeds;
 mod family;
 mod losses;
+mod moves;
 mod person;
 mod pieces;
 mod place;

@@ -35,6 +35,8 @@ struct Shown {
     widgets: BTreeMap<String, Value>,
     title: Option<String>,
     draft: Option<Draft>,
+    /// What the answer to a command tells the client, and no dialog has to.
+    answered: Option<String>,
 }
 
 impl Person {
@@ -83,6 +85,12 @@ impl Person {
         }
     }
 
+    /// The client forks before a message with that text: the answer to its command has what the editor is to show.
+    pub fn forks_before(&self, text: &str) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.answered = Some(text.to_owned());
+    }
+
     /// Asks something. A question that comes before the client is waited with: the agent has limits of its own. None where
     /// nobody can answer.
     pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
@@ -116,15 +124,18 @@ impl Person {
         if shown.title != now.title {
             notices.extend(now.title.clone().map(|title| ui::Notice::Title(ShowTitle::new(title))));
         }
+        let mut answered = shown.answered.take();
         if shown.draft != now.draft {
-            let text = now.draft.as_ref().map(|draft| ShowEditorText::new(draft.text.clone()));
-            notices.extend(text.map(ui::Notice::EditorText));
+            let text = now.draft.as_ref().map(|draft| draft.text.as_str());
+            let text = text.filter(|text| answered.take().as_deref() != Some(text));
+            notices.extend(text.map(|text| ui::Notice::EditorText(ShowEditorText::new(text))));
         }
         *shown = Shown {
             status: now.status.clone(),
             widgets: now.widgets.clone(),
             title: now.title.clone(),
             draft: now.draft.clone(),
+            answered,
         };
         drop(shown);
         notices.into_iter().for_each(|notice| self.show(notice));
@@ -231,6 +242,21 @@ mod tests {
             panic!("{shown:?}")
         };
         assert_eq!((early.message.as_str(), status.text.as_deref()), ("early", Some("quiet")));
+    }
+
+    #[test]
+    fn words_that_a_fork_gives_back_are_not_put_into_the_editor_as_well() {
+        let (person, screen) = (Person::new(), Arc::new(Screen::default()));
+        person.connect(screen.clone());
+        person.forks_before("go");
+        let mut now = Conversation::begin("pi");
+        for text in ["go", "by an extension"] {
+            now.draft = serde_json::from_value(serde_json::json!({"text": text})).ok();
+            person.panels(&now);
+        }
+        let shown = screen.0.lock().unwrap();
+        let [ui::Notice::EditorText(only)] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(only.text, "by an extension");
     }
 
     #[test]

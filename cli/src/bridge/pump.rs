@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::convert;
 use super::deeds::{Deeds, Step};
+use super::moves::{Move, Stage};
 use super::person::Person;
 use super::queue;
 
@@ -27,6 +28,8 @@ pub(super) enum Word {
     Over(Option<String>),
     /// A setting was set, or refused.
     Set,
+    /// The agent has moved to another conversation.
+    Moved,
     /// The messages that are there were told in another way.
     PassOver(oneshot::Sender<()>),
 }
@@ -65,7 +68,7 @@ pub(super) struct Pump {
     pub words: UnboundedSender<Word>,
     /// Somebody stopped the run.
     pub stopped: Arc<AtomicBool>,
-    pub moving: Arc<AtomicBool>,
+    pub moves: Move,
     pub gone: Arc<Mutex<Option<String>>>,
 }
 
@@ -90,9 +93,10 @@ impl Pump {
                     match word {
                         Some(Word::Over(refused)) => self.over(refused),
                         Some(Word::Set) => self.set(),
+                        Some(Word::Moved) => self.moves.enter(Stage::Moved),
                         Some(Word::PassOver(done)) => {
                             self.deeds.pass_over(&self.agent.conversation());
-                            self.moving.store(false, Ordering::Release);
+                            self.moves.enter(Stage::Staying);
                             let _ = done.send(());
                         }
                         None => return,
@@ -115,9 +119,8 @@ impl Pump {
     }
 
     fn step(&mut self, step: Step, now: &Conversation) {
-        let moving = self.moving.load(Ordering::Acquire);
         match step {
-            Step::Deed(_) if moving => {}
+            Step::Deed(deed) if !self.moves.lets(&deed) => {}
             // The answer to the prompt says whether something follows.
             Step::Deed(deed @ Deed::RunOver { .. }) => {
                 self.said = None;

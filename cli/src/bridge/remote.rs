@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::convert::{self, history};
 use super::deeds::Deeds;
+use super::moves::{Move, Stage};
 use super::person::Person;
 use super::place;
 use super::pump::{Held, Joining, Pump, Word, begin, is_refusal, kept, reason, settled};
@@ -43,8 +44,8 @@ pub(super) struct Remote {
     held: Held,
     /// Somebody stopped the run: what waits stays until the next prompt.
     stopped: Arc<AtomicBool>,
-    /// Another conversation takes the place of this one: what is told meanwhile is not news.
-    moving: Arc<AtomicBool>,
+    /// Another conversation takes the place of this one.
+    moves: Move,
     /// Cancelled when the engine has told that the agent is gone.
     parted: CancellationToken,
     /// Why it is gone.
@@ -59,7 +60,7 @@ impl Remote {
         let (words, said) = unbounded_channel();
         let gone = Arc::<Mutex<Option<String>>>::default();
         let (open, unset) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (moving, held) = (Arc::<AtomicBool>::default(), Held::default());
+        let (moves, held) = (Move::default(), Held::default());
         let stopped = Arc::<AtomicBool>::default();
         let mut deeds_of = Deeds::default();
         let now = agent.conversation();
@@ -83,7 +84,7 @@ impl Remote {
             held: held.clone(),
             words: words.clone(),
             stopped: stopped.clone(),
-            moving: moving.clone(),
+            moves: moves.clone(),
             gone: gone.clone(),
         };
         tokio::spawn(pump.run(said));
@@ -94,7 +95,7 @@ impl Remote {
         });
         let deeds = tokio::sync::Mutex::new(deeds);
         let parted = CancellationToken::new();
-        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moving, parted, gone }
+        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moves, parted, gone }
     }
 
     /// Cancelled when the agent is gone and everything of that was told.
@@ -163,13 +164,15 @@ impl Remote {
         self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))
     }
 
-    /// Has the agent move to another conversation; what it tells meanwhile is not news.
+    /// Has the agent move to another conversation; what it tells of that one is not news.
     async fn moves(&self, asked: impl Future<Output = Result<bool, Unwilling>>) -> Result<bool, Unwilling> {
         self.behind_settings().await;
-        self.moving.store(true, Ordering::Release);
+        self.moves.enter(Stage::Asked);
         let done = asked.await;
-        if !matches!(done, Ok(true)) {
-            settled(&self.words).await;
+        match done {
+            // What the agent told before comes first.
+            Ok(true) => drop(self.words.send(Word::Moved)),
+            _ => settled(&self.words).await,
         }
         done
     }
@@ -363,7 +366,10 @@ impl Lead for Remote {
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let fork = async move {
             let moved = match self.place(number, text).await? {
-                Some(entry) => self.agent.fork(&entry).await.map(|forked| !forked.cancelled),
+                Some(entry) => {
+                    self.person.forks_before(text);
+                    self.agent.fork(&entry).await.map(|forked| !forked.cancelled)
+                }
                 None => self.agent.new_session().await,
             };
             moved.map_err(|error| reason(&error))

@@ -1,6 +1,7 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod moves;
 mod relay;
 mod state;
 
@@ -257,11 +258,14 @@ fn what_becomes_of_each_row_is_printed() {
 
 #[tokio::test]
 async fn a_command_that_is_lost_is_refused_with_the_reason() {
-    let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
-    let error = soon("the answer", agent.bash("true")).await.unwrap_err().to_string();
-    assert!(error.contains("the agent runs no shell commands of the user"), "{error}");
-    soon("the end", agent.close()).await;
+    // Agents of omp answer other failures without the command's name and id.
+    for front in ["pi", "omp@12.7"] {
+        let pair = Pair::new(front, "opal");
+        let agent = pair.connect(nobody).await;
+        let error = soon("the answer", agent.bash("true")).await.unwrap_err().to_string();
+        assert!(error.contains("the agent runs no shell commands of the user"), "{front}: {error}");
+        soon("the end", agent.close()).await;
+    }
 }
 
 #[tokio::test]

@@ -6,12 +6,14 @@ mod excuse;
 mod pairs;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 
 use agentese::types::{CheckLevel, TranscriptHeader};
 use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
 use agentese_conformance::verdict::Verdict;
 use agentese_conformance::{Suite, Transcript};
 use excuse::Report;
+use futures::{StreamExt, stream};
 use pairs::{Pair, all};
 
 /// Which pairs are played, and which of their cases: `all`, one as in `pi-opal`, or none for a sample.
@@ -21,7 +23,7 @@ const WHICH: &str = "AGENTESE_BRIDGE";
 const SEED: u64 = 18;
 
 /// How many cases of how many pairs are in the sample.
-const SAMPLE: (usize, usize) = (4, 3);
+const SAMPLE: (usize, usize) = (4, 2);
 
 /// The pairs, front first, whose differences were all looked at. Any other can be played by its name.
 const COMPARED: &[(&str, &str)] = &[
@@ -69,7 +71,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     }
     let ran = run(suite, &profile, &cases, &options, &mut |_| {}).await;
     let agent = suite.profile(&format!("agentese-{}", pair.agent)).unwrap().dialect;
-    let report = Report::of(&profile.dialect, &agent);
+    let report = Report::of(&profile.dialect, &agent).knowing(pair.known(suite));
     let mut outcome = Outcome::default();
     for Ran { judged, .. } in ran {
         let name = judged.case.name.clone();
@@ -128,9 +130,18 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let suite = Suite::embedded();
     let open: Open = serde_json::from_str(OPEN).unwrap();
     let mut wrong = Vec::new();
-    for (pair, names) in plan(&suite, &open) {
-        let wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
-        let outcome = play(&suite, pair, &wanted).await;
+    let plan = plan(&suite, &open);
+    // Of a sample the pairs are played side by side, of all of them the cases of one.
+    let beside = if plan.iter().all(|(_, names)| names.is_some()) { SAMPLE.0 } else { 1 };
+    let played = stream::iter(plan).map(|(pair, names)| {
+        let suite = &suite;
+        async move {
+            let wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
+            (pair, play(suite, pair, &wanted).await)
+        }
+    });
+    let mut played = pin!(played.buffered(beside));
+    while let Some((pair, outcome)) = played.next().await {
         let known = open.get(&pair.name()).cloned().unwrap_or_default();
         let Outcome { agree, explained, unexplained } = &outcome;
         println!(

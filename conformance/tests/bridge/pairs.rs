@@ -1,6 +1,6 @@
 //! Pairs of dialects, the profiles that play them, and the cases that can be played.
 
-use agentese::types::{Profile, Scenario};
+use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
 
@@ -40,6 +40,13 @@ impl Pair {
         // What this agent chooses is found out by asking it.
         profile.choices = None;
         profile
+    }
+
+    /// How the front differs from its recordings with an agent of its own.
+    pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
+        let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
+        let file = front.expected_failures.and_then(|name| suite.expected(&name).unwrap());
+        file.map(|file| file.failures).unwrap_or_default()
     }
 
     /// The cases of the front's dialect.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Refusal;
 use crate::spec::CommandSpec;
 
-/// Looks at commands before they are carried out: those that it refuses are answered with its reason, in their lane.
+/// Looks at commands before they are carried out: those that it refuses are answered with its reason, in their lane. The
+/// answer has the command's name and id, in dialects too that answer other failures without them.
 #[derive(Clone)]
 pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync>);
 

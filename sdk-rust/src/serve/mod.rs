@@ -70,8 +70,8 @@ pub struct Refusal {
     pub code: Option<i64>,
     /// More about it, in JSON-RPC answers.
     pub data: Option<Value>,
-    /// Whether a value of the command is what is wrong. Dialects that answer other failures without the command's name and
-    /// id answer this one with them.
+    /// Whether a value of the command is what is wrong, or a [`Gate`] did not let it through. Dialects that answer other
+    /// failures without the command's name and id answer this one with them.
     pub of_value: bool,
 }
 
@@ -384,7 +384,8 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 let lets = self.gate.as_ref().map_or(Ok(()), |gate| gate.lets(spec));
                 let work = match lets {
                     Ok(()) => self.service.clone().dispatch(command, call.clone()),
-                    Err(refusal) => futures::future::ready(Err(refusal)).boxed(),
+                    // Who sent it has to know which of its commands that is, in every dialect.
+                    Err(refusal) => futures::future::ready(Err(refusal.of_value())).boxed(),
                 };
                 let ran = Ran { lane, session: session.clone(), bytes };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {

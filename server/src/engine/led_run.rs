@@ -153,7 +153,8 @@ impl LedRun {
     }
 
     /// A call begins.
-    pub fn tool_began(&mut self, shared: &Shared, call: ToolCall) {
+    pub fn tool_began(&mut self, shared: &Shared, call: &ToolCall) {
+        let call = shared.options.customs.as_tools_see(call);
         let turn = self.open_turn(shared);
         let known = turn.calls.iter_mut().find(|known| known.call.id == call.id);
         match known {

@@ -137,7 +137,7 @@ impl Teller {
             Deed::ToolBegan(call) => {
                 self.run_with_words(shared);
                 if let Some(run) = &mut self.run {
-                    run.tool_began(shared, call);
+                    run.tool_began(shared, &call);
                 }
             }
             Deed::ToolShowed(id, update) => {

@@ -1,0 +1,78 @@
+//! What follows of events.
+
+use std::sync::Arc;
+
+use super::*;
+
+/// An answer of which that much was told, in that state.
+fn answer(state: MessageState) -> Arc<Message> {
+    let mut message = Message::default();
+    (message.key, message.role, message.state) = ("k1".to_owned(), Role::Assistant, state);
+    message.blocks = vec![Block::Text { text: "part".to_owned() }];
+    Arc::new(message)
+}
+
+/// What an answer grows by until it ends in that state, where its text is told or not.
+fn grown(state: MessageState, told: bool) -> Vec<StreamEvent> {
+    let (mut deeds, now, message) = (Deeds::default(), Conversation::begin("pi"), "k1".to_owned());
+    let began = Event::MessageBegan { message: message.clone(), role: Role::Assistant };
+    let grew = Event::TextGrew { message, block: 0, text: "part".to_owned() };
+    let ended = Event::MessageEnded { message: answer(state) };
+    let events = [Some(began), told.then_some(grew), Some(ended)];
+    let steps = events.into_iter().flatten().flat_map(|event| deeds.take(event, &now));
+    let grew = steps.filter_map(|step| match step {
+        Step::Deed(Deed::Grew(event)) => Some(event),
+        _ => None,
+    });
+    grew.collect()
+}
+
+#[test]
+fn a_block_ends_with_its_answer_unless_that_was_broken_off() {
+    use StreamEvent::{Start, TextDelta, TextEnd, TextStart};
+    let part = || TextDelta("part".to_owned());
+    assert_eq!(grown(MessageState::Done, true), [Start, TextStart, part(), TextEnd]);
+    assert_eq!(grown(MessageState::Aborted, true), [Start, TextStart, part()]);
+    assert_eq!(grown(MessageState::Failed, true), [Start, TextStart, part()]);
+    // What no piece has told is told with the end.
+    assert_eq!(grown(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
+}
+
+/// A call of that number, with arguments.
+fn call(number: usize, arguments: &Value) -> Block {
+    let mut tool = ToolBlock::default();
+    (tool.call_id, tool.name) = (format!("c{number}"), "bash".to_owned());
+    tool.arguments = Some(arguments.clone());
+    Block::Tool(Box::new(tool))
+}
+
+#[test]
+fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
+    let whole = serde_json::json!({"_i": "Looking", "command": "ls"});
+    let grew = |block: usize| Event::ArgumentsGrew {
+        message: "k1".to_owned(),
+        block,
+        call_id: format!("c{block}"),
+        name: "bash".to_owned(),
+        text: None,
+        arguments: Some(whole.clone()),
+    };
+    // The tool of the first call runs already.
+    let mut message = Message::default();
+    (message.key, message.role) = ("k1".to_owned(), Role::Assistant);
+    message.blocks = vec![call(0, &serde_json::json!({"command": "ls"})), call(1, &whole)];
+    let mut now = Conversation::begin("omp");
+    now.messages = vec![Arc::new(message)];
+    let mut deeds = Deeds::default();
+    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
+    let steps = [began, grew(0), grew(1)].into_iter().flat_map(|event| deeds.take(event, &now));
+    let mut text = String::new();
+    for step in steps {
+        match step {
+            Step::Deed(Deed::Grew(StreamEvent::ToolCallDelta(more))) => text.push_str(&more),
+            Step::Deed(Deed::Grew(StreamEvent::ToolCallEnd)) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(text, whole.to_string());
+}
