@@ -82,7 +82,9 @@ failure, whose reason is on stderr.";
     override_usage = USAGE,
     after_help = EXAMPLES,
     disable_help_subcommand = true,
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    // As with pi, of an option that is given twice the last one counts; those that make lists grow.
+    args_override_self = true
 )]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -277,7 +279,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(), overrides_with = "dialect",
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(),
           help_heading = "Protocol")]
     pub dialect: String,
     /// The content of message_update events
@@ -296,7 +298,13 @@ pub(super) struct Run {
     #[arg(long, value_name = "PATTERN", help_heading = "Model")]
     pub model: Option<String>,
     /// The models that cycle_model cycles through
-    #[arg(long, value_name = "PATTERN,…", value_delimiter = ',', help_heading = "Model")]
+    #[arg(
+        long,
+        value_name = "PATTERN,…",
+        value_delimiter = ',',
+        overrides_with = "models",
+        help_heading = "Model"
+    )]
     pub models: Vec<String>,
     /// The thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL", help_heading = "Model")]
@@ -319,7 +327,13 @@ pub(super) struct Run {
     pub append_system_prompt: Vec<String>,
 
     /// The tools that the model may use
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Tools")]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        overrides_with = "tools",
+        help_heading = "Tools"
+    )]
     pub tools: Option<Vec<String>>,
     /// Disable all tools, except those of --tools
     #[arg(long, help_heading = "Tools")]

@@ -136,6 +136,37 @@ mod tests {
     }
 
     #[test]
+    fn every_flag_may_be_given_twice() {
+        use clap::{ArgAction, CommandFactory};
+        let command = Arguments::command();
+        let flags = command.get_arguments().filter(|flag| matches!(flag.get_action(), ArgAction::SetTrue));
+        let flags: Vec<&str> = flags.filter_map(|flag| flag.get_long()).collect();
+        assert!(flags.contains(&"trust") && flags.len() > 8, "{flags:?}");
+        for flag in flags {
+            read(&format!("--mode rpc --{flag} --{flag}"));
+        }
+    }
+
+    #[test]
+    fn the_last_value_of_an_option_counts_and_lists_of_files_grow() {
+        let run = read(
+            "--mode rpc --model a --model b --thinking low --thinking high --tools read --tools bash,ls
+             --models x,y --models z --skill one --skill two --append-system-prompt p --append-system-prompt q",
+        )
+        .arguments
+        .run;
+        assert_eq!(
+            (run.model.as_deref(), run.thinking),
+            (Some("b"), Some(agentese::types::ThinkingLevel::High))
+        );
+        assert_eq!(
+            (run.tools.unwrap(), run.models),
+            (vec!["bash".to_owned(), "ls".to_owned()], vec!["z".to_owned()])
+        );
+        assert_eq!((run.skill.len(), run.append_system_prompt.len()), (2, 2));
+    }
+
+    #[test]
     fn the_name_of_a_command_is_no_value() {
         let parsed = read("--frobnicate sessions --json");
         assert_eq!(parsed.flags, [flag("frobnicate", None, None)]);
