@@ -35,6 +35,8 @@ mod pi;
 mod recorded;
 #[path = "extensions/resources.rs"]
 mod resources;
+#[path = "extensions/revisions.rs"]
+mod revisions;
 #[path = "extensions/shared.rs"]
 mod shared;
 #[path = "extensions/storm.rs"]

@@ -26,6 +26,8 @@ mod compaction;
 mod emitters;
 #[path = "pi/led.rs"]
 mod led;
+#[path = "pi/made_up_session.rs"]
+mod made_up_session;
 #[path = "pi/misbehaved.rs"]
 mod misbehaved;
 #[path = "pi/newest.rs"]

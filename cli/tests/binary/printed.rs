@@ -41,6 +41,19 @@ fn sessions_of_other_dialects_are_listed_from_their_own_folders() {
     assert!(!status.success() && stderr.contains("unknown dialect \"moon\""), "{stderr}");
 }
 
+/// The file has an entry of every kind that pi 1.5 writes.
+#[test]
+fn a_session_of_the_newest_pi_is_listed_by_its_name() {
+    let place = Place::new();
+    let made_up = include_str!("../../../server/tests/sessions/pi-1.5.jsonl");
+    place.put("home/.pi/agent/sessions/----/made-up.jsonl", made_up);
+    let (status, stdout, stderr) = place.output(&["sessions", "--json", "--all", "--dialect", "pi@1.5"]);
+    assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
+    let listed: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(listed[0]["name"], "the garden gate", "{listed}");
+    assert_eq!(listed[0]["firstMessage"], "Who left the gate open?");
+}
+
 #[test]
 fn sessions_are_kept_listed_and_exported() {
     let place = Place::new();

@@ -1065,15 +1065,27 @@ class SessionForkHook(TypedDict):
     previousSessionFile: NotRequired["str"]
     """The file of the session before, where it had one."""
 
+SessionReason: TypeAlias = Literal["startup", "quit", "new", "resume", "fork"] | str
+
 
 class SessionShutdownHook(TypedDict):
-    """The agent is about to end. Waited for, within the limit of a hook; then stdin ends."""
+    """The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
+    also told when another session takes the place of this one: `session_start` follows then.
+    """
     type: Literal["session_shutdown"]
+    reason: NotRequired["SessionReason"]
+    """Why; said where the agent is pi from 1.5 on."""
 
 
 class SessionStartHook(TypedDict):
-    """The extension's first event: the agent is ready. Waited for."""
+    """The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
+    taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+    """
     type: Literal["session_start"]
+    reason: NotRequired["SessionReason"]
+    """Why; said where the agent is pi from 1.5 on."""
+    previousSessionFile: NotRequired["str"]
+    """The file of the session before, where there was one and it had a file."""
 
 
 class SessionSwitchHook(TypedDict):

@@ -12,10 +12,29 @@ use crate::types::message::{AgentMessage, ToolResultMessage};
 use crate::types::model::Model;
 
 protocol! {
-    /// The extension's first event: the agent is ready. Waited for.
+    /// Why a session starts or ends.
+    strings SessionReason(open) {
+        /// The agent starts.
+        "startup",
+        /// The agent ends.
+        "quit",
+        /// A new session takes the place of another one.
+        "new",
+        /// One that is there already does.
+        "resume",
+        /// A fork does.
+        "fork",
+    }
+
+    /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
+    /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
     record SessionStartHook(type = "session_start") {
+        /// Why; said where the agent is pi from 1.5 on.
+        reason: Opt<SessionReason>,
+        /// The file of the session before, where there was one and it had a file.
+        previousSessionFile: Opt<Str>,
         ;
-        example {"type": "session_start"}
+        example {"type": "session_start", "reason": "new", "previousSessionFile": "/path/to/session.jsonl"}
     }
 
     /// Why resources are looked for.
@@ -125,10 +144,13 @@ protocol! {
         example {"type": "session_compact", "compactionEntry": {"type": "compaction", "id": "a1b2c3d4"}, "fromExtension": false}
     }
 
-    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends.
+    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
+    /// also told when another session takes the place of this one: `session_start` follows then.
     record SessionShutdownHook(type = "session_shutdown") {
+        /// Why; said where the agent is pi from 1.5 on.
+        reason: Opt<SessionReason>,
         ;
-        example {"type": "session_shutdown"}
+        example {"type": "session_shutdown", "reason": "quit"}
     }
 
     /// Where input of the user comes from.

@@ -87,6 +87,12 @@ protocol! {
         systemMessage: Opt<SystemMessage>,
     }
 
+    /// Other words in place of those of a message.
+    record ContextReplacement {
+        /// The words.
+        content: InputContent,
+    }
+
     /// What the model gets to see of an earlier entry was changed.
     record ContextEditEntry(type = "context_edit") {
         /// The entry's id.
@@ -98,7 +104,7 @@ protocol! {
         /// That entry.
         targetId: Str,
         /// What it sees in its place; null where it sees nothing.
-        replacement: Nullable<InputContent>,
+        replacement: Nullable<ContextReplacement>,
     }
 
     /// A branch was left, and this is what was said on it.

@@ -26,8 +26,8 @@ protocol! {
     record SessionState {
         /// The model in use, or null where there is none.
         model: Nullable<Model> [until "pi@1.5"],
-        /// The model in use; absent where there is none.
-        model: Opt<Model> [since "pi@1.5"],
+        /// The model in use; null or absent where there is none.
+        model: OptNull<Model> [since "pi@1.5"],
         /// The thinking level.
         thinkingLevel: ThinkingLevel,
         /// Whether a run is going on.

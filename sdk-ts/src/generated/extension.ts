@@ -985,14 +985,29 @@ export interface SessionForkHook {
   previousSessionFile?: string | undefined;
 }
 
-/** The agent is about to end. Waited for, within the limit of a hook; then stdin ends. */
+/** Why a session starts or ends. */
+export type SessionReason = "startup" | "quit" | "new" | "resume" | "fork" | (string & {});
+
+/**
+ * The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
+ * also told when another session takes the place of this one: `session_start` follows then.
+ */
 export interface SessionShutdownHook {
   type: "session_shutdown";
+  /** Why; said where the agent is pi from 1.5 on. */
+  reason?: SessionReason | undefined;
 }
 
-/** The extension's first event: the agent is ready. Waited for. */
+/**
+ * The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
+ * taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+ */
 export interface SessionStartHook {
   type: "session_start";
+  /** Why; said where the agent is pi from 1.5 on. */
+  reason?: SessionReason | undefined;
+  /** The file of the session before, where there was one and it had a file. */
+  previousSessionFile?: string | undefined;
 }
 
 /** Another session has taken the place of the one before. Waited for. */

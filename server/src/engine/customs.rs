@@ -105,6 +105,11 @@ pub struct Customs {
     pub signals_have_codes: bool,
     /// Whether a session can only be gone to while its directory is there.
     pub needs_directory: bool,
+    /// Whether extensions are asked about the context before they are told what happened in the same moment; else in the
+    /// order in which it happened.
+    pub context_comes_first: bool,
+    /// Whether another session is to extensions the end of one and the start of the next; else it is told as a change.
+    pub sessions_start_anew: bool,
 }
 
 impl Customs {
@@ -139,6 +144,8 @@ impl Customs {
         results_as_data: false,
         signals_have_codes: false,
         needs_directory: false,
+        context_comes_first: true,
+        sessions_start_anew: false,
     };
 }
 

@@ -9,7 +9,7 @@ use super::agent_loop::AgentLoop;
 use super::run::Run;
 use super::state::{Kind, Phase, State};
 use super::work::Work;
-use super::{Begun, Engine, Event, PromptError, Shared};
+use super::{Begun, Customs, Engine, Event, PromptError, Shared};
 use crate::session::EntryId;
 use crate::tools::ToolSet;
 
@@ -27,6 +27,13 @@ pub enum Delivery {
 /// A way to an engine that keeps nothing alive.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Shared>);
+
+impl Engine {
+    /// How it behaves where agents differ.
+    pub fn customs(&self) -> &Customs {
+        &self.shared.options.customs
+    }
+}
 
 impl WeakEngine {
     /// The engine, while it is there. What is given does not abort anything when it is dropped.

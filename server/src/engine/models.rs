@@ -15,6 +15,11 @@ impl Engine {
         self.shared.options.catalog.available().into_iter().cloned().collect()
     }
 
+    /// A model with what is known of it besides what every client gets to see.
+    pub fn describe(&self, model: Model) -> Model {
+        self.shared.options.catalog.describe(model)
+    }
+
     /// Switches to a model; runs that are going on keep theirs. None where there is no such model.
     pub fn set_model(&self, provider: &str, id: &str) -> Option<Model> {
         let model = self.shared.options.catalog.get_available(provider, id)?.clone();

@@ -7,9 +7,9 @@ use agentese::types::{
     AgentMessage, BeforeAgentStartAnswer, BeforeAgentStartHook, BeforeCompactAnswer, CancelAnswer,
     CompactionPlan, ContextAnswer, ContextHook, CustomMessageBuilder, HookEvent, ImageContent, InputAction,
     InputAnswer, InputHook, InputSource, Model, ModelSelectHook, ModelSource, SessionBeforeCompactHook,
-    SessionBeforeForkHook, SessionBeforeSwitchHook, SessionCompactHook, SessionForkHook, SessionSwitchHook,
-    SwitchReason, ToolCall, ToolCallAnswer, ToolCallHook, ToolResultAnswer, ToolResultHook,
-    ToolResultHookBuilder,
+    SessionBeforeForkHook, SessionBeforeSwitchHook, SessionCompactHook, SessionForkHook, SessionReason,
+    SessionStartHook, SessionSwitchHook, SwitchReason, ToolCall, ToolCallAnswer, ToolCallHook,
+    ToolResultAnswer, ToolResultHook, ToolResultHookBuilder,
 };
 use agentese::wire::Record;
 use futures::FutureExt;
@@ -119,6 +119,18 @@ impl Host {
         Heard::Words(text, images)
     }
 
+    /// Another session has taken the place of the one before: to extensions that one ends, and this one starts.
+    async fn start_anew(&self, reason: SessionReason, previous: Option<&Path>) {
+        self.tell_all(|| self.good_bye(reason.clone())).await;
+        let build = || {
+            let mut event = SessionStartHook::new();
+            event.reason = Some(reason.clone());
+            event.previous_session_file = previous.map(path);
+            event
+        };
+        self.tell_all(build).await;
+    }
+
     /// Why a call may not be executed.
     async fn blocks(&self, call: &ToolCall) -> Option<String> {
         if let Some(reason) = self.unguarded().await {
@@ -172,6 +184,13 @@ impl Hooks for Host {
     fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         self.give_up();
         self.end_dialogs();
+        if self.sessions_start_anew() {
+            let reason = match switch {
+                Switch::New => SessionReason::New,
+                Switch::Resume(_) => SessionReason::Resume,
+            };
+            return self.start_anew(reason, previous).boxed();
+        }
         let build = move || {
             let mut event = SessionSwitchHook::new(reason(switch));
             event.previous_session_file = previous.map(path);
@@ -187,6 +206,9 @@ impl Hooks for Host {
     fn forked<'a>(&'a self, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         self.give_up();
         self.end_dialogs();
+        if self.sessions_start_anew() {
+            return self.start_anew(SessionReason::Fork, previous).boxed();
+        }
         let build = move || {
             let mut event = SessionForkHook::new();
             event.previous_session_file = previous.map(path);

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use agentese::types::{
-    ContextHook, HookEvent, HostEvent, HostFrame, OfferedExtension, SessionShutdownHook, ToolCallHook,
+    ContextHook, HookEvent, HostEvent, HostFrame, OfferedExtension, SessionReason, SessionShutdownHook,
+    ToolCallHook,
 };
 use futures::future::join_all;
 use serde_json::Value;
@@ -235,6 +236,24 @@ impl Host {
         self.state().members.iter().filter(|member| member.hears(event)).cloned().collect()
     }
 
+    /// Whether a question about an event comes before what is told in the same moment.
+    pub(super) fn comes_first(&self, event: &str) -> bool {
+        event == type_of::<ContextHook>()
+            && self.engine().is_none_or(|engine| engine.customs().context_comes_first)
+    }
+
+    /// Whether another session is to extensions the end of one and the start of the next; they are told why then.
+    pub(super) fn sessions_start_anew(&self) -> bool {
+        self.engine().is_some_and(|engine| engine.customs().sessions_start_anew)
+    }
+
+    /// The end of a session.
+    pub(super) fn good_bye(&self, reason: SessionReason) -> SessionShutdownHook {
+        let mut event = SessionShutdownHook::new();
+        event.reason = self.sessions_start_anew().then_some(reason);
+        event
+    }
+
     /// Whether anybody wants to hear of an event.
     pub(super) fn is_wanted(&self, event: &str) -> bool {
         self.state().members.iter().any(|member| member.hears(event))
@@ -254,9 +273,8 @@ impl Host {
             frame.id = Some(id);
             HostFrame::from(frame)
         };
-        let asked = Asked::new(&member.path)
-            .overtaking(name == type_of::<ContextHook>())
-            .before(Before::is_one(&name));
+        let asked =
+            Asked::new(&member.path).overtaking(self.comes_first(&name)).before(Before::is_one(&name));
         let answer = member.process.ask(asked, frame, Some(self.options.limits.hook)).await;
         match &answer {
             // A tool's fate is its result, not an event.
@@ -314,7 +332,8 @@ impl Host {
         self.get_ready();
         let farewell = async {
             let members = self.subscribers(type_of::<SessionShutdownHook>());
-            join_all(members.iter().map(|member| self.ask(member, SessionShutdownHook::new()))).await;
+            let good_bye = self.good_bye(SessionReason::Quit);
+            join_all(members.iter().map(|member| self.ask(member, good_bye.clone()))).await;
         };
         if self.is_closing() {
             return;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentese::types::{
     HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, Initialized, OfferedExtension,
-    SessionStartHook, ToolCallHook,
+    SessionReason, SessionStartHook, ToolCallHook,
 };
 use futures::future::join_all;
 
@@ -71,7 +71,9 @@ impl Host {
     /// The first events of extensions that are there now.
     pub(super) async fn welcome(&self, new: &[Member]) {
         for member in new.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
-            let _ = self.ask(member, SessionStartHook::new()).await;
+            let mut event = SessionStartHook::new();
+            event.reason = self.sessions_start_anew().then_some(SessionReason::Startup);
+            let _ = self.ask(member, event).await;
         }
         self.discover_resources(new).await;
     }

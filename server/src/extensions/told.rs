@@ -42,9 +42,12 @@ impl Told {
         if matches!(event, Event::TurnEnded { .. }) {
             self.turn.store(turn + 1, Ordering::Relaxed);
         }
-        // Before each answer extensions are asked about the context; as in pi, that overtakes what they are told since the
-        // turn began.
-        let asked = || self.host.subscribers(type_of::<ContextHook>());
+        // Before each answer extensions are asked about the context; as in older revisions of pi, that overtakes what they
+        // are told since the turn began.
+        let asked = || match self.host.comes_first(type_of::<ContextHook>()) {
+            true => self.host.subscribers(type_of::<ContextHook>()),
+            false => Vec::new(),
+        };
         match event {
             Event::RunStarted | Event::TurnStarted => asked().iter().for_each(|member| member.process.hold()),
             // The turn may have ended before the model was asked.

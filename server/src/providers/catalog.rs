@@ -152,6 +152,14 @@ impl Catalog {
         self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
     }
 
+    /// A model with what is known of it besides what every client gets to see.
+    pub fn describe(&self, model: Model) -> Model {
+        match self.provider_of(&model).cloned() {
+            Some(provider) => provider.describe(model),
+            None => model,
+        }
+    }
+
     /// Of those levels the nearest one: the next stronger, or else the strongest.
     pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
         nearest(self.levels(model), wanted)

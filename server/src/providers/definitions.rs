@@ -1,7 +1,10 @@
 //! Providers and models as `models.json` and the built-in table write them down.
 
-use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder};
+use agentese::types::{
+    InputKind, InputLimits, Model, ModelBuilder, ModelCostBuilder, ModelKind, PromptCacheTimes,
+};
 use reqwest::header::HeaderName;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::number;
@@ -35,7 +38,7 @@ pub(super) struct ModelDefinition {
     pub details: Details,
 }
 
-/// What clients do not get to see of a model.
+/// What is known of a model besides; clients of few revisions get to see some of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Details {
     pub headers: Vec<(HeaderName, ConfigValue)>,
@@ -44,6 +47,12 @@ pub(super) struct Details {
     pub compat: Map<String, Value>,
     /// Whether the model can think at `xhigh`, where its id does not say so.
     pub xhigh: Option<bool>,
+    /// How long the provider keeps the beginnings of prompts; of the declared shape.
+    pub prompt_cache: Map<String, Value>,
+    /// How much the provider takes at a time; of the declared shape.
+    pub input_limits: Map<String, Value>,
+    /// What the model is for, where the built-in table has it.
+    pub kind: Option<ModelKind>,
 }
 
 impl Details {
@@ -54,8 +63,35 @@ impl Details {
         merged.auth_header |= over.auth_header;
         merged.compat.extend(over.compat.clone());
         merged.xhigh = over.xhigh.or(self.xhigh);
+        merge(&mut merged.prompt_cache, &over.prompt_cache);
+        merge(&mut merged.input_limits, &over.input_limits);
+        merged.kind = over.kind.clone().or(merged.kind);
         merged
     }
+
+    /// The model with what is known of it besides.
+    pub fn describe(&self, mut model: Model) -> Model {
+        model.compat = (!self.compat.is_empty()).then(|| self.compat.clone());
+        model.prompt_cache = said(&self.prompt_cache);
+        model.input_limits = said(&self.input_limits);
+        model.r#type = self.kind.clone();
+        model
+    }
+}
+
+/// Puts members over others, those of objects within them one by one.
+fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
+    for (name, value) in over {
+        match (base.get_mut(name), value) {
+            (Some(Value::Object(base)), Value::Object(over)) => merge(base, over),
+            _ => drop(base.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+/// A value of members that were looked at when they were read; none where there are none.
+fn said<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<T> {
+    if members.is_empty() { None } else { serde_json::from_value(members.clone().into()).ok() }
 }
 
 /// Some members of a model.
@@ -194,6 +230,9 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, In
         auth_header: node.flag("authHeader")?.unwrap_or(false),
         compat: compat.unwrap_or_default(),
         xhigh: node.flag("xhigh")?,
+        prompt_cache: node.shaped::<PromptCacheTimes>("promptCache")?,
+        input_limits: node.shaped::<InputLimits>("inputLimits")?,
+        kind: None,
     })
 }
 
@@ -284,6 +323,15 @@ impl<'a> Node<'a> {
         let Some(node) = self.member(name) else { return Ok(None) };
         let count = node.value.as_f64().filter(|count| *count >= 1.0);
         count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is not a number of tokens"))
+    }
+
+    /// The members of an object that has the shape of a type.
+    fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, Invalid> {
+        let Some(node) = self.member(name) else { return Ok(Map::new()) };
+        let members = node.object()?.clone();
+        let read = serde_json::from_value::<T>(node.value.clone());
+        read.map_err(|_| node.invalid("has a member of the wrong type"))?;
+        Ok(members)
     }
 
     fn invalid(&self, reason: &str) -> Invalid {

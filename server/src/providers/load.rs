@@ -19,6 +19,7 @@ use crate::config::yaml::{from_yaml, is_yaml};
 use crate::config::{Environment, Home, Login, read_regular};
 use crate::tools::{LocalSpawner, Spawner};
 use crate::world::{Clock, SystemClock};
+use agentese::types::ModelKind;
 
 /// Models that are known without any file. The date is that of the facts.
 const BUILT_IN: &str = include_str!("catalog.json");
@@ -185,7 +186,7 @@ struct Parts {
 
 impl Parts {
     fn built_in(definition: ProviderDefinition) -> Self {
-        let shared = definition.details;
+        let shared = Details { kind: Some(ModelKind::Chat), ..definition.details };
         let model = |entry: ModelDefinition| ModelDefinition {
             details: shared.with(&entry.details),
             model: entry.model,

@@ -86,6 +86,11 @@ pub trait Provider: Send + Sync {
         levels(model)
     }
 
+    /// A model of its own with what is known of it besides, for clients that get to see that.
+    fn describe(&self, model: Model) -> Model {
+        model
+    }
+
     /// Whether a block that is open when a request to that model is aborted is closed.
     fn closes_when_aborted(&self, _model: &Model) -> bool {
         false

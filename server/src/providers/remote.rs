@@ -18,7 +18,7 @@ use super::{Failure, FailureKind, Provider, Request, StreamEvent, levels, levels
 pub(super) struct Remote {
     name: String,
     models: Vec<Model>,
-    /// What clients do not get to see, for each model.
+    /// What is known besides, for each model.
     details: Vec<Details>,
     /// The key that `models.json` says.
     key: Option<ConfigValue>,
@@ -124,6 +124,13 @@ impl Provider for Remote {
 
     fn models(&self) -> &[Model] {
         &self.models
+    }
+
+    fn describe(&self, model: Model) -> Model {
+        match self.known(&model) {
+            Some((known, details)) if known.id == model.id => details.describe(model),
+            _ => model,
+        }
     }
 
     fn ready(&self, model: &Model) -> Result<(), NotReady> {

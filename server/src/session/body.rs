@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use agentese::scan::{self, Wanted};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::entry::EntryId;
 use super::foreign;
@@ -89,10 +89,12 @@ pub enum Body {
         /// The extension's name for it.
         custom_type: String,
     },
-    /// The model does not see another entry any more.
+    /// The model sees another entry otherwise, or not any more.
     ContextEdit {
         /// That entry.
         target: EntryId,
+        /// What it sees in place of that entry's content; none where it sees nothing of it.
+        content: Option<Value>,
     },
     /// A name for another entry.
     Label {
@@ -161,8 +163,9 @@ impl Body {
             Body::Custom { custom_type } => {
                 line.member("customType", custom_type).optional("data", data);
             }
-            Body::ContextEdit { target } => {
-                line.member("targetId", target.as_str()).member("replacement", &Value::Null);
+            Body::ContextEdit { target, content } => {
+                let replacement = content.as_ref().map(|content| json!({"content": content}));
+                line.member("targetId", target.as_str()).member("replacement", &replacement);
             }
             Body::Label { target, label } => {
                 line.member("targetId", target.as_str()).optional("label", label.as_ref());
@@ -211,10 +214,10 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
         }),
         "custom" => Body::Custom { custom_type: text("customType")? },
         "custom_message" => Body::CustomMessage { custom_type: text("customType").unwrap_or_default() },
-        // One that puts other words in its place is none that is understood here: the words stay.
-        "context_edit" if members.get::<Value>("replacement").is_none_or(|it| it.is_null()) => {
-            Body::ContextEdit { target: text("targetId")?.into() }
-        }
+        "context_edit" => Body::ContextEdit {
+            target: text("targetId")?.into(),
+            content: members.get::<Value>("replacement").and_then(|it| it.get("content").cloned()),
+        },
         "label" => Body::Label { target: text("targetId")?.into(), label: text("label") },
         "session_info" => Body::SessionInfo { name: text("name") },
         _ => return None,

@@ -1,6 +1,6 @@
 //! One conversation that is open.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -12,6 +12,7 @@ use agentese::types::{
 use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction, Role};
+use super::context::Seen;
 use super::entry::{Entry, EntryId, Place};
 use super::error::{EmptyName, StorageTrouble};
 use super::header::Header;
@@ -35,6 +36,10 @@ pub struct Session {
     pub(super) messages: OnceLock<Vec<Arc<AgentMessage>>>,
     /// How many of them the newest compaction left: its summary and what it kept.
     pub(super) compacted: usize,
+    /// What the model is told beforehand, as the newest compaction says it again: the first of those messages.
+    pub(super) told_again: Option<Arc<AgentMessage>>,
+    /// Messages that the model sees with other words than their entries have, by the positions of those.
+    pub(super) edited: HashMap<usize, Arc<AgentMessage>>,
     /// Answers that were tried again: they stand in the file and not before the model.
     pub(super) forgotten: HashSet<usize>,
     pub(super) name: Option<String>,
@@ -66,8 +71,10 @@ impl Session {
 
     fn rebuild(&mut self) {
         let path = self.tree.path(self.leaf);
-        let (spoken, compaction) = context::spoken(&self.entries, &path, &self.forgotten);
+        let Seen { spoken, compaction, edited } = context::seen(&self.entries, &path, &self.forgotten);
+        self.edited = edited;
         self.compacted = spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
+        self.told_again = compaction.and_then(|at| context::told_again(&self.entries[path[at]]));
         self.spoken = spoken.into_iter().map(|index| path[index]).collect();
         self.messages = OnceLock::new();
     }
@@ -154,9 +161,20 @@ impl Session {
     /// What the model gets to see, in order. The first time this decodes what nobody has looked at.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
         self.messages.get_or_init(|| {
-            let message = |position: &usize| self.entries[*position].message().cloned();
-            self.spoken.iter().filter_map(message).collect()
+            let message = |position: &usize| self.said(*position).cloned();
+            let told = self.told_again.iter().cloned();
+            told.chain(self.spoken.iter().skip(self.told_again()).filter_map(message)).collect()
         })
+    }
+
+    /// The message that the model sees of an entry.
+    fn said(&self, position: usize) -> Option<&Arc<AgentMessage>> {
+        self.edited.get(&position).or_else(|| self.entries[position].message())
+    }
+
+    /// How many of the entries in `spoken` stand there for what the newest compaction says again.
+    fn told_again(&self) -> usize {
+        usize::from(self.told_again.is_some())
     }
 
     /// How many [`Session::messages`] there are; nothing is decoded.
@@ -166,31 +184,46 @@ impl Session {
 
     /// The message of what the model is told beforehand, where the conversation has one.
     pub fn instructions(&self) -> Option<&Arc<AgentMessage>> {
+        if self.told_again.is_some() {
+            return self.told_again.as_ref();
+        }
         let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
         self.entries[*self.spoken.iter().find(told)?].message()
     }
 
     /// The messages from the last one back, each decoded when it is reached.
     fn messages_back(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
-        self.spoken.iter().rev().filter_map(|position| self.entries[*position].message())
+        self.spoken.iter().rev().filter_map(|position| self.said(*position))
     }
 
     /// The same as JSON texts, which share those of the entries where they can.
     pub fn message_texts(&self) -> Vec<FrameText> {
-        self.spoken.iter().filter_map(|position| self.entries[*position].message_text()).collect()
+        let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
+        let told = self.told_again.iter().filter_map(text);
+        let spoken = self.spoken.iter().skip(self.told_again());
+        let said = |position: &usize| match self.edited.get(position) {
+            Some(edited) => text(edited),
+            None => self.entries[*position].message_text(),
+        };
+        told.chain(spoken.filter_map(said)).collect()
     }
 
     /// The same with the entries that they stand in.
     pub fn conversation(&self) -> Vec<Spoken> {
+        let told = self.told_again.as_ref().zip(self.spoken.first()).map(|(told, position)| Spoken {
+            entry: self.entries[*position].id().clone(),
+            message: told.clone(),
+            details: None,
+        });
         let said = |position: &usize| {
             let entry = &self.entries[*position];
             let details = match entry.body() {
                 Body::Compaction(compaction) => compaction.details.clone(),
                 _ => None,
             };
-            Some(Spoken { entry: entry.id().clone(), message: entry.message()?.clone(), details })
+            Some(Spoken { entry: entry.id().clone(), message: self.said(*position)?.clone(), details })
         };
-        self.spoken.iter().filter_map(said).collect()
+        told.into_iter().chain(self.spoken.iter().skip(self.told_again()).filter_map(said)).collect()
     }
 
     /// How many of [`Session::messages`] the newest compaction left: its summary and what it kept. What
@@ -249,9 +282,14 @@ impl Session {
         self.note(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
     }
 
-    /// A summary takes the place of the messages before the one that it names.
-    pub fn compacted(&mut self, compaction: Compaction) -> EntryId {
-        let id = self.note(Body::Compaction(compaction));
+    /// A summary takes the place of the messages before the one that it names. What the model is told beforehand is told
+    /// again at that time.
+    pub fn compacted(&mut self, mut compaction: Compaction) -> EntryId {
+        let place = self.place(self.now());
+        if let Some(told) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
+            told.insert("timestamp".to_owned(), place.time.into());
+        }
+        let id = self.add(Entry::new(place, Body::Compaction(compaction), None));
         self.rebuild();
         id
     }
@@ -312,7 +350,7 @@ impl Session {
         gone.sort_unstable();
         let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
         let note = |target| {
-            let id = self.note(Body::ContextEdit { target });
+            let id = self.note(Body::ContextEdit { target, content: None });
             self.entry(id.as_str()).map(Entry::json)
         };
         targets.into_iter().filter_map(note).collect()

@@ -1,6 +1,6 @@
 //! How a session begins.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -28,6 +28,8 @@ impl Session {
             spoken: Vec::new(),
             messages: OnceLock::new(),
             compacted: 0,
+            told_again: None,
+            edited: HashMap::new(),
             forgotten: HashSet::new(),
             name: None,
             file: None,

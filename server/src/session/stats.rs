@@ -44,13 +44,19 @@ impl Stats {
     pub(super) fn of_file(entries: &[Entry]) -> Self {
         let mut stats = Self::default();
         for entry in entries {
-            match entry.body() {
-                Body::Message(_) => entry.message().into_iter().for_each(|message| stats.count(message)),
-                Body::Compaction(_) | Body::BranchSummary(_) => {
-                    let took = entry.member("usage").and_then(|usage| decode(&usage).ok());
-                    took.iter().for_each(|took| stats.add(took));
+            let says_what_it_took = match entry.body() {
+                Body::Message(_) => {
+                    entry.message().into_iter().for_each(|message| stats.count(message));
+                    false
                 }
-                _ => {}
+                Body::Compaction(_) | Body::BranchSummary(_) => true,
+                // It is about something that is no answer, such as keeping a cache warm.
+                Body::Other(kind) => kind == "usage",
+                _ => false,
+            };
+            if says_what_it_took {
+                let took = entry.member("usage").and_then(|usage| decode(&usage).ok());
+                took.iter().for_each(|took| stats.add(took));
             }
         }
         stats

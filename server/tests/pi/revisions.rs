@@ -5,8 +5,10 @@ use std::sync::Arc;
 use agentese::omp::Omp;
 use agentese::pi::Pi;
 use agentese::serve::ServeEnd;
+use agentese_server::Server;
 use agentese_server::config::{CompactionSettings, RetrySettings};
 use agentese_server::prompt::Parts;
+use agentese_server::providers::{Sources, load};
 use serde_json::{Value, json};
 
 use crate::support::clock::ImpatientClock;
@@ -143,9 +145,13 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
     assert!(result["usage"]["totalTokens"].as_u64().unwrap() > 0, "{result}");
     let kept = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(&roles(&kept["messages"])[..2], ["system", "compactionSummary"]);
+    // It is told again, when the summary is.
+    let first = &kept["messages"][0];
+    assert_eq!(first["timestamp"], kept["messages"][1]["timestamp"], "{first}");
+    assert_eq!((&first["sections"], &first["toolsAdded"]), (&message["sections"], &message["toolsAdded"]));
     let entries = link.data(json!({"type": "get_entries"})).await;
     let summary = entries["entries"].as_array().unwrap().last().unwrap();
-    assert_eq!(summary["systemMessage"]["sections"], message["sections"], "{summary}");
+    assert_eq!(&summary["systemMessage"], first, "{summary}");
     assert_eq!(summary["usage"], result["usage"], "{summary}");
     // The figures are those of the whole file, with what the summary took.
     let stats = link.data(json!({"type": "get_session_stats"})).await;
@@ -162,6 +168,34 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
     link.until_event("agent_settled").await;
     let again = link.seen.iter().filter(|frame| frame["message"]["role"] == "system").count();
     assert_eq!(again, 2, "it is told once");
+}
+
+#[tokio::test]
+async fn every_revision_says_null_where_there_is_no_model() {
+    for revision in ["pi@0.55", "pi@1.5"] {
+        let builder = Server::builder().model("nosuch/model");
+        let mut link = Link::speaking_in::<Pi>(revision, builder);
+        assert_eq!(link.state().await.get("model"), Some(&Value::Null), "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn the_newest_pi_tells_what_is_known_of_a_model_besides() {
+    for revision in ["pi@0.55", "pi@1.5"] {
+        let (known, _) = load(Sources::new(None, Arc::new(|_: &str| None)));
+        let builder = Server::builder().catalog(known).model("anthropic/claude-sonnet-4-5");
+        let mut link = Link::speaking_in::<Pi>(revision, builder);
+        let model = &link.state().await["model"];
+        let newer = revision == "pi@1.5";
+        assert_eq!(model["id"], "claude-sonnet-4-5");
+        for name in ["type", "compat", "promptCache", "inputLimits"] {
+            assert_eq!(model.get(name).is_some(), newer, "{revision}: {model}");
+        }
+        if newer {
+            assert_eq!(model["promptCache"], json!({"short": 300, "long": 3600}));
+            assert_eq!(model["inputLimits"]["images"]["maxPerRequest"], 100);
+        }
+    }
 }
 
 #[tokio::test]

@@ -2587,7 +2587,8 @@ impl Default for HookAnswers {
 tagged! {
     /// An event of the agent, told apart by `type`.
     pub enum HookEvent by "type" open {
-        /// The extension's first event: the agent is ready. Waited for.
+        /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
+        /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
         SessionStart(SessionStartHook) = "session_start",
         /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
         ResourcesDiscover(ResourcesDiscoverHook) = "resources_discover",
@@ -2603,7 +2604,8 @@ tagged! {
         SessionBeforeCompact(SessionBeforeCompactHook) = "session_before_compact",
         /// The conversation was compacted. Waited for.
         SessionCompact(SessionCompactHook) = "session_compact",
-        /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends.
+        /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
+        /// also told when another session takes the place of this one: `session_start` follows then.
         SessionShutdown(SessionShutdownHook) = "session_shutdown",
         /// The user sent input that has not been processed yet. The answer may replace or drop it.
         Input(InputHook) = "input",
@@ -3102,6 +3104,69 @@ impl ImageContent {
 }
 
 record! {
+    /// Limits for images.
+    pub struct ImageLimits() {
+        /// The most in one message.
+        optional max_per_message: u64 = "maxPerMessage",
+        /// The most in one request.
+        optional max_per_request: u64 = "maxPerRequest",
+        /// To what size they are brought.
+        optional resize: ImageSize = "resize",
+    }
+}
+
+impl ImageLimits {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            max_per_message: None,
+            max_per_request: None,
+            resize: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ImageLimits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// To what size images are brought before they enter a conversation.
+    pub struct ImageSize() {
+        /// Pixels from left to right.
+        optional max_width: u64 = "maxWidth",
+        /// Pixels from top to bottom.
+        optional max_height: u64 = "maxHeight",
+        /// Bytes as base64.
+        optional max_bytes: u64 = "maxBytes",
+        /// From 1 to 100.
+        optional jpeg_quality: u64 = "jpegQuality",
+    }
+}
+
+impl ImageSize {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            max_width: None,
+            max_height: None,
+            max_bytes: None,
+            jpeg_quality: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for ImageSize {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// The answer to `initialize`: who is there.
     pub struct Initialized() {
         /// The version of this protocol that the process speaks, 1.
@@ -3225,6 +3290,33 @@ strings! {
         Text = "text",
         /// Images.
         Image = "image",
+    }
+}
+
+record! {
+    /// How much a provider takes at a time.
+    pub struct InputLimits() {
+        /// The largest request in bytes.
+        optional max_request_bytes: u64 = "maxRequestBytes",
+        /// Limits for images.
+        optional images: ImageLimits = "images",
+    }
+}
+
+impl InputLimits {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            max_request_bytes: None,
+            images: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for InputLimits {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -3391,6 +3483,14 @@ record! {
         required max_tokens: u64 = "maxTokens",
         /// Prices.
         required cost: ModelCost = "cost",
+        /// How its API differs from others of that wire format, as it is configured. Since pi@1.5.
+        optional compat: serde_json::Map<String, serde_json::Value> = "compat",
+        /// How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5.
+        optional prompt_cache: PromptCacheTimes = "promptCache",
+        /// How much its provider takes at a time, where that is known. Since pi@1.5.
+        optional input_limits: InputLimits = "inputLimits",
+        /// What it is for; of models that the agent knows without a file. Since pi@1.5.
+        optional r#type: ModelKind = "type",
     }
 }
 
@@ -3433,6 +3533,10 @@ impl ModelBuilder {
             context_window: self.context_window,
             max_tokens: self.max_tokens,
             cost: self.cost,
+            compat: None,
+            prompt_cache: None,
+            input_limits: None,
+            r#type: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -3501,6 +3605,14 @@ impl Default for ModelCost {
             cache_write: serde_json::Number::from(0),
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+strings! {
+    /// What a model is for.
+    pub enum ModelKind open {
+        /// Conversations.
+        Chat = "chat",
     }
 }
 
@@ -3953,6 +4065,33 @@ impl ProfileFile {
             value,
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// How long a provider keeps the beginnings of prompts in its cache, in seconds.
+    pub struct PromptCacheTimes() {
+        /// With the usual retention.
+        optional short: serde_json::Number = "short",
+        /// With the long one.
+        optional long: serde_json::Number = "long",
+    }
+}
+
+impl PromptCacheTimes {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            short: None,
+            long: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for PromptCacheTimes {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -5185,9 +5324,28 @@ impl Default for SessionForkHook {
     }
 }
 
+strings! {
+    /// Why a session starts or ends.
+    pub enum SessionReason open {
+        /// The agent starts.
+        Startup = "startup",
+        /// The agent ends.
+        Quit = "quit",
+        /// A new session takes the place of another one.
+        New = "new",
+        /// One that is there already does.
+        Resume = "resume",
+        /// A fork does.
+        Fork = "fork",
+    }
+}
+
 record! {
-    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends.
+    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
+    /// also told when another session takes the place of this one: `session_start` follows then.
     pub struct SessionShutdownHook("type" = "session_shutdown") {
+        /// Why; said where the agent is pi from 1.5 on.
+        optional reason: SessionReason = "reason",
     }
 }
 
@@ -5195,6 +5353,7 @@ impl SessionShutdownHook {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
+            reason: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -5207,8 +5366,13 @@ impl Default for SessionShutdownHook {
 }
 
 record! {
-    /// The extension's first event: the agent is ready. Waited for.
+    /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
+    /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
     pub struct SessionStartHook("type" = "session_start") {
+        /// Why; said where the agent is pi from 1.5 on.
+        optional reason: SessionReason = "reason",
+        /// The file of the session before, where there was one and it had a file.
+        optional previous_session_file: String = "previousSessionFile",
     }
 }
 
@@ -5216,6 +5380,8 @@ impl SessionStartHook {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
+            reason: None,
+            previous_session_file: None,
             extra: crate::wire::Extra::default(),
         }
     }

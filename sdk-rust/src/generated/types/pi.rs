@@ -524,7 +524,7 @@ record! {
         /// That entry.
         required target_id: String = "targetId",
         /// What it sees in its place; null where it sees nothing.
-        nullable replacement: InputContent = "replacement",
+        nullable replacement: ContextReplacement = "replacement",
     }
 }
 
@@ -540,7 +540,7 @@ pub struct ContextEditEntryBuilder {
     /// That entry.
     pub target_id: String,
     /// What it sees in its place; null where it sees nothing.
-    pub replacement: Option<InputContent>,
+    pub replacement: Option<ContextReplacement>,
 }
 
 impl ContextEditEntryBuilder {
@@ -552,6 +552,24 @@ impl ContextEditEntryBuilder {
             timestamp: self.timestamp,
             target_id: self.target_id,
             replacement: self.replacement,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Other words in place of those of a message.
+    pub struct ContextReplacement() {
+        /// The words.
+        required content: InputContent = "content",
+    }
+}
+
+impl ContextReplacement {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(content: impl Into<InputContent>) -> Self {
+        Self {
+            content: content.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -1428,7 +1446,7 @@ impl SessionInfoEntry {
 record! {
     /// The agent's current state.
     pub struct SessionState() {
-        /// The model in use; absent where there is none.
+        /// The model in use; null or absent where there is none.
         maybe model: Model = "model",
         /// The thinking level.
         required thinking_level: ThinkingLevel = "thinkingLevel",

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use agentese::serve::{Call, Dispatch, Emitter, Refusal};
 use agentese::spec::{Dialect, Spec};
 use agentese::types::{
-    AgentSettled, CancelNotice, ConfirmDialog, EditorDialog, InputDialog, NotifyNotice, Ready, SelectDialog,
-    SetEditorTextNotice, SetStatusNotice, SetTitleNotice, SetWidgetNotice,
+    AgentSettled, CancelNotice, ConfirmDialog, EditorDialog, InputDialog, Model, NotifyNotice, Ready,
+    SelectDialog, SetEditorTextNotice, SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -140,6 +140,11 @@ impl<D: Family> Front<D> {
     pub(super) fn ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
         let sink = self.sink.clone();
         move || sink.is_closed()
+    }
+
+    /// A model as the revision shows it: newer ones tell more of it.
+    pub(super) fn shown(&self, model: Model) -> Model {
+        if is_newer(self.spec) { self.engine().describe(model) } else { model }
     }
 
     /// The engine, for what needs nothing beside it.

@@ -175,7 +175,8 @@ impl<D: Family> Kept<D> for Front<D> {
         _: NoParams,
         _: Call<D, AvailableModels>,
     ) -> Result<AvailableModels, Refusal> {
-        Ok(AvailableModels::new(self.engine().models()))
+        let models = self.engine().models().into_iter();
+        Ok(AvailableModels::new(models.map(|model| self.shown(model)).collect()))
     }
 
     async fn set_model(&self, params: SetModelParams, _: Call<D, Model>) -> Result<Model, Refusal> {
@@ -183,6 +184,7 @@ impl<D: Family> Kept<D> for Front<D> {
         // The text is the document's.
         self.engine()
             .set_model(provider, id)
+            .map(|model| self.shown(model))
             .ok_or_else(|| Refusal::new(format!("Model not found: {provider}/{id}")))
     }
 
@@ -193,7 +195,7 @@ impl<D: Family> Kept<D> for Front<D> {
     ) -> Result<Option<CycledModel>, Refusal> {
         let cycled = self.engine().cycle_model();
         Ok(cycled.map(|(model, thinking, scoped)| {
-            let mut cycled = CycledModel::new(model, scoped);
+            let mut cycled = CycledModel::new(self.shown(model), scoped);
             cycled.thinking_level = thinking.into();
             cycled
         }))

@@ -41,6 +41,8 @@ pub(super) const NEWER: Customs = Customs {
     results_as_data: true,
     signals_have_codes: true,
     needs_directory: true,
+    context_comes_first: false,
+    sessions_start_anew: true,
     ..Customs::PI
 };
 
@@ -132,7 +134,10 @@ impl Own for Front {
 
     async fn get_state(&self, _: NoParams, call: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
         self.desk.ready().await;
-        let state = |view| state(view, family::is_newer(self.spec));
+        let state = |mut view: View| {
+            view.model = view.model.map(|model| self.shown(model));
+            state(view, family::is_newer(self.spec))
+        };
         match self.told.text(self.engine(), state) {
             Some(text) => {
                 call.answer_text(text);
@@ -176,11 +181,7 @@ fn state(view: View, newer: bool) -> SessionState {
         pending_message_count: view.pending as u64,
     }
     .build();
-    // Since 1.5 the model is left out where there is none; before it is null.
-    state.model = match (view.model, newer) {
-        (None, true) => Maybe::Absent,
-        (model, _) => Maybe::or_null(model),
-    };
+    state.model = Maybe::or_null(view.model);
     state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state

@@ -117,6 +117,47 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
     assert_eq!(session.compacted_messages(), 3);
 }
 
+/// pi 1.5 patches what the model is told, and says all of it again with a summary.
+#[test]
+fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
+    let told = |time: i64, sections: Value| -> Arc<AgentMessage> {
+        let told = json!({"role": "system", "content": "", "sections": sections, "timestamp": time});
+        Arc::new(serde_json::from_value(told).unwrap())
+    };
+    let mut session = session();
+    session.append(told(1, json!({"preamble": "a", "cwd": "b"})));
+    session.append(user("one"));
+    let kept = session.append(user("two"));
+    session.append(told(2, json!({"cwd": "c"})));
+    session.append(user("three"));
+    let all =
+        json!({"role": "system", "content": "", "sections": {"preamble": "a", "cwd": "c"}, "timestamp": 0});
+    let summary = session.compacted(Compaction {
+        summary: "s".to_owned(),
+        first_kept_entry_id: kept,
+        tokens_before: 7,
+        details: None,
+        usage: None,
+        from_hook: None,
+        system_message: Some(all),
+    });
+    let time = session.entry(summary.as_str()).unwrap().time().unwrap();
+    let again = told(time, json!({"preamble": "a", "cwd": "c"}));
+    for _ in 0..2 {
+        let tags: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
+        assert_eq!(tags, ["system", "compactionSummary", "user", "user"]);
+        assert_eq!((&session.messages()[0], session.instructions()), (&again, Some(&again)));
+        assert_eq!((session.message_count(), session.compacted_messages()), (4, 4));
+        let texts: Vec<AgentMessage> =
+            session.message_texts().iter().map(|text| serde_json::from_str(text.as_str()).unwrap()).collect();
+        let spoken: Vec<_> = session.conversation().into_iter().map(|spoken| spoken.message).collect();
+        for (place, message) in session.messages().iter().enumerate() {
+            assert_eq!((&texts[place], &spoken[place]), (&**message, message));
+        }
+        session.reload();
+    }
+}
+
 #[test]
 fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
     let mut session = session();

@@ -9,7 +9,7 @@ use super::decode::broken;
 use super::{ImageError, Kind};
 
 /// Tried one after the other until the bytes are few enough.
-const QUALITIES: [u8; 4] = [85, 70, 55, 40];
+const QUALITIES: [u8; 4] = [80, 70, 55, 40];
 /// And after those the same with fewer pixels.
 const SCALES: [f64; 5] = [1.0, 0.75, 0.5, 0.35, 0.25];
 

@@ -1,0 +1,29 @@
+"""Says what it hears of sessions, and fails where a run begins."""
+
+from agentese_extension import Extension
+
+extension = Extension("sessions")
+
+
+def says(name):
+    @extension.on(name)
+    def handler(event, context):
+        before = "previousSessionFile" in event
+        context.notify(f"{name} {event.get('reason')} {before}")
+
+
+for event in ["session_start", "session_shutdown", "session_switch", "session_fork"]:
+    says(event)
+
+
+@extension.on("agent_start")
+def begins(event, context):
+    raise RuntimeError("agent_start failed")
+
+
+@extension.on("context")
+def asked(event, context):
+    raise RuntimeError("context failed")
+
+
+extension.run()

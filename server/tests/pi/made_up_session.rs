@@ -1,0 +1,108 @@
+//! A session file as pi 1.5 writes them, with an entry of every kind: it is opened, shown and continued, and nothing of it
+//! is lost.
+
+use std::path::{Path, PathBuf};
+
+use agentese::pi::Pi;
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions/pi-1.5.jsonl")
+}
+
+/// An agent that has opened a copy of the file.
+async fn opened() -> (Link, tempfile::TempDir, PathBuf) {
+    let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    let file = place.path().join("made-up.jsonl");
+    std::fs::copy(fixture(), &file).unwrap();
+    let switched = link.data(json!({"type": "switch_session", "sessionPath": file})).await;
+    assert_eq!(switched, json!({"cancelled": false}));
+    (link, place, file)
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_session_of_the_newest_pi_is_shown_as_that_one_shows_it() {
+    let (mut link, _place, _) = opened().await;
+    let state = link.state().await;
+    assert_eq!((&state["sessionName"], &state["thinkingLevel"]), (&json!("the garden gate"), &json!("high")));
+    let messages = link.messages().await;
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(
+        roles,
+        [
+            "system",
+            "compactionSummary",
+            "toolResult",
+            "assistant",
+            "bashExecution",
+            "bashExecution",
+            "custom",
+            "branchSummary"
+        ]
+    );
+    assert_eq!(state["messageCount"], roles.len());
+    let written = lines(&fixture());
+    let summary = written.iter().find(|line| line["type"] == "compaction").unwrap();
+    assert_eq!(messages[0], summary["systemMessage"], "it is told again");
+    // Other words stand in place of those that somebody has taken out, and nothing else changes.
+    let mut result = written.iter().find(|line| line["id"] == "10000007").unwrap()["message"].clone();
+    result["content"] = json!([{"type": "text", "text": "(a number that is nobody's business)"}]);
+    assert_eq!(messages[2], result);
+    assert_eq!(messages[5]["excludeFromContext"], true);
+    // Everything counts that was used, also on branches that were left and for no answer.
+    let stats = link.data(json!({"type": "get_session_stats"})).await;
+    let tokens =
+        ["input", "output", "cacheRead", "cacheWrite"].map(|name| stats["tokens"][name].as_u64().unwrap());
+    assert_eq!((tokens, &stats["totalMessages"]), ([277, 38, 1010, 5], &json!(10)), "{stats}");
+    assert!((stats["cost"].as_f64().unwrap() - 1.5).abs() < 1e-9, "{stats}");
+}
+
+#[tokio::test]
+async fn every_entry_of_the_newest_pi_is_given_and_stands_in_the_tree() {
+    let (mut link, _place, _) = opened().await;
+    let written = lines(&fixture());
+    let given = link.data(json!({"type": "get_entries"})).await;
+    assert_eq!(given["leafId"], "10000018");
+    assert_eq!(given["entries"].as_array().unwrap()[..], written[1..]);
+    let tree = link.data(json!({"type": "get_tree"})).await;
+    let (mut open, mut found) = (tree["tree"].as_array().unwrap().clone(), 0);
+    while let Some(node) = open.pop() {
+        found += 1;
+        let children = node["children"].as_array().unwrap();
+        let ids: Vec<_> = children.iter().map(|child| child["entry"]["id"].as_str().unwrap()).collect();
+        match node["entry"]["id"].as_str().unwrap() {
+            "1000000f" => assert_eq!(ids, ["10000010", "10000011"]),
+            "10000005" => assert_eq!(node["label"], "the question"),
+            _ => assert!(ids.len() <= 1, "{ids:?}"),
+        }
+        open.extend(children.iter().cloned());
+    }
+    assert_eq!(found, written.len() - 1);
+}
+
+#[tokio::test]
+async fn a_session_of_the_newest_pi_goes_on_and_keeps_every_byte() {
+    let (mut link, _place, file) = opened().await;
+    let before = std::fs::read_to_string(&file).unwrap();
+    link.send(json!({"type": "prompt", "message": "Is it shut now?"})).await;
+    link.until_event("agent_settled").await;
+    let (_, _) = link.finish().await;
+    let after = std::fs::read_to_string(&file).unwrap();
+    let added: Vec<Value> = after
+        .strip_prefix(&before)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let said: Vec<_> = added.iter().map(|line| line["message"]["role"].as_str().unwrap_or("none")).collect();
+    assert_eq!(said, ["user", "assistant"], "{added:?}");
+    assert_eq!((&added[0]["parentId"], &added[1]["parentId"]), (&json!("10000018"), &added[0]["id"]));
+}
