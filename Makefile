@@ -171,6 +171,7 @@ bench-peers: ## The reference agent beside real pi and omp, where `make conforma
 .PHONY: bench-clients
 bench-clients: sdk-ts/$(NPM_HAS) ## The three clients beside what programs use without them, in one run; writes the table of docs/benchmarks.md. Needs sdk-python/.venv.
 	$(CARGO) build --release --quiet -p agentese --example reading
+	$(CARGO) build --release --quiet --manifest-path interop/pi-codes/Cargo.toml --target-dir $(CURDIR)/target/interop --example reading
 	cd sdk-ts && npm run --silent build && npm run --silent build:test
 	./bench/clients --rounds $(ROUNDS) --write
 
