@@ -26,8 +26,7 @@ const TASKS = [{ op: "replace", phases: [{ name: "Work", tasks: ["one", "two"].m
 
 /** A call of the agent's shell tool, in the words that its declaration asks for. */
 function shell(tools) {
-  // Opal's has another name.
-  const tool = tools.find(({ name }) => name === "bash" || name === "shell") ?? tools[0];
+  const tool = tools.find(({ name }) => name === "bash") ?? tools[0];
   const values = { command: "echo from the tool" };
   for (const name of tool?.input_schema?.required ?? []) values[name] ??= "looking";
   return { name: tool?.name ?? "bash", input: values };

@@ -78,8 +78,8 @@ pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure>
             "no agent is driven by ag-ui: it can be named with --to alone".to_owned(),
         ));
     }
-    if !to_agui && (options.port != 0 || options.wait.is_some() || !options.allow_origin.is_empty()) {
-        return Err(Failure::Usage("--port, --wait and --allow-origin go with --to ag-ui".to_owned()));
+    if !to_agui && (options.port != 0 || !options.allow_origin.is_empty()) {
+        return Err(Failure::Usage("--port and --allow-origin go with --to ag-ui".to_owned()));
     }
     if to_acp && from_acp {
         return Err(Failure::Usage("both sides speak acp: nothing is to be translated".to_owned()));

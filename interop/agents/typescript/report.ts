@@ -22,12 +22,12 @@ export class Report {
 
   constructor(dialect: string, model: string) {
     const { dialects } = JSON.parse(readFileSync(model, "utf8")) as Declared;
-    // The client knows all revisions, and the agent may speak a later one.
-    const declared = dialects.filter(({ name }) => name === dialect);
-    if (declared.length === 0) throw new Error(`no dialect ${dialect}`);
-    const commands = declared.flatMap(({ commands }) => commands);
-    this.#results = new Map(commands.map(({ name, result, resultNullable }) => [name, { type: result?.type, nullable: resultNullable }]));
-    this.#payloads = new Map(declared.flatMap(({ events }) => events).map(({ name, payload }) => [name, payload]));
+    const declared = dialects.find(({ name }) => name === dialect);
+    if (declared === undefined) throw new Error(`no dialect ${dialect}`);
+    this.#results = new Map(
+      declared.commands.map(({ name, result, resultNullable }) => [name, { type: result?.type, nullable: resultNullable }]),
+    );
+    this.#payloads = new Map(declared.events.map(({ name, payload }) => [name, payload]));
   }
 
   /** Walks one command: `call` sends it, `show` says what came. A failure is told, and the walk goes on. */

@@ -19,7 +19,7 @@ use crate::stderr::Stderr;
 
 /// How many threads have an agent at most. The one that was used longest ago makes place for another.
 const MOST: usize = 16;
-/// How long a run waits for the end of the one before it, where the command line does not say.
+/// How long a run waits for the end of the one before it that was stopped.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long an agent may take to answer anything but a prompt; the first answer comes when it has started.
 const ANSWER: Duration = Duration::from_secs(120);
@@ -83,8 +83,7 @@ impl Threads {
     /// The thread, for one run.
     pub async fn hold(&self, id: &str) -> Result<Held, Unavailable> {
         let thread = self.slot(id)?;
-        let patience = self.options.wait.map_or(PATIENCE, Duration::from_secs);
-        tokio::time::timeout(patience, thread.lock_owned()).await.map_err(|_| Unavailable::Busy)
+        tokio::time::timeout(PATIENCE, thread.lock_owned()).await.map_err(|_| Unavailable::Busy)
     }
 
     fn slot(&self, id: &str) -> Result<Arc<tokio::sync::Mutex<Option<Thread>>>, Unavailable> {

@@ -164,11 +164,6 @@ impl Peer {
         self.shared.refuse(id, Failure::UnknownCommand, &[("method", method)]);
     }
 
-    /// Says of a question that the agent took back that it gets no answer.
-    pub fn taken_back(&self, id: &Value) {
-        self.shared.refuse(id, Failure::RequestCancelled, &[]);
-    }
-
     /// Ends the agent: its stdin is closed, then it is ended where it does not go.
     pub async fn close(&self) {
         if let Some(child) = &self.child {

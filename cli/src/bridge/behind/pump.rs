@@ -1,7 +1,6 @@
 //! What the agent tells and asks, on its way to the engine: updates become deeds, in their order, and turns end.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use agentese::acp::{
     AcpConfigOption, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode, AcpPromptEnd,
@@ -12,7 +11,6 @@ use agentese::wire::Named as _;
 use agentese_server::engine::Deed;
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::ui;
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -43,14 +41,6 @@ pub(super) struct Pump {
     /// Something was told outside of a turn, and that was said.
     strayed: bool,
     opening: Option<Opening>,
-    questions: Questions,
-}
-
-/// Questions of the agent that are not answered, by their ids as they are written: cancelled where it takes one back.
-type Questions = Arc<Mutex<HashMap<String, CancellationToken>>>;
-
-fn open(questions: &Questions) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-    questions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A session that is on its way.
@@ -105,7 +95,6 @@ impl Pump {
             begun: None,
             strayed: false,
             opening: None,
-            questions: Questions::default(),
         }
     }
 
@@ -128,11 +117,6 @@ impl Pump {
                 Heard::Chosen(outcome, waiting) => {
                     self.set(&outcome);
                     let _ = waiting.send(outcome);
-                }
-                Heard::Told(Dialog::RequestCancelled(taken_back)) => {
-                    if let Some(question) = open(&self.questions).get(&taken_back.request_id.to_string()) {
-                        question.cancel();
-                    }
                 }
                 Heard::Told(_) => {}
                 Heard::Asked(id, Dialog::RequestPermission(asked)) => self.ask(id, asked),
@@ -324,30 +308,11 @@ impl Pump {
             self.tell(deeds);
         }
         let permission = Permission::of(asked);
-        let put = self.shared.person.put(permission.dialog.clone());
-        let answer = async move { permission.answer(put.await) };
-        self.put(id, stopped, answer, questions::dismissed());
-    }
-
-    /// Answers a question of the agent with what the person says. When the turn is stopped, it is `dismissed`; one that the agent takes
-    /// back gets an error.
-    fn put<A: Serialize + Send + 'static>(
-        &self,
-        id: Value,
-        stopped: CancellationToken,
-        answer: impl Future<Output = A> + Send + 'static,
-        dismissed: A,
-    ) {
-        let (name, taken_back) = (id.to_string(), CancellationToken::new());
-        open(&self.questions).insert(name.clone(), taken_back.clone());
-        let (shared, questions) = (self.shared.clone(), self.questions.clone());
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            let answered = taken_back.run_until_cancelled(stopped.run_until_cancelled(answer)).await;
-            open(&questions).remove(&name);
-            match answered {
-                Some(answer) => shared.peer.answer(&id, answer.unwrap_or(dismissed)),
-                None => shared.peer.taken_back(&id),
-            }
+            let put = shared.person.put(permission.dialog.clone());
+            let answer = stopped.run_until_cancelled(put).await.flatten();
+            shared.peer.answer(&id, permission.answer(answer));
         });
     }
 
@@ -360,7 +325,10 @@ impl Pump {
         let Some(stopped) = dismissal.filter(|_| form.mode == AcpElicitationMode::Form) else {
             return self.shared.peer.answer(&id, closed);
         };
-        let person = self.shared.person.clone();
-        self.put(id, stopped, async move { questions::fill(&person, form).await }, closed);
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let filled = stopped.run_until_cancelled(questions::fill(&shared.person, form)).await;
+            shared.peer.answer(&id, filled.unwrap_or(closed));
+        });
     }
 }

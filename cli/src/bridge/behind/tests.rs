@@ -15,8 +15,6 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
 use super::*;
 
-mod taken_back;
-
 /// What takes this long hangs.
 const LONG: Duration = Duration::from_secs(200);
 

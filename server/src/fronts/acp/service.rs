@@ -6,7 +6,7 @@ use agentese::acp::{
     AcpInitialized, AcpListSessionsParams, AcpLoadSessionParams, AcpLoadedSession, AcpMcpCapabilities,
     AcpNewSession, AcpNewSessionParams, AcpPromptCapabilities, AcpPromptEnd, AcpPromptParams,
     AcpResumeSessionParams, AcpSessionCapabilities, AcpSessionInfo, AcpSessionList, AcpSetConfigOptionParams,
-    Failure, SPEC, Service,
+    Failure, Service,
 };
 use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
@@ -17,10 +17,8 @@ use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
 use crate::desk::Kept;
 use crate::session::{DeleteError, Record, Scope};
 
-/// The version that is spoken: the protocol's revisions are numbers.
-fn version() -> u64 {
-    SPEC.revision.parse().unwrap_or_default()
-}
+/// The version that is spoken.
+const VERSION: u64 = 1;
 
 /// Sessions in one page of a list.
 const PAGE: usize = 100;
@@ -51,7 +49,7 @@ impl Service for Front {
         all.mcp_capabilities = Some(servers);
         all.session_capabilities = Some(sessions);
         // There is one version, whatever the client proposes.
-        let mut initialized = AcpInitialized::new(version());
+        let mut initialized = AcpInitialized::new(VERSION);
         initialized.agent_capabilities = Some(all);
         initialized.auth_methods = Some(Vec::new());
         let mut agent = AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"));

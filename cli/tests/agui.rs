@@ -1,8 +1,5 @@
 //! `agentese bridge --to ag-ui`: a client of AG-UI over plain HTTP, with the reference agent behind it.
 
-mod limits;
-
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -67,22 +64,15 @@ impl Bridge {
         std::fs::write(agent.join("settings.json"), settings.to_string()).unwrap();
         let shell = if dialect == "opal" { "shell" } else { "bash" };
         std::fs::write(place.path().join("script.json"), script(shell).to_string()).unwrap();
-        let script = place.path().join("script.json");
-        let words = ["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"].map(OsStr::new);
-        let program = agentese();
-        let agent = [&[program.as_os_str()], &words[..], &[script.as_os_str()]].concat();
-        Self::before(place, dialect, &agent, more)
-    }
-
-    /// The same, before that command line.
-    fn before(place: tempfile::TempDir, dialect: &str, agent: &[&OsStr], more: &[&str]) -> Self {
         let mut child = Command::new(agentese())
             .args(["bridge", "--to", "ag-ui", "--from", dialect])
             .args(more)
             .arg("--report")
             .arg(place.path().join("report.json"))
             .arg("--")
-            .args(agent)
+            .arg(agentese())
+            .args(["--mode", "rpc", "--no-session", "--dialect", dialect, "--script"])
+            .arg(place.path().join("script.json"))
             .current_dir(place.path().join("work"))
             .env("HOME", place.path().join("home"))
             .env("TMPDIR", place.path())
@@ -367,4 +357,63 @@ async fn who_lacks_the_token_and_pages_of_other_origins_are_refused() {
         assert_eq!(opened, headers.contains(&("origin", "http://localhost:3000")), "{head}");
     }
     assert_eq!(bridge.children(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_its_run_and_the_next_one_has_another() {
+    let mut bridge = Bridge::start("pi", &json!({}), &[]);
+    let mut run = bridge.ask("t", said("hang")).await;
+    run.until("TEXT_MESSAGE_CONTENT").await;
+    for child in bridge.children() {
+        assert!(Command::new("kill").args(["-KILL", &child]).status().unwrap().success());
+    }
+    while run.next().await.is_some() {}
+    assert_eq!(run.seen.last().unwrap()["code"], "agent_gone", "{:#?}", run.seen);
+    let mut again = said("hang")["messages"].as_array().unwrap().clone();
+    again.extend(said("hello")["messages"].as_array().unwrap().clone());
+    let events = bridge.ask("t", json!({"messages": again})).await.rest().await;
+    assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
+    assert_eq!(custom(&events, "agentese.unheard"), Some(&json!({"messages": ["my-hang"]})), "{events:#?}");
+
+    let pid = bridge.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let ended = soon("the end", async {
+        loop {
+            if let Some(status) = bridge.child.try_wait().unwrap() {
+                break status;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    assert!(ended.await.success());
+    let report = std::fs::read_to_string(bridge.place.path().join("report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["front"], &report["rows"][0]["count"]), (&json!("agui@1"), &json!(2)), "{report:#}");
+}
+
+#[test]
+fn what_cannot_be_bridged_is_refused_and_losses_are_explained() {
+    for (words, said) in [
+        (&["--to", "ag-ui", "--from", "acp", "--", "true"][..], "not of acp"),
+        (&["--to", "pi", "--from", "ag-ui", "--", "true"], "no agent is driven by ag-ui"),
+        (&["--to", "pi", "--port", "4711", "--", "true"], "go with --to ag-ui"),
+        (&["--to", "ag-ui", "--", "/nowhere/agent"], "/nowhere/agent"),
+    ] {
+        let done = Command::new(agentese()).arg("bridge").args(words).output().unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && stderr.contains(said), "{words:?}: {stderr}");
+    }
+    let explained = |agent: &str| -> Value {
+        let words = ["bridge", "--json", "--explain", "ag-ui", agent];
+        let done = Command::new(agentese()).args(words).output().unwrap();
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let pi = explained("pi");
+    let row = |name: &str| {
+        pi["rows"].as_array().unwrap().iter().find(|row| row["row"] == name).unwrap()["fate"].clone()
+    };
+    assert_eq!((row("run_agent"), row("TEXT_MESSAGE_CONTENT")), (json!("carried"), json!("carried")));
+    assert_eq!(row("RUN_FINISHED"), "approximated");
+    let operator = explained("operator");
+    assert!(operator["rows"][0]["reason"].as_str().unwrap().contains("images"), "{operator:#}");
 }
