@@ -279,6 +279,8 @@ fn is_dated(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::providers::scripted::Scripted;
     use crate::providers::{Sources, load};
@@ -311,6 +313,39 @@ mod tests {
         assert_eq!(id("openai/gpt-5.2").as_deref(), Some("gpt-5.2"));
         assert!(is_dated("gpt-4.1-2025-04-14") && is_dated("a-20250929"));
         assert!(!is_dated("claude-opus-4-6") && !is_dated("gpt-5.2"));
+    }
+
+    #[test]
+    fn what_is_known_of_models_besides_is_merged_member_by_member() {
+        let home = tempfile::tempdir().unwrap();
+        let opus = json!({"promptCache": {"long": 7200}, "inputLimits": {"images": {"maxPerMessage": 5}}});
+        let models = json!([{"id": "plain"}, {"id": "known", "promptCache": {"short": 60}, "compat": {"supportsStore": false}}]);
+        let file = json!({"providers": {
+            "anthropic": {"modelOverrides": {"claude-opus-4-6": opus}},
+            "mine": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k", "models": models},
+        }});
+        std::fs::write(home.path().join("models.json"), file.to_string()).unwrap();
+        let (catalog, complaints) =
+            load(Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None)));
+        assert_eq!(complaints, []);
+        let shown = |provider: &str, id: &str| {
+            serde_json::to_value(catalog.describe(catalog.get(provider, id).unwrap().clone())).unwrap()
+        };
+        let opus = shown("anthropic", "claude-opus-4-6");
+        assert_eq!(opus["promptCache"], json!({"short": 300, "long": 7200}));
+        let images = &opus["inputLimits"]["images"];
+        assert_eq!((&images["maxPerMessage"], &images["maxPerRequest"]), (&json!(5), &json!(600)));
+        assert_eq!((&images["resize"]["maxWidth"], &opus["type"]), (&json!(2000), &json!("chat")));
+        let known = shown("mine", "known");
+        assert_eq!(
+            (&known["promptCache"], &known["compat"]),
+            (&json!({"short": 60}), &json!({"supportsStore": false}))
+        );
+        let plain = shown("mine", "plain");
+        for name in ["promptCache", "inputLimits", "compat", "type"] {
+            assert_eq!(plain.get(name), None, "{name}");
+        }
+        assert_eq!(known.get("type"), None);
     }
 
     #[test]

@@ -411,6 +411,10 @@ mod tests {
                 "providers.p.models[0].maxTokens: is not a number of tokens",
             ),
             (
+                with(r#""models": [{"id": "m", "promptCache": {"short": "canary"}}]"#),
+                "providers.p.models[0].promptCache: has a member of the wrong type",
+            ),
+            (
                 with(r#""headers": {"no name": "canary"}"#),
                 "providers.p.headers.no name: is not a header name",
             ),
