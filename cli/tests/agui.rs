@@ -1,36 +1,21 @@
 //! `agentese bridge --to ag-ui`: a client of AG-UI over plain HTTP, with the reference agent behind it.
 
+mod program;
+
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
-use std::time::Duration;
 
+use program::{agentese, soon};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
 use tokio::net::TcpStream;
-
-/// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(60);
 
 /// The declared form of every event.
 static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
-
-fn agentese() -> PathBuf {
-    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
-    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
-    program
-}
-
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(LONG, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what}: nothing within {LONG:?}"),
-    }
-}
 
 fn script(shell: &str) -> Value {
     let call =

@@ -1,32 +1,18 @@
 //! `agentese bridge --from acp`: an agent that speaks ACP behind front ends of the dialects.
 
+mod program;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agentese::any::{Agent, Answer, Asked, Event, Intent, Options, Question};
 use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use program::{agentese, soon};
 use serde_json::{Value, json};
-
-/// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(60);
-
-fn agentese() -> PathBuf {
-    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
-    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
-    program
-}
-
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(LONG, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what}: nothing within {LONG:?}"),
-    }
-}
 
 fn script() -> Value {
     let call =

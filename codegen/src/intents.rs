@@ -43,6 +43,17 @@ pub fn name(intent: Intent) -> &'static str {
     neutral(intent).map_or("", |row| row.name)
 }
 
+/// The table of a dialect, with what nobody but an account of losses asks for: parameters that only its agents can use.
+pub fn accounted(index: &Index) -> Value {
+    let mut beside: Map<String, Value> = Map::new();
+    for row in resolve(index).beside.iter().filter(|row| row.lost) {
+        beside.insert(row.command.to_owned(), row.params.into());
+    }
+    let mut whole = table(index);
+    whole["beside"] = beside.into();
+    whole
+}
+
 /// The table of a dialect.
 pub fn table(index: &Index) -> Value {
     let resolved = resolve(index);

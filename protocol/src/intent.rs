@@ -232,6 +232,27 @@ pub const fn by_front(command: &'static str, reason: &'static str) -> Own {
     Own { command, reason, by_front: true }
 }
 
+/// Parameters of a command that are no part of its intents.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside {
+    /// The command's wire name.
+    pub command: &'static str,
+    /// Its parameters.
+    pub params: &'static [&'static str],
+    /// Whether only agents of the dialect can do something with them.
+    pub lost: bool,
+}
+
+/// Parameters with which only agents of the dialect can do something.
+pub const fn lost(command: &'static str, params: &'static [&'static str]) -> Beside {
+    Beside { command, params, lost: true }
+}
+
+/// Parameters that who speaks the dialect with a front end carries out by itself, or by other intents.
+pub const fn done(command: &'static str, params: &'static [&'static str]) -> Beside {
+    Beside { command, params, lost: false }
+}
+
 /// What a dialect's commands are for.
 #[derive(Debug, Clone, Copy)]
 pub struct Intents {
@@ -241,13 +262,15 @@ pub struct Intents {
     pub carriers: &'static [Carrier],
     /// The commands that carry none.
     pub own: &'static [Own],
+    /// The parameters of the others that are no part of their intents.
+    pub beside: &'static [Beside],
     /// Events without a meaning of their own that who speaks the dialect makes from what other events tell.
     pub made: &'static [&'static str],
 }
 
 impl Intents {
     /// Nothing beside what the parent has.
-    pub const NONE: Intents = Intents { readers: &[], carriers: &[], own: &[], made: &[] };
+    pub const NONE: Intents = Intents { readers: &[], carriers: &[], own: &[], beside: &[], made: &[] };
 }
 
 /// The neutral form of an intent.

@@ -106,6 +106,40 @@ fn what_a_command_needs_is_sent() {
     }
 }
 
+/// A parameter is sent for an intent, names the session, or says what becomes of it.
+#[test]
+fn nothing_that_a_command_takes_is_forgotten() {
+    for index in Index::clients() {
+        let session = index.dialect.event_members.first().map(|member| member.name);
+        let resolved = resolve(&index);
+        for carrier in &resolved.carriers {
+            let row = command(&index, carrier.command).unwrap();
+            let Some(Shape::Record { fields, .. }) =
+                row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
+            else {
+                continue;
+            };
+            let beside = || resolved.beside.iter().filter(|beside| beside.command == row.wire);
+            let sent = |param: &str| {
+                let mut of = resolved.carriers.iter().filter(|known| known.command == row.wire);
+                of.any(|known| known.sends.iter().any(|(name, _)| *name == param))
+            };
+            let named = beside().flat_map(|beside| beside.params);
+            assert!(
+                named.clone().all(|param| fields.iter().any(|field| field.name == *param)),
+                "{}",
+                row.wire
+            );
+            for field in fields {
+                let named = named.clone().filter(|param| **param == field.name).count();
+                let elsewhere = sent(field.name) || session == Some(field.name);
+                let name = index.dialect.name;
+                assert_eq!(named, usize::from(!elsewhere), "{name}: `{}` of `{}`", field.name, row.wire);
+            }
+        }
+    }
+}
+
 /// Each intent stands once, and some dialect carries it; what it is done through is there in some dialect too.
 #[test]
 fn every_intent_is_carried_by_a_dialect() {

@@ -308,6 +308,11 @@ impl Deeds {
                 }
                 self.growing = None;
                 let mut answer = convert::answer(message);
+                // Of an answer that the agent forgets its run alone says how it ended.
+                if message.is_gone() {
+                    let failed = now.run.error.is_some();
+                    answer.stop_reason = if failed { StopReason::Error } else { StopReason::Aborted };
+                }
                 let failed = answer.stop_reason == StopReason::Error;
                 // Some dialects tell the reason beside the answer.
                 if failed && answer.error_message.is_none() {

@@ -10,17 +10,17 @@ use agentese::Error;
 use agentese::any::{self, Agent, Intent, KeptSession};
 use agentese::serve::Options;
 use agentese::spec::Spec;
-use agentese_server::config::agent_dir;
 use agentese_server::desk::{Abilities, Agents, Kept, Parts, Trouble};
-use agentese_server::fronts::{ACP, Frontend};
+use agentese_server::fronts::ACP;
 use agentese_server::providers::Catalog;
 use agentese_server::server::Server;
-use agentese_server::session::{Record, Scope, Store};
+use agentese_server::session::{Record, Scope};
 use agentese_server::tools::ToolSet;
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
 use super::beginning::Beginning;
+use super::kept::Places;
 use super::losses::{Heard, Losses};
 use super::person::Person;
 use super::pump::reason;
@@ -28,7 +28,6 @@ use super::remote::Remote;
 use super::settings::Settings;
 use super::{child, dialect, here};
 use crate::arguments::Bridge;
-use crate::environment::variable;
 use crate::stderr::Stderr;
 use crate::{Failure, rpc};
 
@@ -66,8 +65,8 @@ struct Family {
     heard: Arc<Heard>,
     /// The agents of open sessions, by the ids of these.
     open: Mutex<BTreeMap<String, Agent>>,
-    /// Directories in which agents keep the files of sessions, as they said.
-    directories: Mutex<BTreeSet<PathBuf>>,
+    /// The sessions that agents keep.
+    kept: Places,
     /// The directories of the sessions that were open, by the ids of these.
     places: Mutex<BTreeMap<String, String>>,
 }
@@ -78,9 +77,9 @@ impl Family {
         let heard = Arc::<Heard>::default();
         let losses = Losses::new(ACP.spec(), spec, heard.clone());
         let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
-        let (open, directories, places) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (open, kept, places) = (Mutex::default(), Places::of(spec), Mutex::default());
         let (stderr, losses) = (stderr.clone(), Arc::new(losses));
-        Ok(Self { options, stderr, spec, losses, heard, open, directories, places })
+        Ok(Self { options, stderr, spec, losses, heard, open, kept, places })
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<String, Agent>> {
@@ -107,50 +106,6 @@ impl Family {
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
     }
 
-    /// By what name an agent opens a session; none where it has no such session.
-    async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
-        if !agent.can(Intent::OpenSession) {
-            return Ok(None);
-        }
-        Ok(if agent.can(Intent::ListSessions) {
-            let kept = agent.list_sessions().await?;
-            kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
-        } else {
-            // An agent that names no file keeps nothing.
-            let file = agent.state().await?.session.file;
-            match file.as_deref().and_then(|file| Path::new(file).parent()) {
-                Some(directory) => {
-                    self.seen(directory);
-                    self.file(cwd, session).await.map(|file| file.to_string_lossy().into_owned())
-                }
-                None => None,
-            }
-        })
-    }
-
-    fn seen(&self, directory: &Path) {
-        self.directories.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
-    }
-
-    /// Where the agents keep the files of sessions: as they said, and as their dialect's users know it.
-    fn stores(&self, cwd: &Path) -> Vec<Store> {
-        let said = self.directories.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut stores: Vec<Store> = said.iter().map(|directory| Store::at(directory, cwd)).collect();
-        if let Ok(frontend) = Frontend::find(self.spec.name) {
-            let files = frontend.home();
-            let home = variable("HOME").map(PathBuf::from);
-            let agent_dir = agent_dir(&files, &variable);
-            stores.extend(rpc::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
-        }
-        stores
-    }
-
-    async fn file(&self, cwd: &Path, session: &str) -> Option<PathBuf> {
-        let (stores, session) = (self.stores(cwd), session.to_owned());
-        let find = move || stores.iter().find_map(|store| store.find_in(Scope::All, &session));
-        tokio::task::spawn_blocking(find).await.ok().flatten()
-    }
-
     /// What a session of an agent is made of. None where the agent has no such session; see [`Agents::join`].
     async fn parts(
         &self,
@@ -162,7 +117,9 @@ impl Family {
     ) -> Result<Option<Parts>, Trouble> {
         let trouble = |error: Error| reason(&error);
         if let Some(id) = session {
-            let Some(name) = self.name_of(agent, cwd, id).await.map_err(trouble)? else { return Ok(None) };
+            let Some(name) = self.kept.name_of(agent, cwd, id).await.map_err(trouble)? else {
+                return Ok(None);
+            };
             before.await;
             if !agent.open_session(&name).await.map_err(trouble)? {
                 return Ok(None);
@@ -170,7 +127,7 @@ impl Family {
         }
         let start = Beginning::of(agent).await.map_err(trouble)?;
         if let Some(directory) = start.session.file.as_deref().and_then(|file| Path::new(file).parent()) {
-            self.seen(directory);
+            self.kept.seen(directory);
         }
         let told = start.session.id.clone();
         if session.is_some() && told.is_some() && told.as_deref() != session {
@@ -236,7 +193,7 @@ impl Agents for Family {
             if any::carries(self.spec, Intent::ListSessions) {
                 return self.listed(cwd).await;
             }
-            let (stores, wanted) = (self.stores(&here()), cwd.map(str::to_owned));
+            let (stores, wanted) = (self.kept.stores(&here()), cwd.map(str::to_owned));
             let read = move || {
                 let mut all: Vec<Record> = stores.iter().flat_map(|store| store.list(Scope::All)).collect();
                 all.retain(|record| record.cwd.is_some() && (wanted.is_none() || record.cwd == wanted));

@@ -11,8 +11,10 @@
 //! | `behind` | an agent that speaks ACP, behind a front of a dialect |
 //! | `agui` | agents behind components that speak AG-UI |
 //! | `family` | an agent for each session of a client of ACP |
+//! | `kept` | the sessions that agents keep |
 //! | `queue` | deeds that wait for the engine |
 //! | `deeds` | from neutral events to deeds; without I/O |
+//! | `late` | calls that are told behind their answer; without I/O |
 //! | `pieces` | the text of arguments that grow; without I/O |
 //! | `convert` | messages, tools and models as the engine has them |
 //! | `moves` | what is news while the agent moves to another conversation; without I/O |
@@ -27,6 +29,8 @@ mod behind;
 mod convert;
 mod deeds;
 mod family;
+mod kept;
+mod late;
 mod losses;
 mod moves;
 mod person;

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::convert;
 use super::deeds::{Deeds, Step};
+use super::late::{Late, may_call};
 use super::moves::{Move, Stage};
 use super::person::Person;
 use super::queue;
@@ -50,6 +51,7 @@ pub(super) struct Pump {
     pub events: Events,
     pub person: Person,
     pub deeds: Deeds,
+    pub late: Late,
     pub told: queue::Sender,
     /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
     pub unanswered: bool,
@@ -82,6 +84,7 @@ impl Pump {
                     Some(Err(error)) => return self.end(&error),
                     None => return,
                 },
+                () = self.late.due() => self.no_more_calls(),
                 word = words.recv() => {
                     // What was told before the word is there.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
@@ -90,6 +93,7 @@ impl Pump {
                             Err(error) => return self.end(&error),
                         }
                     }
+                    self.no_more_calls();
                     match word {
                         Some(Word::Over(refused)) => self.over(refused),
                         Some(Word::Set) => self.set(),
@@ -109,12 +113,22 @@ impl Pump {
     fn event(&mut self, event: agentese::any::Event) {
         let now = self.agent.conversation();
         let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
-        for step in self.deeds.take(event, &now) {
+        let may_call = may_call(&event);
+        let steps = self.deeds.take(event, &now);
+        for step in self.late.pass(steps, may_call) {
             self.step(step, &now);
         }
         // Work that nobody here asked for has no other end.
         if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
             self.rest();
+        }
+    }
+
+    /// No other call of the answer that is kept back is waited for.
+    fn no_more_calls(&mut self) {
+        let now = self.agent.conversation();
+        for step in self.late.rest() {
+            self.step(step, &now);
         }
     }
 
@@ -238,7 +252,8 @@ impl Pump {
         });
     }
 
-    fn end(&self, error: &Error) {
+    fn end(&mut self, error: &Error) {
+        self.no_more_calls();
         let reason = reason(error);
         *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
         self.tell(Deed::Gone(reason));

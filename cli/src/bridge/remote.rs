@@ -4,27 +4,30 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::Error;
-use agentese::any::{Agent, Intent, Words};
+use agentese::any::{Agent, Intent};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
-use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, StreamingBehavior, Unwilling};
+use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, Unwilling};
 use agentese_server::resources::CommandInfo;
 use agentese_server::tools::RpcBashOutput;
 use agentese_server::ui::Ui;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::convert::{self, history};
 use super::deeds::Deeds;
+use super::here;
+use super::kept::Places;
+use super::late::Late;
 use super::moves::{Move, Stage};
 use super::person::Person;
 use super::place;
-use super::pump::{Held, Joining, Pump, Word, begin, is_refusal, kept, reason, settled};
+use super::pump::{Held, Joining, Pump, Word, is_refusal, kept, reason, settled};
 use super::queue;
+
+mod words;
 
 type Job = BoxFuture<'static, ()>;
 
@@ -73,6 +76,7 @@ impl Remote {
             agent: agent.clone(),
             person: person.clone(),
             deeds: deeds_of,
+            late: Late::default(),
             told,
             unanswered: false,
             joining: Joining::None,
@@ -106,62 +110,6 @@ impl Remote {
     /// Why the agent is gone; none while it is there.
     pub fn gone(&self) -> Option<String> {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Has the agent do something behind what was said before. Where it fails, the person is told.
-    pub(super) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
-    where
-        F: Future<Output = Result<(), Error>> + Send + 'static,
-    {
-        let (person, words, work) = (self.person.clone(), self.words.clone(), work(self.agent.clone()));
-        self.unset.fetch_add(1, Ordering::AcqRel);
-        let job = async move {
-            if let Err(error) = work.await {
-                person.tell(&format!("{what}: {}", reason(&error)), "warning");
-            }
-            let _ = words.send(Word::Set);
-        };
-        let _ = self.jobs.send(job.boxed());
-    }
-
-    /// Waits until settings that were said before are with the agent.
-    async fn behind_settings(&self) {
-        let (done, over) = oneshot::channel();
-        let job = async move {
-            let _ = done.send(());
-        };
-        if self.jobs.send(job.boxed()).is_ok() {
-            let _ = over.await;
-        }
-    }
-
-    /// Sends a prompt, and follows its work.
-    async fn prompt(&self, words: Words) -> Result<(), Unwilling> {
-        if self.open.fetch_add(1, Ordering::AcqRel) == 0 {
-            self.stopped.store(false, Ordering::Release);
-        }
-        let begun = begin(&self.agent, words, &self.words).await;
-        begun.map_err(|error| {
-            self.open.fetch_sub(1, Ordering::AcqRel);
-            reason(&error)
-        })
-    }
-
-    /// Words that wait until the agent's run is over: steering before what is to follow.
-    fn hold(&self, queue: StreamingBehavior, words: Words) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = match queue {
-            StreamingBehavior::Steer => held.iter().position(|(other, _)| *other != queue),
-            StreamingBehavior::FollowUp => None,
-        };
-        let place = place.unwrap_or(held.len());
-        held.insert(place, (queue, words));
-    }
-
-    /// Whether a run is going on that no words can join.
-    fn is_busy_without_queues(&self) -> bool {
-        let queues = [Intent::Steer, Intent::FollowUp];
-        self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))
     }
 
     /// Has the agent move to another conversation; what it tells of that one is not news.
@@ -211,37 +159,7 @@ impl Lead for Remote {
         images: &'a [ImageContent],
         manner: Manner,
     ) -> BoxFuture<'a, Result<(), Unwilling>> {
-        async move {
-            self.behind_settings().await;
-            let mut words = Words::from(text);
-            for image in images {
-                words = words.image(&image.mime_type, &image.data);
-            }
-            let queue = match manner {
-                Manner::Prompt(Some(busy)) if self.is_busy_without_queues() => {
-                    self.hold(busy, words);
-                    return Ok(());
-                }
-                Manner::Prompt(busy) => {
-                    words.when_busy = busy.map(|busy| word(busy).to_owned());
-                    return self.prompt(words).await;
-                }
-                Manner::Queue(queue) => queue,
-            };
-            let said = match queue {
-                StreamingBehavior::Steer if self.agent.can(Intent::Steer) => self.agent.steer(words).await,
-                StreamingBehavior::FollowUp if self.agent.can(Intent::FollowUp) => {
-                    self.agent.follow_up(words).await
-                }
-                // They are sent as a prompt when the run is over.
-                _ => {
-                    self.hold(queue, words);
-                    return Ok(());
-                }
-            };
-            said.map(drop).map_err(|error| reason(&error))
-        }
-        .boxed()
+        self.hand_over(text, images, manner).boxed()
     }
 
     fn abort(&self) -> BoxFuture<'_, ()> {
@@ -363,6 +281,18 @@ impl Lead for Remote {
         .boxed()
     }
 
+    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
+        async move {
+            let name = Places::of(self.agent.spec()).name_of(&self.agent, &here(), id).await;
+            name.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the agent does not say where it keeps its sessions");
+                None
+            })
+            .map(PathBuf::from)
+        }
+        .boxed()
+    }
+
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let fork = async move {
             let moved = match self.place(number, text).await? {
@@ -404,13 +334,5 @@ impl Lead for Remote {
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }
         .boxed()
-    }
-}
-
-/// How the neutral client names what becomes of a prompt while the agent is at work.
-fn word(busy: StreamingBehavior) -> &'static str {
-    match busy {
-        StreamingBehavior::Steer => Intent::Steer.name(),
-        StreamingBehavior::FollowUp => Intent::FollowUp.name(),
     }
 }

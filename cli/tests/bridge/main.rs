@@ -2,38 +2,25 @@
 
 mod dialogs;
 mod moves;
+#[path = "../program/mod.rs"]
+mod program;
 mod relay;
+mod sessions;
 mod state;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
 use agentese::spec::Spec;
 use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
+use program::{agentese, soon};
 use serde_json::{Value, json};
-
-/// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(60);
 
 /// Which pairs are played: `all`, or none for a sample.
 const WHICH: &str = "AGENTESE_BRIDGE";
-
-fn agentese() -> PathBuf {
-    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
-    assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
-    program
-}
-
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(LONG, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what}: nothing within {LONG:?}"),
-    }
-}
 
 /// The tool that runs a command, and the dialects whose agents call it otherwise.
 fn shell(dialect: &str) -> &'static str {
@@ -65,6 +52,8 @@ struct Pair {
     scripted: bool,
     /// Whether the bridge is not told the agent's dialect.
     found_out: bool,
+    /// Whether it keeps its sessions.
+    keeps: bool,
 }
 
 impl Pair {
@@ -74,7 +63,7 @@ impl Pair {
             std::fs::create_dir(place.path().join(folder)).unwrap();
         }
         std::fs::write(place.path().join("script.json"), script(agent).to_string()).unwrap();
-        Self { front, agent, place, more: Vec::new(), scripted: true, found_out: false }
+        Self { front, agent, place, more: Vec::new(), scripted: true, found_out: false, keeps: false }
     }
 
     fn name(&self) -> String {
@@ -97,8 +86,9 @@ impl Pair {
         }
         words.push("--".to_owned());
         words.push(program);
-        for word in ["--mode", "rpc", "--no-session", "--dialect", self.agent] {
-            words.push(word.to_owned());
+        words.extend(["--mode", "rpc", "--dialect", self.agent].map(str::to_owned));
+        if !self.keeps {
+            words.push("--no-session".to_owned());
         }
         if self.scripted {
             let script = self.place.path().join("script.json");

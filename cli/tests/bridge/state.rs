@@ -1,10 +1,10 @@
 //! What the agent has, as the front's client is told: the session's name and level, and words that wait.
 
 use agentese::any::{Event, Intent};
-use agentese::view::Role;
+use agentese::view::{Block, MessageState, Role};
 use serde_json::json;
 
-use super::{Pair, nobody, soon};
+use super::{Pair, nobody, said, soon};
 
 /// An agent without queues gets one prompt after the other: steering first, as an agent with queues takes it.
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_sai
     soon("the words", agent.steer("second")).await.unwrap();
     soon("the end", run.result()).await.unwrap();
     let messages = soon("the messages", agent.messages()).await.unwrap();
-    let said: Vec<(Role, String)> = messages.iter().map(|one| (one.role, one.text())).collect();
+    let told: Vec<(Role, String)> = messages.iter().map(|one| (one.role, one.text())).collect();
     let words = [
         (Role::User, "slow"),
         (Role::Assistant, "abcdef"),
@@ -30,7 +30,39 @@ async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_sai
         (Role::User, "Not asked for"),
         (Role::Assistant, "Not asked for."),
     ];
-    assert_eq!(said, words.map(|(role, text)| (role, text.to_owned())));
+    assert_eq!(told, words.map(|(role, text)| (role, text.to_owned())));
+    soon("the end", agent.close()).await;
+}
+
+/// Agents of Opal forget an answer that is stopped: the front says what became of it.
+#[tokio::test]
+async fn an_answer_that_was_stopped_says_so() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
+    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    soon("the abort", agent.abort()).await.unwrap();
+    let _ = soon("the end", run.result()).await;
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    let stopped = messages.last().unwrap();
+    assert_eq!((stopped.state, stopped.text().as_str()), (MessageState::Aborted, "so far "), "{stopped:?}");
+    soon("the end", agent.close()).await;
+}
+
+/// Agents of Opal tell the calls of an answer behind it.
+#[tokio::test]
+async fn an_answer_has_its_calls() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    said(&agent, "tool").await;
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant], "{messages:#?}");
+    let calls = messages[1].blocks.iter().filter_map(|block| match block {
+        Block::Tool(tool) => Some((tool.call_id.as_str(), tool.name.as_str())),
+        _ => None,
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), [("c1", "shell")]);
     soon("the end", agent.close()).await;
 }
 

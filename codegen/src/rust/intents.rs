@@ -40,7 +40,7 @@ pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
             module,
             "    #[cfg(feature = {name:?})]\n    ({name:?}, include_str!(\"intents/{name}.json\")),"
         );
-        let text = crate::intents::file(crate::intents::table(index));
+        let text = crate::intents::file(crate::intents::accounted(index));
         files.push(Artefact::new(format!("{folder}/intents/{name}.json"), text));
     }
     module.push_str("];\n");

@@ -1,6 +1,6 @@
 //! Reads the loss report of a pair: which differences from a recording it explains.
 
-use agentese::any::{Fate, Member, RowFate, RowKind, explain};
+use agentese::any::{Fate, Intent, Member, RowFate, RowKind, explain};
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::spec::Spec;
@@ -21,6 +21,13 @@ const GIVEN: &[&str] = &[
     "message<assistant>.api",
     "message<assistant>.usage.cost",
 ];
+
+/// How hard the model thinks at first, the agent's own profile says.
+const LEVEL: &str = "thinkingLevel";
+
+/// From these on it is the client who says that, or a session.
+const SETS_LEVEL: &[Intent] =
+    &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
 /// What the report of a pair says.
 pub struct Report {
@@ -75,10 +82,12 @@ impl Report {
                 && !self.is_known(&case.name, check, mismatch)
                 && !self.follows(lost, mismatch)
                 && !self.explains(mismatch, golden)
+                && !self.is_of_another_session(mismatch, golden)
         });
         let words = |(check, mismatch): &(String, Mismatch)| {
-            let row = mismatch.expected.as_ref().or(mismatch.found.as_ref());
-            let row = row.and_then(|shown| self.frame(&shown.line, golden)).map(|frame| frame.row);
+            let shown = [&mismatch.expected, &mismatch.found];
+            let mut frames = shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden));
+            let row = frames.next().map(|frame| frame.row);
             let path = &mismatch.path;
             format!("{check} of {}, {path}: {}", row.unwrap_or_default(), mismatch.says)
         };
@@ -87,8 +96,10 @@ impl Report {
 
     /// Whether the report says of the frame, or of its member, that it is approximated or lost.
     fn explains(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
-        let shown = mismatch.expected.as_ref().or(mismatch.found.as_ref());
-        let Some(frame) = shown.and_then(|shown| self.frame(&shown.line, golden)) else { return false };
+        // What an expectation names is a part of a frame: then it is the one that came.
+        let shown = [&mismatch.expected, &mismatch.found];
+        let mut frames = shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden));
+        let Some(frame) = frames.next() else { return false };
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let path = mismatch.path.replace("result", "data");
         let path = if frame.kind == RowKind::Command { path } else { mismatch.path.clone() };
@@ -99,8 +110,7 @@ impl Report {
             _ if OF_FRAMES.contains(&path.as_str()) => false,
             fate if path == "success" || path.starts_with("error") => fate == Fate::Approximated,
             _ => !row.members.iter().any(|member| {
-                let is_given = GIVEN.iter().any(|given| member.neutral.starts_with(given));
-                !is_given && comes_from_agent(member, &path, &frame.body)
+                !self.is_given(member, mismatch, golden) && comes_from_agent(member, &path, &frame.body)
             }),
         }
     }
@@ -112,6 +122,64 @@ impl Report {
         self.known.iter().any(|line| {
             let known = line.path.as_deref().map(any).unwrap_or_default();
             line.case == case && line.check == check && known == path
+        })
+    }
+
+    /// Whether a frame is about a session that stands beside the first one of its connection, where the report says of what
+    /// opens them that not all of it is carried.
+    fn is_of_another_session(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
+        let (Some(member), Some(opens)) = (self.front.session_member, self.front.opens_session) else {
+            return false;
+        };
+        if self.row(RowKind::Command, opens).is_none_or(|row| row.fate == Fate::Carried) {
+            return false;
+        }
+        let opened = golden.records.iter().enumerate().filter_map(|(record, one)| match one {
+            Record::Received(line) => {
+                let dir = agentese::types::Direction::S2c;
+                let shown = Shown { record, dir, line: line.as_str().to_owned() };
+                let frame = self.frame(&shown, golden)?;
+                let is_opened = frame.kind == RowKind::Command && frame.row == opens;
+                frame.body["data"][member].as_str().filter(|_| is_opened).map(str::to_owned)
+            }
+            _ => None,
+        });
+        let opened: Vec<String> = opened.collect();
+        let Some(line) = mismatch.expected.as_ref().map(|shown| shown.line.as_str()) else { return false };
+        let asked = || {
+            let id = serde_json::from_str::<Value>(line).ok()?.get("id")?.clone();
+            let has_id = |sent: &&FrameText| {
+                serde_json::from_str::<Value>(sent.as_str()).is_ok_and(|sent| sent.get("id") == Some(&id))
+            };
+            golden.sent().find(has_id).map(|sent| sent.as_str().to_owned())
+        };
+        let names = |text: &str| {
+            let first = opened.first();
+            let mut others = opened.iter().filter(|id| Some(*id) != first);
+            others.any(|id| text.contains(&format!("\"{id}\"")))
+        };
+        names(line) || asked().is_some_and(|asked| names(&asked))
+    }
+
+    /// Whether the agent's own profile gives it that member.
+    fn is_given(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
+        let before = mismatch.expected.as_ref().map_or(0, |shown| shown.record);
+        let is_level = member.neutral == LEVEL;
+        GIVEN.iter().any(|given| member.neutral.starts_with(given))
+            || (is_level && !self.sends(SETS_LEVEL, golden.records.get(..before).unwrap_or_default()))
+    }
+
+    /// Whether a command that stands for one of these intents is sent in those records.
+    fn sends(&self, intents: &[Intent], records: &[Record]) -> bool {
+        let stands_for = |name: String| {
+            let row = self.row(RowKind::Command, &name);
+            let is_for = |intent: &Intent| row.is_some_and(|row| row.intents.contains(&intent.name()));
+            // What may begin a fresh session need not open one.
+            intents.iter().any(is_for) && !is_for(&Intent::NewSession)
+        };
+        records.iter().any(|record| match record {
+            Record::Sent(line) => command(line.as_str()).is_some_and(stands_for),
+            _ => false,
         })
     }
 
@@ -158,8 +226,8 @@ impl Report {
         rows.next().is_some_and(|row| row.fate != Fate::Carried)
     }
 
-    fn frame(&self, line: &str, golden: &Transcript) -> Option<Frame> {
-        let text = FrameText::from(line);
+    fn frame(&self, shown: &Shown, golden: &Transcript) -> Option<Frame> {
+        let text = FrameText::from(shown.line.as_str());
         let decoded = |text: &str| agentese::wire::decode::<Value>(text).ok();
         Some(match route(self.front, &text).ok()? {
             Routed::Event { kind, body, .. } => Frame {
@@ -171,8 +239,11 @@ impl Report {
                 Frame { kind: RowKind::Dialog, row: method, body: decoded(params.as_str())? }
             }
             Routed::Answer { id, command: named, data, .. } => {
+                let named = named.filter(|name| *name != self.front.edges.parse_command);
                 let asked = || {
-                    let id = decoded(id?.as_str())?;
+                    // A failure that names no command stands behind the one that it is about.
+                    let Some(id) = id else { return sent_before(shown.record, golden) };
+                    let id = decoded(id.as_str())?;
                     golden.sent().find_map(|sent| {
                         let sent_id = decoded(sent.as_str())?.get("id").cloned();
                         (sent_id.as_ref() == Some(&id)).then(|| command(sent.as_str()))?
@@ -184,6 +255,14 @@ impl Report {
             }
         })
     }
+}
+
+/// The name of the command that was sent last before that record.
+fn sent_before(record: usize, golden: &Transcript) -> Option<String> {
+    golden.records.get(..record)?.iter().rev().find_map(|record| match record {
+        Record::Sent(line) => command(line.as_str()),
+        _ => None,
+    })
 }
 
 /// The name of the command in a line that a client sends.
@@ -238,89 +317,4 @@ fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use agentese::types::TranscriptHeader;
-
-    use super::*;
-
-    /// A session in which a prompt and a shell command of the user were sent.
-    fn golden() -> Transcript {
-        let sent =
-            [r#"{"id":"1","type":"prompt","message":"go"}"#, r#"{"id":"2","type":"bash","command":"ls"}"#];
-        let records = sent.map(|line| Record::Sent(FrameText::from(line))).into();
-        Transcript { header: TranscriptHeader::new(1, "pi"), records }
-    }
-
-    fn mismatch(record: usize, line: &str, path: &str) -> Mismatch {
-        let dir = agentese::types::Direction::S2c;
-        let expected = Some(Shown { record, dir, line: line.to_owned() });
-        Mismatch { path: path.to_owned(), expected, ..Mismatch::default() }
-    }
-
-    const END: &str = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"thinking","thinking":"b","thinkingSignature":"s"}],"usage":{"cost":{"total":1}}}}"#;
-
-    #[test]
-    fn what_the_report_names_is_explained() {
-        let report = Report::of("pi@0.55", "opal@0.1");
-        for path in ["message.content[1].thinkingSignature", "message.usage.cost.input"] {
-            assert!(report.explains(&mismatch(0, END, path), &golden()), "{path}");
-        }
-        let page = r#"{"id":"1","type":"response","command":"export_html","success":false,"error":"no"}"#;
-        assert!(report.explains(&mismatch(0, page, "success"), &golden()));
-    }
-
-    #[test]
-    fn a_difference_beside_the_report_is_not_explained() {
-        let report = Report::of("pi@0.55", "opal@0.1");
-        for path in ["message.content[0].text", "message.content", "type"] {
-            assert!(!report.explains(&mismatch(0, END, path), &golden()), "{path}");
-        }
-        let name = r#"{"id":"1","type":"response","command":"prompt","success":true}"#;
-        for path in ["id", "command"] {
-            assert!(!report.explains(&mismatch(0, name, path), &golden()), "{path}");
-        }
-        // Nobody declared such a frame.
-        assert!(!report.explains(&mismatch(0, r#"{"type":"made_up"}"#, ""), &golden()));
-        // With an agent of the family it is told.
-        let kin = Report::of("pi@0.55", "omp@12.7");
-        assert!(!kin.explains(&mismatch(0, END, "message.content[1].thinkingSignature"), &golden()));
-    }
-
-    #[test]
-    fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
-        let report = Report::of("omp@12.7", "pisces@13.18");
-        let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","isError":false}"#;
-        let begins = r#"{"type":"agent_start"}"#;
-        for line in [END, ended, begins] {
-            // Dropped: it was expected and never came. Doubled: it came, and nothing like it was expected.
-            let dropped = mismatch(0, line, "");
-            let doubled = Mismatch { expected: None, found: dropped.expected.clone(), ..Mismatch::default() };
-            for changed in [dropped, doubled] {
-                assert!(!report.explains(&changed, &golden()), "{line}");
-            }
-        }
-        assert!(!report.explains(&mismatch(0, ended, "toolName"), &golden()));
-    }
-
-    #[test]
-    fn a_front_differs_with_any_agent_as_with_its_own() {
-        let line = ExpectedFailure::new("one", "answers", "the reason");
-        let report = Report::of("pi@0.55", "omp@12.7").knowing(vec![line]);
-        assert!(report.is_known("one", "answers", &mismatch(0, END, "")));
-        for (case, check, path) in [("two", "answers", ""), ("one", "events", ""), ("one", "answers", "type")]
-        {
-            assert!(!report.is_known(case, check, &mismatch(0, END, path)), "{case} {check} {path}");
-        }
-    }
-
-    #[test]
-    fn what_stands_behind_a_lost_command_follows_from_it() {
-        let report = Report::of("pi@0.55", "opal@0.1");
-        let lost = report.first_lost(&golden());
-        assert_eq!(lost, Some(1));
-        assert!(report.follows(lost, &mismatch(2, END, "message.content")));
-        assert!(!report.follows(lost, &mismatch(1, END, "message.content")), "it came before the answer");
-        let kin = Report::of("pi@0.55", "omp@12.7");
-        assert_eq!(kin.first_lost(&golden()), None);
-    }
-}
+mod tests;

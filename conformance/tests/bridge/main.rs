@@ -10,7 +10,7 @@ use std::pin::pin;
 
 use agentese::types::{CheckLevel, TranscriptHeader};
 use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
-use agentese_conformance::verdict::Verdict;
+use agentese_conformance::verdict::{self, Finding, Verdict};
 use agentese_conformance::{Suite, Transcript};
 use excuse::Report;
 use futures::{StreamExt, stream};
@@ -28,8 +28,13 @@ const SAMPLE: (usize, usize) = (4, 2);
 /// The pairs, front first, whose differences were all looked at. Any other can be played by its name.
 const COMPARED: &[(&str, &str)] = &[
     ("pi", "omp"),
+    ("pi", "opal"),
     ("pi", "pisces"),
     ("pi", "operator"),
+    ("opal", "pi"),
+    ("opal", "omp"),
+    ("opal", "operator"),
+    ("opal", "pisces"),
     ("operator", "pi"),
     ("operator", "omp"),
     ("operator", "opal"),
@@ -78,18 +83,26 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
         match judged.verdict(CheckLevel::Must) {
             Verdict::Pass | Verdict::Lenient => drop(outcome.agree.insert(name)),
             Verdict::NotApplicable => {}
-            Verdict::Inconclusive => {
+            Verdict::Inconclusive if judged.set_aside.is_some() => {
                 let why = judged.set_aside.map(|(_, reason)| reason).unwrap_or_default();
                 outcome.unexplained.insert(name, vec![format!("not played: {why}")]);
             }
-            Verdict::Fail => {
+            came @ (Verdict::Inconclusive | Verdict::Fail) => {
                 let golden = suite.golden(&judged.case.dialect, &name).unwrap();
-                let musts = judged.findings.iter().filter(|finding| finding.level == CheckLevel::Must);
-                let musts: Vec<_> = musts.cloned().collect();
+                // Where it was not played to its end, that says why.
+                let counts =
+                    |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
+                let musts: Vec<_> = judged.findings.iter().filter(counts).cloned().collect();
                 // A case without a recording says by itself what is expected.
                 let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
                 let golden = golden.unwrap_or_else(nothing);
-                let left = report.unexplained(&judged.case, &musts, &golden);
+                let mut left = report.unexplained(&judged.case, &musts, &golden);
+                let broke_off = |one: &Finding| {
+                    one.check == "scenario" && matches!(one.outcome, verdict::Outcome::Failed(_))
+                };
+                if came == Verdict::Inconclusive && !musts.iter().any(broke_off) {
+                    left.push("it could not be judged".to_owned());
+                }
                 match left.is_empty() {
                     true => drop(outcome.explained.insert(name)),
                     false => drop(outcome.unexplained.insert(name, left)),

@@ -37,4 +37,4 @@ const OWN: &[Own] = &[
 ];
 
 /// What the methods are for.
-pub const INTENTS: Intents = Intents { readers: &[], carriers: CARRIERS, own: OWN, made: &[] };
+pub const INTENTS: Intents = Intents { readers: &[], carriers: CARRIERS, own: OWN, beside: &[], made: &[] };

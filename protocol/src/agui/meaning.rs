@@ -58,6 +58,7 @@ pub const INTENTS: Intents = Intents {
     readers: &[],
     carriers: CARRIERS,
     own: &[],
+    beside: &[],
     made: &[
         "RUN_STARTED",
         "RUN_FINISHED",

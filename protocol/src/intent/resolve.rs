@@ -1,6 +1,6 @@
 //! The intents of a dialect with its inheritance resolved.
 
-use super::{Carrier, Own};
+use super::{Beside, Carrier, Own};
 use crate::index::Index;
 use crate::meaning::Reader;
 
@@ -11,6 +11,8 @@ pub struct Resolved {
     pub carriers: Vec<Carrier>,
     /// The commands that carry none.
     pub own: Vec<Own>,
+    /// The parameters of the others that are no part of their intents.
+    pub beside: Vec<Beside>,
     /// The events that who speaks the dialect makes.
     pub made: Vec<&'static str>,
     /// How values are read that no frame of the meaning has.
@@ -32,6 +34,7 @@ pub fn resolve(index: &Index) -> Resolved {
         let own: Vec<Own> = table.own.iter().filter(|row| !told(&resolved, row.command)).copied().collect();
         resolved.carriers.extend(carriers);
         resolved.own.extend(own);
+        resolved.beside.extend(table.beside);
         resolved.made.extend(table.made);
         resolved.readers.extend(table.readers);
         dialect = known.parent;
@@ -39,6 +42,7 @@ pub fn resolve(index: &Index) -> Resolved {
     let has = |command: &str| index.commands.iter().any(|row| row.wire == command);
     resolved.carriers.retain(|row| has(row.command));
     resolved.own.retain(|row| has(row.command));
+    resolved.beside.retain(|row| has(row.command));
     resolved.made.retain(|name| index.events.iter().any(|row| row.name == *name));
     resolved
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::effects::{Effect, SHOWN, effects, instead, when_asked};
 use super::members::{self, Member, Row};
 use super::table::{Carrier, Table, Without, neutral, table_of};
 use crate::error::Error;
 use crate::generated::intents::Intent;
 use crate::spec::{RunRole, Spec};
-use crate::view::meaning::{Act, Rule, Rules, Source};
+use crate::view::meaning::{Act, Rule, Rules};
 
 /// What kind of row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -96,9 +97,6 @@ struct Side<'a> {
     table: &'static Table,
 }
 
-/// What an act tells, with what tells its kinds apart.
-type Effect = (Act, String);
-
 impl Side<'_> {
     /// Everything that the dialect's frames tell.
     fn tells(&self) -> BTreeSet<Effect> {
@@ -107,41 +105,8 @@ impl Side<'_> {
         let dialogs = meaning.dialogs.iter().filter(|(name, _)| self.spec.dialog(name).is_some());
         let own = |rules: &'static Rules| rules.iter().filter(|(name, _)| self.spec.command(name).is_some());
         let commands = own(&meaning.sent).chain(own(&meaning.answers)).chain(own(&meaning.refused));
-        events.chain(dialogs).chain(commands).flat_map(|(_, rules)| rules).flat_map(effects).collect()
-    }
-}
-
-/// What a rule tells: its act, with the constant that tells kinds apart.
-fn effects(rule: &Rule) -> Vec<Effect> {
-    let kind = |slot: &str| match rule.slots.get(slot) {
-        Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),
-        _ => String::new(),
-    };
-    match rule.act {
-        Act::Piece | Act::Block => vec![(rule.act, kind("type"))],
-        Act::Ask => vec![(rule.act, kind("kind"))],
-        Act::Entry => vec![(rule.act, kind("in"))],
-        Act::Retry => vec![(rule.act, kind("reason"))],
-        // Each member that is set is something told.
-        Act::Set | Act::Keep => rule.slots.keys().map(|slot| (Act::Set, slot.clone())).collect(),
-        act => vec![(act, String::new())],
-    }
-}
-
-/// The acts that tell the same, if less directly.
-fn instead(act: Act) -> &'static [Act] {
-    match act {
-        Act::Begin | Act::Message => &[Act::Piece, Act::Snapshot, Act::End],
-        Act::Snapshot => &[Act::Piece, Act::Block],
-        Act::Piece => &[Act::Snapshot, Act::Block, Act::End],
-        Act::Block => &[Act::Snapshot, Act::Piece, Act::End],
-        Act::End => &[Act::Work],
-        Act::Arrive => &[Act::Begin, Act::End],
-        Act::Tool => &[Act::End],
-        Act::Queue => &[Act::Waited],
-        Act::Usage => &[Act::End],
-        Act::Compacted | Act::Compacting => &[Act::Compacting, Act::Compacted],
-        _ => &[],
+        let asked = commands.flat_map(|(_, rules)| rules).flat_map(effects).map(when_asked);
+        events.chain(dialogs).flat_map(|(_, rules)| rules).flat_map(effects).chain(asked).collect()
     }
 }
 
@@ -212,7 +177,20 @@ impl Pair<'_> {
                 None => (Fate::Lost, "nothing is declared for it".to_owned()),
             });
         }
-        row(joined(stands_for.iter().map(|(intent, front)| (*intent, self.intent(wire, *intent, front)))))
+        let fate =
+            joined(stands_for.iter().map(|(intent, front)| (*intent, self.intent(wire, *intent, front))));
+        row(self.without_what_is_beside(wire, fate))
+    }
+
+    /// What becomes of a command some of whose parameters are for agents of its dialect alone.
+    fn without_what_is_beside(&self, wire: &str, (fate, reason): (Fate, String)) -> (Fate, String) {
+        let beside = self.front.table.beside.get(wire).filter(|_| fate != Fate::Lost);
+        let Some(beside) = beside else { return (fate, reason) };
+        let names: Vec<String> = beside.iter().map(|param| format!("`{param}`")).collect();
+        let mut reasons = vec![reason];
+        reasons.retain(|reason| !reason.is_empty());
+        reasons.push(format!("nobody hands on {}", names.join(", ")));
+        (Fate::Approximated, reasons.join("; "))
     }
 
     fn intent(&self, wire: &str, intent: Intent, front: &Carrier) -> (Fate, String) {
@@ -232,8 +210,13 @@ impl Pair<'_> {
             .into_iter()
             .collect();
         let mut reasons = Vec::new();
-        if !carrier.differs.is_empty() {
+        if !carrier.differs.is_empty() && carrier.differs != front.differs {
             reasons.push(carrier.differs.clone());
+        }
+        let several = |side: &Side<'_>| side.spec.session_member.is_some();
+        let begins = matches!(intent, Intent::NewSession | Intent::OpenSession);
+        if begins && several(&self.front) && !several(&self.agent) {
+            reasons.push("the agent has one session at a time".to_owned());
         }
         if !unsent.is_empty() {
             reasons.push(format!("`{}` does not take {}", carrier.command, unsent.join(", ")));
@@ -312,7 +295,11 @@ impl Pair<'_> {
         let tells = self.agent.tells();
         let is_told = |effect: &&Effect| tells.contains(*effect);
         let told = wanted.iter().filter(is_told).count();
-        let is_near = |(act, _): &Effect| {
+        let is_near = |(act, kind): &Effect| {
+            // What a tool shows while it runs nothing else tells.
+            if kind == SHOWN {
+                return false;
+            }
             let acts = instead(*act);
             tells.iter().any(|(other, _)| other == act && !matches!(act, Act::Ask | Act::Entry | Act::Set))
                 || tells.iter().any(|(other, _)| acts.contains(other))
@@ -332,6 +319,49 @@ impl Pair<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
+        let spec = |name: &str| crate::dynamic::spec(name).unwrap();
+        let rows = explain(spec(front), spec(agent)).unwrap();
+        let row = rows.into_iter().find(|known| known.row == row).unwrap();
+        (row.fate, row.reason)
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "opal"))]
+    fn what_an_agent_does_not_tell_on_its_own_is_not_carried() {
+        assert_eq!(told("pi", "opal", "tool_execution_update").0, Fate::Lost);
+        // It tells of compactions that it is asked for alone.
+        for row in ["auto_compaction_start", "auto_compaction_end"] {
+            assert_eq!(told("pi", "opal", row).0, Fate::Approximated, "{row}");
+        }
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "opal"))]
+    fn a_notice_of_its_own_is_not_carried_by_any_other() {
+        assert_eq!(told("opal", "pi", "agent_recovered").0, Fate::Approximated);
+        assert_eq!(told("opal", "pi", "error").0, Fate::Carried);
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "opal"))]
+    fn parameters_that_nobody_hands_on_and_sessions_that_are_not_there_are_told() {
+        let (fate, reason) = told("opal", "pi", "session/start");
+        assert_eq!(fate, Fate::Approximated);
+        for part in ["the agent has one session at a time", "nobody hands on `system_prompt`, `tools`"] {
+            assert!(reason.contains(part), "{reason}");
+        }
+        assert!(!told("opal", "opal", "session/start").1.contains("one session"));
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "omp", feature = "operator"))]
+    fn a_fork_of_the_family_is_told_where_others_go_back_to_any_place() {
+        let (fate, reason) = told("operator", "pi", "fork");
+        assert!(fate == Fate::Approximated && reason.contains("ends before it"), "{reason}");
+        assert!(!told("pi", "omp", "fork").1.contains("ends before it"));
+    }
 
     fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
         joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))

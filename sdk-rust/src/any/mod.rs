@@ -29,6 +29,7 @@ mod ask;
 mod commands;
 mod detect;
 mod differ;
+mod effects;
 mod event;
 mod explain;
 mod folded;

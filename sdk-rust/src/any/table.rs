@@ -63,6 +63,7 @@ struct Written {
     own: HashMap<String, Own>,
     made: Vec<String>,
     answers: HashMap<String, String>,
+    beside: HashMap<String, Vec<String>>,
 }
 
 /// What a client of any agent knows of a dialect.
@@ -78,6 +79,8 @@ pub(super) struct Table {
     pub made: Vec<String>,
     /// The member of the answer to a dialog that carries what was chosen or entered.
     pub answers: HashMap<String, String>,
+    /// Parameters of commands that carry intents with which only agents of the dialect can do something.
+    pub beside: HashMap<String, Vec<String>>,
 }
 
 impl Table {
@@ -103,8 +106,8 @@ pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
         let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| *dialect == name)?;
         let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
         meaning.readers.extend(written.readers);
-        let Written { carriers, own, made, answers, .. } = written;
-        Some(Table { meaning, carriers, own, made, answers })
+        let Written { carriers, own, made, answers, beside, .. } = written;
+        Some(Table { meaning, carriers, own, made, answers, beside })
     };
     READ[place].get_or_init(read).as_ref()
 }

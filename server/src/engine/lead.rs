@@ -217,6 +217,12 @@ pub trait Lead: Send + Sync {
         cannot("open another session")
     }
 
+    /// What opens the session of that id there; none where it keeps no such session.
+    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
+        let _ = id;
+        futures::future::ready(None).boxed()
+    }
+
     /// Goes on with a fork that ends before the message of the user with that number, from 0, and that text; false where
     /// somebody there stopped it.
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {

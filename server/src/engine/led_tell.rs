@@ -76,6 +76,8 @@ struct Teller {
     work: Option<Work>,
     /// The words that began it and were not told yet.
     said: Vec<AgentMessage>,
+    /// The agent has told of them before its run.
+    heard: bool,
     run: Option<LedRun>,
     /// A run was told of since the agent rested.
     told: bool,
@@ -120,6 +122,9 @@ impl Teller {
                 self.end_run(shared, false);
                 self.go_on(shared, Phase::Running);
                 self.begin_run(shared);
+                if self.heard {
+                    self.told_words(shared);
+                }
             }
             Deed::Said(message) => self.said(shared, *message),
             Deed::Grew(event) => {
@@ -238,6 +243,7 @@ impl Teller {
     /// Tells the words that began the run, where the other agent does not.
     fn told_words(&mut self, shared: &Arc<Shared>) {
         let Some(run) = &mut self.run else { return };
+        self.heard = false;
         for message in std::mem::take(&mut self.said) {
             run.said(shared, message);
         }
@@ -248,7 +254,8 @@ impl Teller {
         let is_users = matches!(message, AgentMessage::User(_));
         let Some(run) = &mut self.run else {
             // Words that begin a run are told with it.
-            if !is_users || self.said.is_empty() {
+            self.heard = is_users && !self.said.is_empty();
+            if !self.heard {
                 note(shared, message);
             }
             return;
@@ -295,6 +302,7 @@ impl Teller {
     fn rest(&mut self, shared: &Arc<Shared>, aborted: bool) {
         self.end_run(shared, false);
         self.said.clear();
+        self.heard = false;
         if let Some(work) = &self.work {
             shared.state().end(work.number());
         }

@@ -1,6 +1,6 @@
 //! Which commands of omp carry which intent, where they are more or other than in pi.
 
-use crate::dialects::pi::intents::MODEL;
+use crate::dialects::pi::intents::{FORK, MODEL};
 use crate::intent::{Carrier, Intent, Intents, Own, by_front, carries, from, own};
 use crate::meaning::{at, each};
 
@@ -10,7 +10,8 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::SetInterruptMode, "set_interrupt_mode").sends(&[("mode", from("mode"))]),
     carries(Intent::Fork, "branch")
         .sends(&[("entryId", from("entry"))])
-        .gives(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))]),
+        .gives(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))])
+        .differs(FORK),
     carries(Intent::ForkPoints, "get_branch_messages").gives(&[("points", each("fork", "data.messages"))]),
     carries(Intent::State, "get_state").gives(&[
         MODEL,
@@ -49,5 +50,10 @@ const OWN: &[Own] = &[
 ];
 
 /// What the commands of omp are for.
-pub const INTENTS: Intents =
-    Intents { readers: &[], carriers: CARRIERS, own: OWN, made: &["ready", "rpc_chunk", "prompt_result"] };
+pub const INTENTS: Intents = Intents {
+    readers: &[],
+    carriers: CARRIERS,
+    own: OWN,
+    beside: &[],
+    made: &["ready", "rpc_chunk", "prompt_result"],
+};

@@ -2,7 +2,7 @@
 
 use super::meaning::ON;
 use crate::intent::Send::{Is, Joined};
-use crate::intent::{Carrier, Intent, Intents, Own, Send, by_front, carries, from, own};
+use crate::intent::{Beside, Carrier, Intent, Intents, Own, Send, by_front, carries, done, from, lost, own};
 use crate::meaning::Source::Map;
 use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
 
@@ -78,6 +78,14 @@ const OWN: &[Own] = &[
     by_front("opal/version", "it is about who answers, not about the agent"),
 ];
 
+const BESIDE: &[Beside] = &[
+    lost("session/start", &["system_prompt", "tools", "mcp_servers", "features"]),
+    done("session/start", &["model"]),
+    lost("session/compact", &["keep_recent"]),
+    done("models/list", &["providers"]),
+    done("model/set", &["thinking_level"]),
+];
+
 /// What the methods of Opal are for.
 pub const INTENTS: Intents =
-    Intents { readers: READERS, carriers: CARRIERS, own: OWN, made: &["message_queued"] };
+    Intents { readers: READERS, carriers: CARRIERS, own: OWN, beside: BESIDE, made: &["message_queued"] };

@@ -1,7 +1,7 @@
 //! Which commands of Operator carry which intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, Intent, Intents, carries, from};
+use crate::intent::{Carrier, Intent, Intents, carries, from, lost};
 use crate::meaning::at;
 
 const CARRIERS: &[Carrier] = &[
@@ -23,4 +23,10 @@ const CARRIERS: &[Carrier] = &[
 ];
 
 /// What the commands of Operator are for.
-pub const INTENTS: Intents = Intents { readers: &[], carriers: CARRIERS, own: &[], made: &["turn_end"] };
+pub const INTENTS: Intents = Intents {
+    readers: &[],
+    carriers: CARRIERS,
+    own: &[],
+    beside: &[lost("prompt", &["options"])],
+    made: &["turn_end"],
+};

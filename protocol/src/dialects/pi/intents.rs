@@ -19,6 +19,8 @@ pub const MODEL: Slot = ("model", read("model", "data.model"));
 const WORDS: (&str, Send) = ("message", from("text"));
 const IMAGES: (&str, Send) = ("images", from("images"));
 const OUTCOME: &[Slot] = &[("outcome", DISPOSITION)];
+/// What a fork of the family is.
+pub const FORK: &str = "a place is a message of the user, and the conversation ends before it";
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
 const CARRIERS: &[Carrier] = &[
@@ -39,7 +41,8 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::CloneSession, "clone").gives(&[CANCELLED]),
     carries(Intent::Fork, "fork")
         .sends(&[("entryId", from("entry"))])
-        .gives(&[CANCELLED, ("text", at("data.text"))]),
+        .gives(&[CANCELLED, ("text", at("data.text"))])
+        .differs(FORK),
     carries(Intent::ForkPoints, "get_fork_messages").gives(&[("points", each("fork", "data.messages"))]),
     carries(Intent::State, "get_state").gives(&[
         MODEL,
@@ -99,5 +102,10 @@ const CARRIERS: &[Carrier] = &[
 ];
 
 /// What the commands of pi are for.
-pub const INTENTS: Intents =
-    Intents { readers: &[], carriers: CARRIERS, own: &[], made: &["turn_end", "entry_appended"] };
+pub const INTENTS: Intents = Intents {
+    readers: &[],
+    carriers: CARRIERS,
+    own: &[],
+    beside: &[],
+    made: &["turn_end", "entry_appended"],
+};

@@ -35,7 +35,7 @@ export const pi: Carriers = {
       {"command":"clone","sends":{},"gives":{"cancelled":"data.cancelled"}}
     ],
     "fork": [
-      {"command":"fork","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"}}
+      {"command":"fork","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"},"differs":"a place is a message of the user, and the conversation ends before it"}
     ],
     "forkPoints": [
       {"command":"get_fork_messages","sends":{},"gives":{"points":{"each":"fork","of":"data.messages"}}}

@@ -32,7 +32,7 @@ export const pisces: Carriers = {
       {"command":"switch_session","sends":{"sessionPath":"session"},"gives":{"cancelled":"data.cancelled"}}
     ],
     "fork": [
-      {"command":"branch","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"}}
+      {"command":"branch","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"},"differs":"a place is a message of the user, and the conversation ends before it"}
     ],
     "forkPoints": [
       {"command":"get_branch_messages","sends":{},"gives":{"points":{"each":"fork","of":"data.messages"}}}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::opal::{Failure, OpalAuth, SessionStartParams, SessionStarted};
 use agentese::serve::Refusal;
-use agentese::types::{Model, QueueMode};
+use agentese::types::{Model, QueueMode, ThinkingLevel};
 
 use super::client::Person;
 use super::convert::Level;
@@ -16,7 +16,7 @@ use super::tools::{self, TaskList};
 use super::{Front, blocking};
 use crate::config::{Change, Trust, expand_home, load_settings, resolve};
 use crate::desk::Desk;
-use crate::engine::Bounds;
+use crate::engine::{Bounds, Lead, Unwilling};
 use crate::mcp;
 use crate::prompt::{self, ContextFile, ContextNames, SystemPrompt, named_context_files};
 use crate::providers::Chosen;
@@ -145,7 +145,8 @@ impl Front {
     pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStarted, Refusal> {
         let named = self.named_model(&params)?;
         let mut parts = self.parts().with(None);
-        let led = parts.options.lead.is_some();
+        let lead = parts.options.lead.clone();
+        let led = lead.is_some();
         if led {
             if !self.all().is_empty() {
                 return Err(failed("the agent behind this one has one conversation at a time"));
@@ -165,7 +166,7 @@ impl Front {
                 return Err(failed(format!("the session \"{id}\" is open already")));
             }
             Some(id) => id.clone(),
-            None => parts.options.ids.uuid().replace('-', ""),
+            None => self.id_there().unwrap_or_else(|| parts.options.ids.uuid().replace('-', "")),
         };
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let usual = parts.options.context.cwd.clone();
@@ -193,11 +194,16 @@ impl Front {
         // Named for every session; what is not kept puts nothing there.
         let directory = store.as_ref().map(|store| store.directory().join(&id));
         let store = store.filter(|_| wanted);
-        let found = if led {
+        let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
+        let found = if let Some(lead) = &lead {
             // What stands in the directory is the business of the agent that works there.
-            Ok(Found { session: self.parts().session.take(), ..Found::default() })
+            let moved = match &params.session_id {
+                Some(id) if self.id_there().as_ref() != Some(id) => self.moved(&**lead, id, start).await,
+                _ => Ok(None),
+            };
+            let before = self.parts().session.take();
+            Ok(Found { session: moved.map_err(failed)?.or(before), ..Found::default() })
         } else {
-            let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
             let sources =
                 Sources { cwd: cwd.clone(), home, folders: super::HOME.resources, ..Sources::default() };
             let (cwd, store, id) = (cwd.clone(), store.clone(), id.clone());
@@ -234,7 +240,7 @@ impl Front {
             &id,
             self.catalog.clone(),
             model.as_ref().map_or(0, |model| model.context_window),
-            store.is_some(),
+            store.is_some() || led,
             files.clone(),
         ));
         let person = Arc::new(Person::new(self.client.clone(), id.clone()));
@@ -270,7 +276,8 @@ impl Front {
         }
         options.model = model.map(|model| Chosen { model, thinking: None });
         options.thinking = Some(level.engine());
-        let kept = store.is_some();
+        // The agent behind this one keeps its sessions itself.
+        let kept = store.is_some() || (led && wanted);
         options.store = store;
         options.context.cwd = cwd;
         options.ids = Arc::new(FirstId { first: Mutex::new(Some(id.clone())), others: options.ids.clone() });
@@ -290,6 +297,41 @@ impl Front {
         started.mcp_servers = Some(if has_mcp { servers.names } else { Vec::new() });
         started.auth = Some(auth);
         Ok(started)
+    }
+
+    /// The identifier of the session that the agent behind this one is in; none where there is no such agent.
+    fn id_there(&self) -> Option<String> {
+        let parts = self.parts();
+        parts.options.lead.as_ref()?;
+        parts.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
+    }
+
+    /// Has the agent behind this one go on with the session of that id, or with a fresh one where it keeps no such session.
+    /// None where the one that it is in is fresh.
+    async fn moved(&self, lead: &dyn Lead, id: &str, start: Start) -> Result<Option<Session>, Unwilling> {
+        let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.messages().is_empty());
+        let is_moved = match lead.kept(id).await {
+            Some(path) => lead.switch_session(&path).await?,
+            None if is_fresh() => return Ok(None),
+            None => lead.new_session().await?,
+        };
+        if !is_moved {
+            return Err("the agent behind this one did not leave its session".to_owned());
+        }
+        let opened = lead.session().await;
+        let messages = lead.history().await?.unwrap_or_default();
+        let mut session = Session::in_memory(start);
+        if let Some((provider, id)) = &opened.model {
+            session.model_changed(provider, id);
+        }
+        session.thinking_changed(opened.thinking.unwrap_or(ThinkingLevel::Off));
+        messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
+        if let Some(name) = &opened.name {
+            // An empty name is none.
+            let _ = session.rename(name);
+        }
+        session.kept_elsewhere(opened.elsewhere);
+        Ok(Some(session))
     }
 
     /// The model that the parameters name.

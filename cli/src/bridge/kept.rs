@@ -1,0 +1,73 @@
+//! The sessions that agents keep: by what names they open them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use agentese::Error;
+use agentese::any::{Agent, Intent};
+use agentese::spec::Spec;
+use agentese_server::config::agent_dir;
+use agentese_server::fronts::Frontend;
+use agentese_server::session::{Scope, Store};
+
+use crate::environment::variable;
+use crate::rpc;
+
+/// Where agents of a dialect keep the files of their sessions.
+pub(super) struct Places {
+    spec: &'static Spec,
+    /// Directories that agents named.
+    directories: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Places {
+    pub fn of(spec: &'static Spec) -> Self {
+        Self { spec, directories: Mutex::default() }
+    }
+
+    /// By what name an agent opens a session; none where it has no such session.
+    pub async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
+        if !agent.can(Intent::OpenSession) {
+            return Ok(None);
+        }
+        Ok(if agent.can(Intent::ListSessions) {
+            let kept = agent.list_sessions().await?;
+            kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
+        } else {
+            // An agent that names no file keeps nothing.
+            let file = agent.state().await?.session.file;
+            match file.as_deref().and_then(|file| Path::new(file).parent()) {
+                Some(directory) => {
+                    self.seen(directory);
+                    self.file(cwd, session).await.map(|file| file.to_string_lossy().into_owned())
+                }
+                None => None,
+            }
+        })
+    }
+
+    /// An agent keeps files in that directory.
+    pub fn seen(&self, directory: &Path) {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
+    }
+
+    /// Where the agents keep the files of sessions: as they said, and as their dialect's users know it.
+    pub fn stores(&self, cwd: &Path) -> Vec<Store> {
+        let said = self.directories.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut stores: Vec<Store> = said.iter().map(|directory| Store::at(directory, cwd)).collect();
+        if let Ok(frontend) = Frontend::find(self.spec.name) {
+            let files = frontend.home();
+            let home = variable("HOME").map(PathBuf::from);
+            let agent_dir = agent_dir(&files, &variable);
+            stores.extend(rpc::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
+        }
+        stores
+    }
+
+    async fn file(&self, cwd: &Path, session: &str) -> Option<PathBuf> {
+        let (stores, session) = (self.stores(cwd), session.to_owned());
+        let find = move || stores.iter().find_map(|store| store.find_in(Scope::All, &session));
+        tokio::task::spawn_blocking(find).await.ok().flatten()
+    }
+}

@@ -1,0 +1,166 @@
+//! Calls that an agent tells behind the answer that makes them: they are put into it. Without I/O.
+
+use std::time::Duration;
+
+use agentese::any::Event;
+use agentese::types::{AssistantMessage, StopReason, ToolCall};
+use agentese::view::{Block, MessageState, Role};
+use agentese_server::engine::Deed;
+use agentese_server::providers::StreamEvent;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::deeds::Step;
+
+/// How long another call is waited for that begins beside one that has begun.
+const BESIDE: Duration = Duration::from_millis(50);
+
+/// Keeps an answer back whose calls may follow.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    answer: Box<AssistantMessage>,
+    calls: Vec<ToolCall>,
+    /// When no other call is waited for.
+    until: Option<Instant>,
+}
+
+/// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped.
+pub(super) fn may_call(event: &Event) -> bool {
+    let Event::MessageEnded { message } = event else { return false };
+    message.role == Role::Assistant
+        && message.stop_reason.is_none()
+        && !message.is_gone()
+        && !matches!(message.state, MessageState::Failed | MessageState::Aborted)
+        && !message.blocks.iter().any(|block| matches!(block, Block::Tool(_)))
+}
+
+impl Late {
+    /// Passes on what follows of an event. An answer in it is kept back where calls `may_follow`.
+    pub fn pass(&mut self, steps: Vec<Step>, may_follow: bool) -> Vec<Step> {
+        let mut passed = Vec::new();
+        for step in steps {
+            match step {
+                Step::Deed(Deed::Answered(answer)) if may_follow => {
+                    passed.extend(self.rest());
+                    self.held = Some(Held { answer, calls: Vec::new(), until: None });
+                }
+                Step::Deed(Deed::ToolBegan(call)) if self.held.is_some() => self.began(call, &mut passed),
+                step @ (Step::Deed(_) | Step::Compacted { .. }) => {
+                    passed.extend(self.rest());
+                    passed.push(step);
+                }
+                step => passed.push(step),
+            }
+        }
+        passed
+    }
+
+    fn began(&mut self, call: ToolCall, passed: &mut Vec<Step>) {
+        let Some(held) = &mut self.held else { return };
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let arguments = Value::Object(call.arguments.clone()).to_string();
+        let grown = [
+            StreamEvent::ToolCallStart { id, name },
+            StreamEvent::ToolCallDelta(arguments),
+            StreamEvent::ToolCallEnd,
+        ];
+        passed.extend(grown.map(|event| Step::Deed(Deed::Grew(event))));
+        held.answer.content.push(call.clone().into());
+        held.answer.stop_reason = StopReason::ToolUse;
+        held.calls.push(call);
+        held.until.get_or_insert_with(|| Instant::now() + BESIDE);
+    }
+
+    /// What was kept back: the answer, and the calls that have begun.
+    pub fn rest(&mut self) -> Vec<Step> {
+        let Some(Held { answer, calls, .. }) = self.held.take() else { return Vec::new() };
+        let answered = std::iter::once(Deed::Answered(answer));
+        answered.chain(calls.into_iter().map(Deed::ToolBegan)).map(Step::Deed).collect()
+    }
+
+    /// Ready when no other call is waited for; never while none has begun.
+    pub async fn due(&self) {
+        match self.held.as_ref().and_then(|held| held.until) {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::view::Message;
+    use serde_json::Map;
+
+    use super::*;
+    use crate::bridge::convert;
+
+    fn ended(stop_reason: Option<&str>) -> Event {
+        let mut message = Message::default();
+        message.role = Role::Assistant;
+        message.stop_reason = stop_reason.map(str::to_owned);
+        Event::MessageEnded { message: message.into() }
+    }
+
+    fn answered() -> Step {
+        Step::Deed(Deed::Answered(Box::new(convert::answer(&Message::default()))))
+    }
+
+    fn began(id: &str) -> Step {
+        Step::Deed(Deed::ToolBegan(ToolCall::new(id, "shell", Map::new())))
+    }
+
+    /// The kinds of steps, with the calls of an answer.
+    fn kinds(steps: &[Step]) -> Vec<String> {
+        let kind = |step: &Step| match step {
+            Step::Deed(Deed::Answered(answer)) => format!("answer of {}", answer.content.len()),
+            Step::Deed(Deed::ToolBegan(call)) => format!("began {}", call.id),
+            Step::Deed(Deed::Grew(_)) => "grew".to_owned(),
+            other => format!("{other:?}"),
+        };
+        steps.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn calls_that_follow_an_answer_are_put_into_it() {
+        let mut late = Late::default();
+        assert!(late.pass(vec![answered()], true).is_empty());
+        assert_eq!(kinds(&late.pass(vec![began("c1"), began("c2")], false)), ["grew"; 6]);
+        let over = Step::Deed(Deed::RunOver { will_retry: false });
+        let passed = late.pass(vec![over], false);
+        assert_eq!(kinds(&passed)[..3], ["answer of 2", "began c1", "began c2"]);
+        let Step::Deed(Deed::Answered(answer)) = &passed[0] else { panic!("{passed:?}") };
+        assert_eq!(answer.stop_reason, StopReason::ToolUse);
+        assert!(late.rest().is_empty());
+    }
+
+    #[test]
+    fn an_answer_without_calls_is_passed_on_as_it_is() {
+        let mut late = Late::default();
+        assert_eq!(kinds(&late.pass(vec![answered()], false)), ["answer of 0"]);
+        late.pass(vec![answered()], true);
+        assert_eq!(kinds(&late.pass(vec![answered()], true)), ["answer of 0"]);
+        assert_eq!(kinds(&late.rest()), ["answer of 0"]);
+        assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["began c1"]);
+    }
+
+    #[test]
+    fn an_agent_that_says_why_the_model_stopped_has_told_all_calls() {
+        assert!(may_call(&ended(None)));
+        assert!(!may_call(&ended(Some("stop"))));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_takes_long_does_not_keep_its_answer_back() {
+        let mut late = Late::default();
+        late.pass(vec![answered()], true);
+        late.pass(vec![began("c1")], false);
+        late.due().await;
+        assert_eq!(kinds(&late.rest()), ["answer of 1", "began c1"]);
+    }
+}

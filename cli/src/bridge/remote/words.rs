@@ -1,0 +1,117 @@
+//! Words and settings on their way to the agent.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use agentese::Error;
+use agentese::any::{Agent, Intent, Words};
+use agentese::types::ImageContent;
+use agentese_server::engine::{Manner, StreamingBehavior, Unwilling};
+use futures::FutureExt;
+use tokio::sync::oneshot;
+
+use super::Remote;
+use crate::bridge::pump::{Word, begin, reason};
+
+impl Remote {
+    /// Hands words of the user over; returns when the agent has taken them.
+    pub(super) async fn hand_over(
+        &self,
+        text: &str,
+        images: &[ImageContent],
+        manner: Manner,
+    ) -> Result<(), Unwilling> {
+        self.behind_settings().await;
+        let mut words = Words::from(text);
+        for image in images {
+            words = words.image(&image.mime_type, &image.data);
+        }
+        let queue = match manner {
+            Manner::Prompt(Some(busy)) if self.is_busy_without_queues() => {
+                self.hold(busy, words);
+                return Ok(());
+            }
+            Manner::Prompt(busy) => {
+                words.when_busy = busy.map(|busy| word(busy).to_owned());
+                return self.prompt(words).await;
+            }
+            Manner::Queue(queue) => queue,
+        };
+        let said = match queue {
+            StreamingBehavior::Steer if self.agent.can(Intent::Steer) => self.agent.steer(words).await,
+            StreamingBehavior::FollowUp if self.agent.can(Intent::FollowUp) => {
+                self.agent.follow_up(words).await
+            }
+            // They are sent as a prompt when the run is over.
+            _ => {
+                self.hold(queue, words);
+                return Ok(());
+            }
+        };
+        said.map(drop).map_err(|error| reason(&error))
+    }
+
+    /// Has the agent do something behind what was said before. Where it fails, the person is told.
+    pub(in crate::bridge) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        let (person, words, work) = (self.person.clone(), self.words.clone(), work(self.agent.clone()));
+        self.unset.fetch_add(1, Ordering::AcqRel);
+        let job = async move {
+            if let Err(error) = work.await {
+                person.tell(&format!("{what}: {}", reason(&error)), "warning");
+            }
+            let _ = words.send(Word::Set);
+        };
+        let _ = self.jobs.send(job.boxed());
+    }
+
+    /// Waits until settings that were said before are with the agent.
+    pub(super) async fn behind_settings(&self) {
+        let (done, over) = oneshot::channel();
+        let job = async move {
+            let _ = done.send(());
+        };
+        if self.jobs.send(job.boxed()).is_ok() {
+            let _ = over.await;
+        }
+    }
+
+    /// Sends a prompt, and follows its work.
+    async fn prompt(&self, words: Words) -> Result<(), Unwilling> {
+        if self.open.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.stopped.store(false, Ordering::Release);
+        }
+        let begun = begin(&self.agent, words, &self.words).await;
+        begun.map_err(|error| {
+            self.open.fetch_sub(1, Ordering::AcqRel);
+            reason(&error)
+        })
+    }
+
+    /// Words that wait until the agent's run is over: steering before what is to follow.
+    fn hold(&self, queue: StreamingBehavior, words: Words) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = match queue {
+            StreamingBehavior::Steer => held.iter().position(|(other, _)| *other != queue),
+            StreamingBehavior::FollowUp => None,
+        };
+        let place = place.unwrap_or(held.len());
+        held.insert(place, (queue, words));
+    }
+
+    /// Whether a run is going on that no words can join.
+    fn is_busy_without_queues(&self) -> bool {
+        let queues = [Intent::Steer, Intent::FollowUp];
+        self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))
+    }
+}
+
+/// How the neutral client names what becomes of a prompt while the agent is at work.
+fn word(busy: StreamingBehavior) -> &'static str {
+    match busy {
+        StreamingBehavior::Steer => Intent::Steer.name(),
+        StreamingBehavior::FollowUp => Intent::FollowUp.name(),
+    }
+}

@@ -1,0 +1,147 @@
+//! What the loss report explains, and what it does not.
+
+use agentese::types::TranscriptHeader;
+
+use super::*;
+
+/// A session in which a prompt and a shell command of the user were sent.
+fn golden() -> Transcript {
+    let sent = [r#"{"id":"1","type":"prompt","message":"go"}"#, r#"{"id":"2","type":"bash","command":"ls"}"#];
+    let records = sent.map(|line| Record::Sent(FrameText::from(line))).into();
+    Transcript { header: TranscriptHeader::new(1, "pi"), records }
+}
+
+fn mismatch(record: usize, line: &str, path: &str) -> Mismatch {
+    let dir = agentese::types::Direction::S2c;
+    let expected = Some(Shown { record, dir, line: line.to_owned() });
+    Mismatch { path: path.to_owned(), expected, ..Mismatch::default() }
+}
+
+const END: &str = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"thinking","thinking":"b","thinkingSignature":"s"}],"usage":{"cost":{"total":1}}}}"#;
+
+#[test]
+fn what_the_report_names_is_explained() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    for path in ["message.content[1].thinkingSignature", "message.usage.cost.input"] {
+        assert!(report.explains(&mismatch(0, END, path), &golden()), "{path}");
+    }
+    let page = r#"{"id":"1","type":"response","command":"export_html","success":false,"error":"no"}"#;
+    assert!(report.explains(&mismatch(0, page, "success"), &golden()));
+}
+
+#[test]
+fn a_difference_beside_the_report_is_not_explained() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    for path in ["message.content[0].text", "message.content", "type"] {
+        assert!(!report.explains(&mismatch(0, END, path), &golden()), "{path}");
+    }
+    let name = r#"{"id":"1","type":"response","command":"prompt","success":true}"#;
+    for path in ["id", "command"] {
+        assert!(!report.explains(&mismatch(0, name, path), &golden()), "{path}");
+    }
+    // Nobody declared such a frame.
+    assert!(!report.explains(&mismatch(0, r#"{"type":"made_up"}"#, ""), &golden()));
+    // With an agent of the family it is told.
+    let kin = Report::of("pi@0.55", "omp@12.7");
+    assert!(!kin.explains(&mismatch(0, END, "message.content[1].thinkingSignature"), &golden()));
+}
+
+/// A session on a connection that may have several: `first` is opened, then `second`, which is asked for its messages.
+fn two_sessions() -> Transcript {
+    let sent = |line: &str| Record::Sent(FrameText::from(line));
+    let came = |line: &str| Record::Received(FrameText::from(line));
+    let records = vec![
+        sent(r#"{"jsonrpc":"2.0","id":1,"method":"session/start","params":{}}"#),
+        came(r#"{"jsonrpc":"2.0","id":1,"result":{"session_id":"first"}}"#),
+        sent(r#"{"jsonrpc":"2.0","id":2,"method":"session/start","params":{}}"#),
+        came(r#"{"jsonrpc":"2.0","id":2,"result":{"session_id":"second"}}"#),
+        sent(r#"{"jsonrpc":"2.0","id":3,"method":"session/history","params":{"session_id":"second"}}"#),
+        came(r#"{"jsonrpc":"2.0","id":3,"result":{"messages":[]}}"#),
+        sent(r#"{"jsonrpc":"2.0","id":4,"method":"session/history","params":{"session_id":"first"}}"#),
+        came(r#"{"jsonrpc":"2.0","id":4,"result":{"messages":[]}}"#),
+    ];
+    Transcript { header: TranscriptHeader::new(1, "opal"), records }
+}
+
+#[test]
+fn an_agent_with_one_session_answers_for_that_alone() {
+    let report = Report::of("opal@0.1", "pi@0.55");
+    let golden = two_sessions();
+    let answer = |record: usize| {
+        let Record::Received(line) = &golden.records[record] else { panic!("{record} was sent") };
+        mismatch(record, line.as_str(), "error")
+    };
+    assert!(report.is_of_another_session(&answer(5), &golden));
+    assert!(!report.is_of_another_session(&answer(7), &golden), "it is about the first one");
+    assert!(!report.is_of_another_session(&answer(1), &golden));
+    let pi = Report::of("pi@0.55", "opal@0.1");
+    assert!(!pi.is_of_another_session(&answer(5), &golden), "it has one session at a time");
+}
+
+#[test]
+fn the_level_is_the_agents_own_until_a_client_sets_it() {
+    let report = Report::of("opal@0.1", "pi@0.55");
+    let state =
+        r#"{"jsonrpc":"2.0","id":3,"result":{"model":{"provider":"p","id":"m","thinking_level":"off"}}}"#;
+    let sent = |line: &str| Record::Sent(FrameText::from(line));
+    let asked = sent(r#"{"jsonrpc":"2.0","id":3,"method":"agent/state","params":{"session_id":"s"}}"#);
+    let mut golden = two_sessions();
+    golden.records = vec![asked, Record::Received(FrameText::from(state))];
+    let level = |record: usize| mismatch(record, state, "result.model.thinking_level");
+    assert!(report.explains(&level(1), &golden));
+    let set = r#"{"jsonrpc":"2.0","id":2,"method":"thinking/set","params":{"session_id":"s","level":"low"}}"#;
+    golden.records.insert(0, sent(set));
+    assert!(!report.explains(&level(2), &golden), "the client has set it");
+}
+
+#[test]
+fn a_failure_that_names_no_command_is_about_the_last_one() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let failed = r#"{"type":"response","command":"parse","success":false,"error":"no"}"#;
+    let golden = |sent: &str| Transcript {
+        header: TranscriptHeader::new(1, "pi"),
+        records: vec![Record::Sent(FrameText::from(sent)), Record::Received(FrameText::from(failed))],
+    };
+    let compact = golden(r#"{"id":"1","type":"compact"}"#);
+    assert!(report.explains(&mismatch(1, failed, ""), &compact));
+    let abort = golden(r#"{"id":"1","type":"abort"}"#);
+    assert!(!report.explains(&mismatch(1, failed, ""), &abort), "that one is carried");
+}
+
+#[test]
+fn what_stands_behind_a_lost_command_follows_from_it() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let lost = report.first_lost(&golden());
+    assert_eq!(lost, Some(1));
+    assert!(report.follows(lost, &mismatch(2, END, "message.content")));
+    assert!(!report.follows(lost, &mismatch(1, END, "message.content")), "it came before the answer");
+    let kin = Report::of("pi@0.55", "omp@12.7");
+    assert_eq!(kin.first_lost(&golden()), None);
+}
+
+#[test]
+fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
+    let report = Report::of("omp@12.7", "pisces@13.18");
+    let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","isError":false}"#;
+    let begins = r#"{"type":"agent_start"}"#;
+    for line in [END, ended, begins] {
+        // Dropped: it was expected and never came. Doubled: it came, and nothing like it was expected.
+        let dropped = mismatch(0, line, "");
+        let doubled = Mismatch { expected: None, found: dropped.expected.clone(), ..Mismatch::default() };
+        for changed in [dropped, doubled] {
+            assert!(!report.explains(&changed, &golden()), "{line}");
+        }
+    }
+    assert!(!report.explains(&mismatch(0, ended, "toolName"), &golden()));
+}
+
+#[test]
+fn a_front_differs_with_any_agent_as_with_its_own() {
+    let line = ExpectedFailure::new("one", "answers", "the reason");
+    let report = Report::of("pi@0.55", "omp@12.7").knowing(vec![line]);
+    assert!(report.is_known("one", "answers", &mismatch(0, END, "")));
+    for (case, check, path) in [("two", "answers", ""), ("one", "events", ""), ("one", "answers", "type")]
+    {
+        assert!(!report.is_known(case, check, &mismatch(0, END, path)), "{case} {check} {path}");
+    }
+}
