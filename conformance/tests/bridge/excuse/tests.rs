@@ -140,8 +140,7 @@ fn a_front_differs_with_any_agent_as_with_its_own() {
     let line = ExpectedFailure::new("one", "answers", "the reason");
     let report = Report::of("pi@0.55", "omp@12.7").knowing(vec![line]);
     assert!(report.is_known("one", "answers", &mismatch(0, END, "")));
-    for (case, check, path) in [("two", "answers", ""), ("one", "events", ""), ("one", "answers", "type")]
-    {
+    for (case, check, path) in [("two", "answers", ""), ("one", "events", ""), ("one", "answers", "type")] {
         assert!(!report.is_known(case, check, &mismatch(0, END, path)), "{case} {check} {path}");
     }
 }
