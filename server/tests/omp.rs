@@ -4,6 +4,8 @@
 mod commands;
 #[path = "omp/files.rs"]
 mod files;
+#[path = "omp/pieces.rs"]
+mod pieces;
 #[path = "omp/rules.rs"]
 mod rules;
 #[path = "omp/runs.rs"]

@@ -45,10 +45,11 @@ impl<'a> Incoming<'a> {
         next
     }
 
-    /// The event with the pieces behind it that come before there is room. An event that is no piece stays as it is.
+    /// The event with the pieces behind it that come before there is room. An event that is no piece stays as it is, and
+    /// so does one behind which something else has come already.
     pub async fn joined(&mut self, mut event: StreamEvent, room: impl Future<Output = ()>) -> StreamEvent {
         let mut room = pin!(room);
-        while piece(&event).is_some_and(|piece| piece.len() < LONGEST) {
+        while self.held.is_none() && piece(&event).is_some_and(|piece| piece.len() < LONGEST) {
             // Who writes what waits has to get a turn, however fast the provider is.
             tokio::task::consume_budget().await;
             let Either::Right((next, _)) = select(room.as_mut(), pin!(self.read())).await else { break };
@@ -56,9 +57,6 @@ impl<'a> Incoming<'a> {
                 Some(Ok(added)) => self.length += added,
                 Some(Err(other)) => self.held = Some(Some(other)),
                 None => self.held = Some(None),
-            }
-            if self.held.is_some() {
-                break;
             }
         }
         event
@@ -100,6 +98,7 @@ mod tests {
     use std::future::{pending, ready};
 
     use super::*;
+    use crate::providers::Done;
 
     fn incoming(events: Vec<StreamEvent>) -> Incoming<'static> {
         Incoming::new(futures::stream::iter(events).boxed(), "test")
@@ -125,6 +124,21 @@ mod tests {
         let first = in_time.next().await.unwrap();
         assert_eq!(in_time.joined(first, ready(())).await, text("a"));
         assert_eq!(in_time.next().await, Some(text("b")));
+    }
+
+    #[tokio::test]
+    async fn what_came_behind_joined_pieces_is_not_lost_when_they_are_joined_again() {
+        let done = || StreamEvent::Done(Done::Stop);
+        for behind in [vec![StreamEvent::TextEnd, done()], vec![done()], vec![]] {
+            let mut pieces = incoming([text("a"), text("b")].into_iter().chain(behind.clone()).collect());
+            let first = pieces.next().await.unwrap();
+            let joined = pieces.joined(first, pending()).await;
+            assert_eq!(pieces.joined(joined, pending()).await, text("ab"));
+            for event in behind {
+                assert_eq!(pieces.next().await, Some(event));
+            }
+            assert_eq!((pieces.length(), pieces.next().await), (2, None));
+        }
     }
 
     #[tokio::test]

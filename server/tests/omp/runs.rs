@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use agentese::omp::Omp;
-
 use crate::scripted;
-use crate::support::link::{Link, builder};
 use crate::support::trace::{delivered, results};
 
 fn types(frames: &[Value]) -> Vec<&str> {
@@ -36,32 +33,6 @@ async fn abort_and_prompt_ends_the_run_and_begins_another() {
     assert!(ended.iter().any(|frame| frame["message"]["stopReason"] == "aborted"), "{ended:?}");
     let next = link.until_event("agent_end").await;
     assert_eq!(delivered(&next), ["two"]);
-}
-
-/// The pieces of the one answer that a revision tells, up to the end of the text or to where the answer stops coming.
-async fn pieces(revision: &str, answer: Value) -> Vec<String> {
-    let (builder, _place) = builder(json!({"responses": [answer]}));
-    let mut link = Link::speaking_in::<Omp>(revision, builder);
-    link.send(json!({"type": "prompt", "message": "p"})).await;
-    let piece = |frame: &Value| frame["assistantMessageEvent"]["delta"].as_str().map(str::to_owned);
-    let told =
-        link.until("the last piece", |frame| piece(frame).is_some_and(|text| text.contains("t39"))).await;
-    told.iter().filter_map(piece).collect()
-}
-
-#[tokio::test]
-async fn from_13_19_on_an_answer_is_told_twenty_times_a_second() {
-    let text = json!({"text_repeat": {"chunk": "t{i}", "n": 40}});
-    let whole: String = (0..40).map(|at| format!("t{at}")).collect();
-    // The second answer just stops coming: nothing of it is kept back.
-    for answer in [json!({"blocks": [text]}), json!({"blocks": [text], "hang_after": 40})] {
-        let old = pieces("omp@12.7", answer.clone()).await;
-        assert_eq!((old.len(), old.concat()), (40, whole.clone()));
-        let new = pieces("omp@13.19", answer).await;
-        // Those that come within 50 ms of the first are one, unless the machine is very busy.
-        assert_eq!((new[0].as_str(), new.concat()), ("t0", whole.clone()));
-        assert!(new.len() < 20, "{new:?}");
-    }
 }
 
 /// Three calls of which the first waits for the file `go`; steering comes while it runs.

@@ -48,8 +48,18 @@ impl Link {
 
     /// The same, in a revision of it.
     pub fn speaking_in<D: Dialect>(revision: &str, builder: Builder) -> Self {
+        Self::speaking_with::<D>(revision, builder, Options::default(), 1 << 20)
+    }
+
+    /// The same with these options, and a pipe that holds so many bytes.
+    pub fn speaking_with<D: Dialect>(
+        revision: &str,
+        builder: Builder,
+        options: Options,
+        buffer: usize,
+    ) -> Self {
         let frontend = Frontend::find(revision).unwrap();
-        let link = Self::to(builder.dialect(frontend).build());
+        let link = Self::with(builder.dialect(frontend).build(), options, buffer);
         Self { check: super::trace::check_frame_of::<D>, ..link }
     }
 
