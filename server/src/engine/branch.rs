@@ -1,6 +1,6 @@
 //! The active branch of a session, as compaction sees it.
 
-use agentese::types::CompactionResult;
+use agentese::types::{AgentMessage, CompactionResult};
 use serde_json::Value;
 
 use super::compaction::{Item, Kind, Previous};
@@ -37,7 +37,9 @@ pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given:
         details: result.details.as_option().cloned(),
         usage: result.usage.as_ref().and_then(|usage| serde_json::to_value(usage).ok()),
         from_hook: Some(given),
-        system_message: session.instructions().and_then(|told| serde_json::to_value(told).ok()),
+        system_message: session
+            .instructions()
+            .and_then(|told| serde_json::to_value(AgentMessage::from(told)).ok()),
     });
     session.entry(id.as_str()).map(json).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::body::{Body, Role};
 use super::entry::{Entry, EntryId};
-use super::foreign;
+use super::{foreign, told};
 
 /// What the entries of a branch say about its settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,9 +51,12 @@ impl Restored {
 
 /// What of a path from the root the model gets to see.
 pub(super) struct Seen {
-    /// As indices into the path: a compaction first where there is one (behind what the model is told beforehand, for which
-    /// the compaction itself stands where it says it again), then what it kept, then what came after it.
+    /// As indices into the path: a compaction first where there is one (behind the entry that stands for what the model is
+    /// told beforehand), then what it kept, then what came after it.
     pub spoken: Vec<usize>,
+    /// What the first of those entries says, where a compaction says again what the model is told beforehand, or several
+    /// messages before it say it together.
+    pub told: Option<Arc<AgentMessage>>,
     /// The index of that compaction.
     pub compaction: Option<usize>,
     /// Messages with other words than their entries have, by the positions of those.
@@ -78,21 +81,19 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
     // Of several edits the last one counts.
     let edits: HashMap<&EntryId, Option<&Value>> = path.iter().filter_map(edit).collect();
     let is_told = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
+    let is_there = |index: &usize| edits.get(entries[path[*index]].id()).is_none_or(Option::is_some);
     let speaks = |index: &usize| {
         let entry = &entries[path[*index]];
         !forgotten.contains(&path[*index])
-            && edits.get(entry.id()).is_none_or(Option::is_some)
+            && is_there(index)
             && entry.speaks()
             && !matches!(entry.body(), Body::Compaction(_))
             // It stands first.
             && !(is_told(index) && compaction.is_some_and(|at| *index < at))
     };
-    let told = compaction.and_then(|at| match told_again(&entries[path[at]]) {
-        Some(_) => Some(at),
-        None => (0..at).rfind(is_told),
-    });
+    let (first, told) = compaction.map_or((None, None), |at| told_before(entries, path, at, is_there));
     let spoken: Vec<usize> =
-        told.into_iter().chain(compaction).chain((begin..path.len()).filter(speaks)).collect();
+        first.into_iter().chain(compaction).chain((begin..path.len()).filter(speaks)).collect();
     let other_words = |index: &usize| {
         let entry = &entries[path[*index]];
         let content = (*edits.get(entry.id())?)?;
@@ -102,14 +103,36 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
         true => HashMap::new(),
         false => spoken.iter().filter_map(other_words).collect(),
     };
-    Seen { spoken, compaction, edited }
+    Seen { spoken, told, compaction, edited }
 }
 
-/// What the model is told beforehand, where an entry is a compaction that says so again.
-pub(super) fn told_again(entry: &Entry) -> Option<Arc<AgentMessage>> {
-    let Body::Compaction(compaction) = entry.body() else { return None };
-    let told = serde_json::from_value(compaction.system_message.clone()?).ok()?;
-    matches!(told, AgentMessage::System(_)).then(|| Arc::new(told))
+/// The entry that stands for what the model is told before the compaction at that index of a path, and what it says where
+/// that is not its own message.
+fn told_before(
+    entries: &[Entry],
+    path: &[usize],
+    at: usize,
+    is_there: impl Fn(&usize) -> bool,
+) -> (Option<usize>, Option<Arc<AgentMessage>>) {
+    let entry = |index: usize| &entries[path[index]];
+    if let Some(told) = told::again(entry(at)) {
+        return (Some(at), Some(told));
+    }
+    // An earlier compaction said all of it.
+    let earlier = (0..at).rev().find_map(|index| Some((index, told::again(entry(index))?)));
+    let begin = earlier.as_ref().map_or(0, |(index, _)| index + 1);
+    let is_told = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
+    let patches: Vec<usize> = (begin..at).filter(is_told).filter(is_there).collect();
+    let (first, said) = match &earlier {
+        Some((index, told)) => (Some(*index), Some(&**told)),
+        None => (patches.first().copied(), None),
+    };
+    if said.is_none() && patches.len() < 2 {
+        return (first, None);
+    }
+    let messages = patches.iter().filter_map(|index| entry(*index).message()).map(|message| &**message);
+    let all = told::together(said.into_iter().chain(messages));
+    (first, all.map(|all| Arc::new(all.into())))
 }
 
 /// A message with another content; none for those whose words nobody replaces.

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use agentese::framing::FrameText;
 use agentese::types::{
-    AgentMessage, AssistantBlock, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel,
-    ToolResultMessage,
+    AgentMessage, AssistantBlock, CustomMessageBuilder, InputContent, StopReason, SystemMessage,
+    ThinkingLevel, ToolResultMessage,
 };
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use super::load::{Repairs, unique};
 use super::text::Text;
 use super::tree::Tree;
 use super::writer::Writer;
-use super::{Restored, Spoken, Start, Stats, context};
+use super::{Restored, Spoken, Start, Stats, context, told};
 
 /// One conversation.
 #[derive(Debug)]
@@ -36,7 +36,8 @@ pub struct Session {
     pub(super) messages: OnceLock<Vec<Arc<AgentMessage>>>,
     /// How many of them the newest compaction left: its summary and what it kept.
     pub(super) compacted: usize,
-    /// What the model is told beforehand, as the newest compaction says it again: the first of those messages.
+    /// What the model is told beforehand, as the newest compaction says it again or messages before it say it together:
+    /// the first of those messages.
     pub(super) told_again: Option<Arc<AgentMessage>>,
     /// Messages that the model sees with other words than their entries have, by the positions of those.
     pub(super) edited: HashMap<usize, Arc<AgentMessage>>,
@@ -71,10 +72,10 @@ impl Session {
 
     fn rebuild(&mut self) {
         let path = self.tree.path(self.leaf);
-        let Seen { spoken, compaction, edited } = context::seen(&self.entries, &path, &self.forgotten);
+        let Seen { spoken, told, compaction, edited } = context::seen(&self.entries, &path, &self.forgotten);
         self.edited = edited;
         self.compacted = spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
-        self.told_again = compaction.and_then(|at| context::told_again(&self.entries[path[at]]));
+        self.told_again = told;
         self.spoken = spoken.into_iter().map(|index| path[index]).collect();
         self.messages = OnceLock::new();
     }
@@ -182,13 +183,12 @@ impl Session {
         self.spoken.len()
     }
 
-    /// The message of what the model is told beforehand, where the conversation has one.
-    pub fn instructions(&self) -> Option<&Arc<AgentMessage>> {
-        if self.told_again.is_some() {
-            return self.told_again.as_ref();
-        }
+    /// What the model is told beforehand by now, where the conversation says so: its messages of that kind say it together.
+    pub fn instructions(&self) -> Option<SystemMessage> {
         let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
-        self.entries[*self.spoken.iter().find(told)?].message()
+        let later = self.spoken.iter().skip(self.told_again()).filter(told);
+        let later = later.filter_map(|position| self.entries[*position].message());
+        told::together(self.told_again.iter().chain(later).map(|message| &**message))
     }
 
     /// The messages from the last one back, each decoded when it is reached.

@@ -13,7 +13,7 @@
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
-//! | `tree`, `context` | which entry follows which, and what the model sees of it |
+//! | `tree`, `context`, `told` | which entry follows which, and what the model sees of it and is told beforehand |
 //! | `text` | the text of a line, which a large file keeps |
 //! | `writer`, `file`, `appender`, `sync`, `storage` | how lines reach the disk |
 //! | `store`, `record`, `names` | the directories with the files |
@@ -48,6 +48,7 @@ mod store;
 mod sync;
 mod text;
 mod time;
+mod told;
 mod tree;
 mod writer;
 

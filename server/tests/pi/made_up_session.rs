@@ -106,3 +106,40 @@ async fn a_session_of_the_newest_pi_goes_on_and_keeps_every_byte() {
     assert_eq!(said, ["user", "assistant"], "{added:?}");
     assert_eq!((&added[0]["parentId"], &added[1]["parentId"]), (&json!("10000018"), &added[0]["id"]));
 }
+
+/// pi patches what the model is told with later messages. A summary says all of it again, also where the one before did not.
+#[tokio::test]
+async fn a_summary_says_again_what_the_model_was_told_last() {
+    for says_again in [true, false] {
+        let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
+        let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+        let file = place.path().join("made-up.jsonl");
+        let mut written = lines(&fixture());
+        let summary = written.iter_mut().find(|line| line["type"] == "compaction").unwrap();
+        if !says_again {
+            summary.as_object_mut().unwrap().remove("systemMessage");
+        }
+        let told =
+            |sections: Value| json!({"role": "system", "content": "", "sections": sections, "timestamp": 1});
+        let patch = told(json!({"rules": "Shut the gate.", "preamble": "You look after a gate."}));
+        written.push(json!({"type": "message", "id": "10000019", "parentId": "10000018",
+            "timestamp": "2026-11-01T09:00:00.000Z", "message": patch}));
+        let text: String = written.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(&file, text).unwrap();
+        link.data(json!({"type": "switch_session", "sessionPath": file})).await;
+        let tools = link.messages().await[0]["toolsAdded"].clone();
+        assert_eq!(tools[0]["name"], "read");
+        for _ in 0..2 {
+            link.send(json!({"type": "prompt", "message": "Is it shut now? ".repeat(8000)})).await;
+            link.until_event("agent_settled").await;
+        }
+        link.data(json!({"type": "compact"})).await;
+        let first = link.messages().await[0].clone();
+        let sections =
+            json!({"preamble": "You look after a gate.", "cwd": "/garden", "rules": "Shut the gate."});
+        assert_eq!((&first["sections"], &first["toolsAdded"]), (&sections, &tools), "{says_again}");
+        let (_, _) = link.finish().await;
+        let last = lines(&file).pop().unwrap();
+        assert_eq!((&last["type"], &last["systemMessage"]), (&json!("compaction"), &first));
+    }
+}

@@ -1,0 +1,89 @@
+//! What the model is told beforehand: a message says it, and later ones say what has changed of it.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, InputContent, SystemMessage};
+
+use super::body::Body;
+use super::entry::Entry;
+use super::fork;
+
+/// What a compaction says again of what the model is told beforehand; none where it does not, or is none.
+pub(super) fn again(entry: &Entry) -> Option<Arc<AgentMessage>> {
+    let Body::Compaction(compaction) = entry.body() else { return None };
+    let told = serde_json::from_value(compaction.system_message.clone()?).ok()?;
+    matches!(told, AgentMessage::System(_)).then(|| Arc::new(told))
+}
+
+/// All that these messages tell together, at the time of the first of them: of sections with one name the last one counts,
+/// and null takes it away; tools come and go by their names; the words follow each other. Other messages count nothing.
+pub(super) fn together<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Option<SystemMessage> {
+    let mut messages = messages.into_iter().filter_map(|message| match message {
+        AgentMessage::System(message) => Some(message),
+        _ => None,
+    });
+    let first = messages.next()?;
+    let mut told = first.clone();
+    told.tools_removed = None;
+    let mut sections = told.sections.take().unwrap_or_default();
+    let mut tools = told.tools_added.take().unwrap_or_default();
+    for message in messages {
+        let words = [&told.content, &message.content].map(fork::text);
+        if !words[1].is_empty() {
+            let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
+            told.content = InputContent::Text(words.join("\n\n"));
+        }
+        sections.extend(message.sections.clone().unwrap_or_default());
+        for gone in message.tools_removed.iter().flatten() {
+            tools.retain(|tool| tool.name != gone.name);
+        }
+        for tool in message.tools_added.iter().flatten() {
+            match tools.iter_mut().find(|known| known.name == tool.name) {
+                Some(known) => *known = tool.clone(),
+                None => tools.push(tool.clone()),
+            }
+        }
+    }
+    sections.retain(|_, text| !text.is_null());
+    told.sections = Some(sections).filter(|sections| !sections.is_empty());
+    told.tools_added = Some(tools).filter(|tools| !tools.is_empty());
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of(messages: Value) -> Value {
+        let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
+        together(&messages)
+            .map_or(Value::Null, |told| serde_json::to_value(AgentMessage::from(told)).unwrap())
+    }
+
+    #[test]
+    fn sections_and_tools_are_those_that_were_told_last() {
+        let tool = |name: &str, what: &str| json!({"name": name, "description": what, "parameters": {}});
+        let first = json!({"role": "system", "content": "", "timestamp": 1,
+            "sections": {"preamble": "a", "rules": "b", "docs": "c"},
+            "toolsAdded": [tool("read", "1"), tool("bash", "1"), tool("edit", "1")]});
+        let patches = [
+            json!({"role": "user", "content": "u", "timestamp": 2}),
+            json!({"role": "system", "content": "w", "timestamp": 3, "sections": {"rules": "d", "docs": null}}),
+            json!({"role": "system", "content": [{"type": "text", "text": "x"}], "timestamp": 4,
+                "toolsAdded": [tool("bash", "2"), tool("read", "2")], "toolsRemoved": [{"name": "read"}]}),
+            json!({"role": "system", "content": "", "timestamp": 5, "toolsRemoved": [{"name": "edit"}]}),
+        ];
+        let all: Vec<Value> = std::iter::once(first).chain(patches.clone()).collect();
+        assert_eq!(
+            of(json!(all)),
+            json!({"role": "system", "content": "w\n\nx", "timestamp": 1,
+                "sections": {"preamble": "a", "rules": "d"},
+                "toolsAdded": [tool("bash", "2"), tool("read", "2")]})
+        );
+        assert_eq!(of(json!([patches[0]])), Value::Null);
+        let gone = json!({"role": "system", "content": "", "timestamp": 1, "sections": {"a": null}});
+        assert_eq!(of(json!([gone])), json!({"role": "system", "content": "", "timestamp": 1}));
+    }
+}
