@@ -261,6 +261,8 @@ fn edges(changes: &mut Vec<Change>, old: &Edges, new: &Edges) {
         empty_data: less(old.empty_data, new.empty_data),
         response_order: rules::EDGE_HARMLESS,
         end_of_input: rules::EDGE_END_OF_INPUT,
+        bare_events: rules::EDGE_MATTERS,
+        longest_command: rules::EDGE_LENGTH,
     }
 }
 

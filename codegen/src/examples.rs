@@ -43,13 +43,23 @@ fn seen_type(index: &Index, def: &TypeDef, value: Value) -> Value {
                 Some(Shape::Record { fields, .. }) => fields.iter().any(|field| field.name == name),
                 _ => false,
             };
-            let seen = members.into_iter().filter_map(|(name, value)| {
-                match fields.iter().find(|field| field.name == name) {
+            // Examples have the names of the oldest revision.
+            let own_name = |name: String| match declared.get(def.name).map(|def| def.shape) {
+                Some(Shape::Record { fields: all, .. }) => all
+                    .iter()
+                    .find(|field| field.name == name)
+                    .and_then(|field| Some(field.renamed?.0))
+                    .filter(|later| fields.iter().any(|field| field.name == *later))
+                    .map_or(name, str::to_owned),
+                _ => name,
+            };
+            let members = members.into_iter().map(|(name, value)| (own_name(name), value));
+            let seen =
+                members.filter_map(|(name, value)| match fields.iter().find(|field| field.name == name) {
                     Some(field) => Some((name, seen(index, &field.ty, value))),
                     None if other(&name) => None,
                     None => Some((name, value)),
-                }
-            });
+                });
             Value::Object(seen.collect())
         }
         (Shape::Union { tag, variants, .. }, value) => {
@@ -77,7 +87,7 @@ fn members(index: &Index, record: Option<&str>, text: &str) -> Map<String, Value
 
 /// The command as a client sends it.
 pub fn command_frame(index: &Index, command: &Command) -> Value {
-    match index.dialect.framing {
+    match index.framing() {
         Framing::JsonRpc { .. } => {
             let params = members(index, command.params, command.example);
             match command.answer {
@@ -98,7 +108,7 @@ pub fn command_frame(index: &Index, command: &Command) -> Value {
 pub fn response_frame(index: &Index, command: &Command) -> Value {
     let data = command.example_result.map(parse);
     let data = data.map(|data| command.result.map_or(Value::Null, |ty| seen(index, &ty, data)));
-    match index.dialect.framing {
+    match index.framing() {
         Framing::JsonRpc { .. } => {
             json!({"jsonrpc": "2.0", "id": 1, "result": data.unwrap_or_else(|| json!({}))})
         }
@@ -118,7 +128,7 @@ pub fn response_frame(index: &Index, command: &Command) -> Value {
 /// The event as a server sends it.
 pub fn event_frame(index: &Index, event: &Event) -> Value {
     let payload = Value::Object(members(index, Some(event.payload.name), event.example));
-    match index.dialect.framing {
+    match index.framing() {
         Framing::Flat => payload,
         Framing::Enveloped => json!({"type": "event", "event": payload}),
         Framing::JsonRpc { notification } => {
@@ -135,7 +145,7 @@ pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
         frame.extend(members(index, Some(dialog.params.name), dialog.example));
         return Value::Object(frame);
     }
-    match index.dialect.dialog_frames {
+    match index.dialog_frames() {
         Some(frames) => {
             let mut frame = Map::from_iter([
                 ("type".to_owned(), json!(frames.request)),

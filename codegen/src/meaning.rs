@@ -14,7 +14,7 @@ pub fn table(index: &Index) -> Value {
     let meaning = resolve(index);
     let mut table = Map::new();
     table.insert("dialect".into(), dialect.name.into());
-    let framing = match dialect.framing {
+    let framing = match index.framing() {
         Framing::Flat => "flat",
         Framing::Enveloped => "enveloped",
         Framing::JsonRpc { notification } => {
@@ -26,7 +26,7 @@ pub fn table(index: &Index) -> Value {
     if let Some(member) = dialect.event_members.first() {
         table.insert("session".into(), member.name.into());
     }
-    if let Some(frames) = dialect.dialog_frames {
+    if let Some(frames) = index.dialog_frames() {
         table.insert("dialogFrames".into(), json!({"request": frames.request, "answer": frames.answer}));
     }
     table.insert("asks".into(), json!(meaning.asks));

@@ -39,6 +39,7 @@ pub fn model() -> Value {
         "secrets": {
             "redacted": secrets::REDACTED,
             "members": secrets::MEMBERS,
+            "sealed": secrets::SEALED,
             "suffixLength": secrets::SUFFIX_LENGTH,
             "keys": secrets::KEYS.iter().map(|shape| json!({
                 "name": shape.name, "prefix": shape.prefix, "rest": shape.rest, "also": shape.also, "scheme": shape.scheme,
@@ -78,8 +79,11 @@ fn field(field: &Field) -> Value {
         Presence::Nullable => "nullable",
         Presence::OptionalNullable => "optional-nullable",
     };
-    let json =
+    let mut json =
         json!({"name": field.name, "doc": doc(field.doc), "presence": presence, "type": ty(&field.ty)});
+    if let Some((name, span)) = field.renamed {
+        json["renamed"] = spanned(json!({"name": name}), span);
+    }
     spanned(json, field.span)
 }
 
@@ -245,12 +249,15 @@ fn sign(sign: &dialect::Sign) -> Value {
         dialect::Sign::EventWithout(event, member) => json!({"event": event, "without": member}),
         dialect::Sign::AnswerMember(command, member) => json!({"answer": command, "with": member}),
         dialect::Sign::AnswerWithout(command, member) => json!({"answer": command, "without": member}),
+        dialect::Sign::AnswerBare(command) => json!({"answer": command, "without": "data"}),
+        dialect::Sign::BareEvent => json!({"events": "bare"}),
+        dialect::Sign::WrappedEvent => json!({"events": "wrapped"}),
     }
 }
 
 fn dialect_json(index: &Index) -> Value {
     let row = index.dialect;
-    let framing = match row.framing {
+    let framing = match index.framing() {
         dialect::Framing::Flat => json!("flat"),
         dialect::Framing::Enveloped => json!("enveloped"),
         dialect::Framing::JsonRpc { notification } => json!({"json-rpc": {"notification": notification}}),
@@ -275,7 +282,7 @@ fn dialect_json(index: &Index) -> Value {
         "case": match row.case { dialect::Case::Camel => "camel", dialect::Case::Snake => "snake" },
         "eventsOpen": row.events_open,
         "eventMembers": row.event_members.iter().map(field).collect::<Vec<_>>(),
-        "dialogFrames": row.dialog_frames.map(|frames| json!({
+        "dialogFrames": index.dialog_frames().map(|frames| json!({
             "request": frames.request, "answer": frames.answer, "answerType": frames.answer_type,
         })),
         "chunks": index.chunks().map(|chunks| json!({
@@ -299,6 +306,7 @@ fn dialect_json(index: &Index) -> Value {
                 dialect::EndOfInput::Finish => "finish",
                 dialect::EndOfInput::Abort => "abort",
             },
+            "longestCommand": edges.longest_command,
         },
         "errors": errors(index.errors),
         "runEnd": {

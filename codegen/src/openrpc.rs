@@ -13,7 +13,7 @@ use crate::names::{doc_lines, first_sentence};
 pub fn artefacts() -> Vec<Artefact> {
     Index::all()
         .iter()
-        .filter(|index| matches!(index.dialect.framing, Framing::JsonRpc { .. }))
+        .filter(|index| matches!(index.framing(), Framing::JsonRpc { .. }))
         .map(|index| {
             let path = format!("sdk-rust/schema/{}@{}/openrpc.json", index.dialect.name, index.revision.name);
             Artefact::new(path, crate::json_schema::text(&document(index)))

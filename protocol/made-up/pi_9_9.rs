@@ -55,6 +55,7 @@ pub const REVISION: Revision = Revision {
                 presence: Presence::Optional,
                 ty: Ty::String,
                 span: HERE,
+                renamed: None,
             },
         ),
         Change::ValueUntil("QueueMode", "all", &["pi@9.9"]),

@@ -172,6 +172,7 @@ mod tests {
         presence: Presence::Required,
         ty: Ty::String,
         span: Span::ALWAYS,
+        renamed: None,
     };
 
     const fn record(fields: &'static [Field]) -> TypeDef {

@@ -86,6 +86,10 @@ pub struct Edges {
     pub response_order: ResponseOrder,
     /// What the end of stdin does to running work.
     pub end_of_input: EndOfInput,
+    /// Whether events stand bare although the dialect has an envelope for them.
+    pub bare_events: bool,
+    /// How long the line of a command may be, in bytes without its end. None: without a limit.
+    pub longest_command: Option<u64>,
 }
 
 /// A command whose answer proves that a run is over: the agent sends it after everything that came before.
@@ -172,6 +176,12 @@ pub enum Sign {
     AnswerMember(&'static str, &'static str),
     /// A successful answer to that command whose data lack that member, or that has no data.
     AnswerWithout(&'static str, &'static str),
+    /// A successful answer to that command without the member for data.
+    AnswerBare(&'static str),
+    /// Any event that stands in no envelope.
+    BareEvent,
+    /// Any event in its envelope.
+    WrappedEvent,
 }
 
 /// A revision of a dialect. A published one never changes.

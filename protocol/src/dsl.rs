@@ -18,7 +18,8 @@
 ///
 /// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both says which revisions have something. It stands before the body of a row, and
 /// behind a member, a string, a failure, what an event says about the run, and `snapshot`; `result: […];` in a command says which of
-/// them answer with data. `later: EFFECT [since "…"];` is what an event says about the run in other revisions.
+/// them answer with data. `later: EFFECT [since "…"];` is what an event says about the run in other revisions, or when a command is
+/// answered there. `text: Str as message since "…"` is a member that other revisions call otherwise.
 /// `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its own, the last one for what may come before
 /// the answer. A member may be declared again for other revisions, where only its presence differs.
 macro_rules! protocol {
@@ -125,7 +126,10 @@ macro_rules! declared {
 /// A record from its constants and members.
 macro_rules! record {
     ($name:ident [$doc:expr] [$span:expr] [$($member:ident = $value:tt),*]
-        $( $(#[doc = $fdoc:literal])* $field:ident : $ty:ty $( [ $($fspan:tt)* ] )? ),* $(,)?
+        $(
+            $(#[doc = $fdoc:literal])* $field:ident : $ty:ty
+            $( as $renamed:ident since $revision:literal )? $( [ $($fspan:tt)* ] )?
+        ),* $(,)?
         $(; example $example:tt )? $(;)?
     ) => {
         $crate::dsl::declared! { $name [$doc] [$span]
@@ -139,6 +143,8 @@ macro_rules! record {
                     presence: <$ty as $crate::typed::Member>::PRESENCE,
                     ty: <$ty as $crate::typed::Member>::MEMBER,
                     span: $crate::dsl::span!($( $($fspan)* )?),
+                    renamed: $crate::dsl::optional!(
+                        $( (stringify!($renamed), $crate::dsl::span!(since $revision)) )?),
                 } ),* ],
             },
             $crate::dsl::optional!($( stringify!($example) )?)
@@ -236,6 +242,7 @@ macro_rules! row {
         $(wire: $wire:literal;)?
         $(result: [ $($rspan:tt)* ];)?
         answer: $answer:ident;
+        $(later: $lanswer:ident [ $($laspan:tt)* ];)?
         $(run: $run:ident;)?
         lane: $lane:ident;
         $(timeout: $timeout:expr;)?
@@ -265,6 +272,9 @@ macro_rules! row {
                 result_span: $crate::dsl::span!($( $($rspan)* )?),
                 result_optional: false,
                 answer: $crate::model::Answer::$answer,
+                later_answer: $crate::dsl::optional!($( (
+                    $crate::model::Answer::$lanswer, $crate::dsl::span!($($laspan)*)
+                ) )?),
                 run: $crate::dsl::or_default!(
                     [$($crate::model::RunRole::$run)?] $crate::model::RunRole::None),
                 lane: $crate::model::Lane::$lane,

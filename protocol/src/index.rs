@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dialect::{Chunks, Dialect, Revision};
+use crate::dialect::{Chunks, Dialect, DialogFrames, Framing, Revision};
 use crate::extension;
 use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Span, Ty, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
@@ -159,9 +159,39 @@ impl Index {
         failures
     }
 
+    /// How frames are wrapped. In the view of a client as the oldest revision wraps them: what stands bare is read too.
+    pub fn framing(&self) -> Framing {
+        match self.dialect.framing {
+            Framing::Enveloped if self.revision.edges.bare_events => Framing::Flat,
+            framing => framing,
+        }
+    }
+
+    /// The frames of dialogs in flat dialects, where there are dialogs.
+    pub fn dialog_frames(&self) -> Option<DialogFrames> {
+        self.dialect.dialog_frames.filter(|_| !self.dialogs.is_empty())
+    }
+
+    /// The parameters of a command that have another name in some revisions, with both names. In one revision: those that
+    /// it calls otherwise than the oldest.
+    pub fn renamed(&self, command: &Command) -> Vec<(&'static str, &'static str)> {
+        let Some(name) = command.params else { return Vec::new() };
+        let has = |member: &str| match self.type_def(name).map(|def| def.shape) {
+            Some(Shape::Record { fields, .. }) => fields
+                .iter()
+                .any(|field| field.name == member || field.renamed.is_some_and(|(name, _)| name == member)),
+            _ => false,
+        };
+        let Some(Shape::Record { fields, .. }) = declared_types().get(name).map(|def| def.shape) else {
+            return Vec::new();
+        };
+        let both = fields.iter().filter_map(|field| Some((field.name, field.renamed?.0)));
+        both.filter(|(_, later)| has(later)).collect()
+    }
+
     /// The type of the answer to a dialog, in flat dialects.
     pub fn dialog_answer(&self) -> Option<&'static str> {
-        self.dialect.dialog_frames.map(|frames| frames.answer_type)
+        self.dialog_frames().map(|frames| frames.answer_type)
     }
 
     /// What a handler of a dialog gives.

@@ -88,6 +88,8 @@ pub struct Field {
     pub ty: Ty,
     /// The revisions that have it.
     pub span: Span,
+    /// Another name of the same member, and the revisions that call it so.
+    pub renamed: Option<(&'static str, Span)>,
 }
 
 /// A string of a set.
@@ -264,6 +266,8 @@ pub struct Command {
     pub result_optional: bool,
     /// When it is answered.
     pub answer: Answer,
+    /// When it is answered in other revisions, and which ones those are.
+    pub later_answer: Option<(Answer, Span)>,
     /// What it has to do with runs.
     pub run: RunRole,
     /// Which lane it runs in.

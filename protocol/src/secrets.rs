@@ -73,6 +73,10 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
     KeyShape { name, prefix, rest, also: "._~+/=", scheme: true }
 }
 
+/// Events that carry a key in members of any name: of such a frame its type is shown, and nothing else. Clients drop the rest
+/// when they read it.
+pub const SEALED: &[&str] = &["before_provider_request"];
+
 /// The shapes of well-known keys, which are replaced wherever they stand in a text.
 pub const KEYS: &[KeyShape] = &[
     key("a key of a model API", "sk-", 17),

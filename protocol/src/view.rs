@@ -74,7 +74,12 @@ impl View {
                     false => fields
                         .iter()
                         .filter(|field| self.has(field.span))
-                        .map(|field| Field { span: Span::ALWAYS, ..*field })
+                        .map(|field| Field {
+                            name: self.name(field),
+                            span: Span::ALWAYS,
+                            renamed: None,
+                            ..*field
+                        })
                         .collect(),
                 };
                 Shape::Record { constants, fields: leak(fields) }
@@ -100,11 +105,24 @@ impl View {
         Box::leak(Box::new(TypeDef { shape, doc, span: Span::ALWAYS, ..*def }))
     }
 
-    /// A command as the view has it.
+    /// What one revision calls a member.
+    fn name(&self, field: &Field) -> &'static str {
+        match field.renamed {
+            Some((name, span)) if self.has(span) => name,
+            _ => field.name,
+        }
+    }
+
+    /// A command as the view has it. In the view of a client it is answered when the oldest revision answers it.
     pub fn command(&self, row: &'static Command) -> &'static Command {
         let spans = [row.span, row.result_span];
         let errors = row.errors.iter().any(|error| error.span != Span::ALWAYS);
-        if !errors && spans.iter().all(|span| *span == Span::ALWAYS) {
+        let answer = match row.later_answer {
+            Some((later, span)) if !self.merged && self.has(span) => later,
+            _ => row.answer,
+        };
+        let plain = !errors && spans.iter().all(|span| *span == Span::ALWAYS);
+        if plain && row.later_answer.is_none() {
             return row;
         }
         let result_optional =
@@ -119,6 +137,8 @@ impl View {
             result: row.result.filter(|_| self.has(row.result_span)),
             result_span: Span::ALWAYS,
             result_optional,
+            answer,
+            later_answer: None,
             example_result: row.example_result.filter(|_| self.has(row.result_span)),
             errors: self.errors(row.errors),
             span: Span::ALWAYS,
@@ -228,7 +248,9 @@ fn is_plain(def: &TypeDef) -> bool {
     let always = |span: &Span| *span == Span::ALWAYS;
     always(&def.span)
         && match def.shape {
-            Shape::Record { fields, .. } => fields.iter().all(|field| always(&field.span)),
+            Shape::Record { fields, .. } => {
+                fields.iter().all(|field| always(&field.span) && field.renamed.is_none())
+            }
             Shape::Union { .. } => false,
             Shape::Choice { .. } => true,
             Shape::Strings { values, .. } => values.iter().all(|value| always(&value.span)),
@@ -256,6 +278,9 @@ fn merged(fields: &[Field]) -> Vec<Field> {
         if field.span != Span::ALWAYS {
             field.presence = presence(false, field.presence.is_nullable());
             field.doc = noted(field.doc, field.span);
+        }
+        if let Some((name, span)) = field.renamed {
+            field.doc = said(field.doc, &format!("Called `{name}`"), span);
         }
         field.span = Span::ALWAYS;
     }
@@ -309,6 +334,7 @@ mod tests {
         presence: Presence::Required,
         ty: Ty::String,
         span: Span::ALWAYS,
+        renamed: None,
     };
     const SINCE: Span = Span { since: &["pi@1.5"], until: &[] };
     const UNTIL: Span = Span { since: &[], until: &["pi@1.5"] };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentese_protocol::dialect::Sign;
+use agentese_protocol::dialect::{Framing, Sign};
 use agentese_protocol::index::{declared_types, references};
 use agentese_protocol::model::{Row, RunRole, Shape, Span, TypeDef};
 use agentese_protocol::{DIALECTS, Index};
@@ -180,6 +180,8 @@ fn spans() -> Vec<(String, Span)> {
         match def.shape {
             Shape::Record { fields, .. } => {
                 spans.extend(fields.iter().map(|field| (format!("{}.{}", def.name, field.name), field.span)));
+                let renamed = fields.iter().filter_map(|field| field.renamed);
+                spans.extend(renamed.map(|(name, span)| (format!("{}.{name}", def.name), span)));
             }
             Shape::Strings { values, .. } => {
                 spans
@@ -195,6 +197,7 @@ fn spans() -> Vec<(String, Span)> {
                 Row::Type(_) => {}
                 Row::Command(row) => {
                     spans.extend([(row.name.to_owned(), row.span), (row.name.to_owned(), row.result_span)]);
+                    spans.extend(row.later_answer.map(|(_, span)| (row.name.to_owned(), span)));
                     spans.extend(row.errors.iter().map(|error| (error.text.to_owned(), error.span)));
                 }
                 Row::Event(row) => {
@@ -211,6 +214,7 @@ fn spans() -> Vec<(String, Span)> {
 #[test]
 fn spans_name_declared_revisions() {
     let ids: Vec<String> = Index::all().iter().map(Index::id).collect();
+    assert!(spans().iter().any(|(what, _)| what == "OperatorPromptParams.message"));
     for (what, span) in spans() {
         for revision in span.since.iter().chain(span.until) {
             assert!(ids.iter().any(|id| id == revision), "{what}: {revision} is not declared");
@@ -242,7 +246,10 @@ fn signs_are_rows_of_the_dialect() {
         {
             let known = match sign {
                 Sign::Event(name) | Sign::EventMember(name, _) | Sign::EventWithout(name, _) => event(name),
-                Sign::AnswerMember(name, _) | Sign::AnswerWithout(name, _) => command(name),
+                Sign::AnswerMember(name, _) | Sign::AnswerWithout(name, _) | Sign::AnswerBare(name) => {
+                    command(name)
+                }
+                Sign::BareEvent | Sign::WrappedEvent => dialect.framing == Framing::Enveloped,
             };
             assert!(known, "{}: {sign:?}", dialect.name);
         }

@@ -3,7 +3,7 @@
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::declared_types;
 use agentese_protocol::meaning::{On, Source, Test, resolve};
-use agentese_protocol::model::{Event, Shape, Ty};
+use agentese_protocol::model::{Event, Field, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
 
 /// Every row of a dialect says what it does to a conversation, or stands among those that do nothing.
@@ -138,7 +138,10 @@ fn member(ty: Option<Ty>, names: &[&str]) -> bool {
         Ty::Named(name) => match declared_types().get(name).map(|def| def.shape) {
             Some(Shape::Record { constants, fields }) => {
                 let constant = constants.iter().any(|known| known.member == *first);
-                constant || fields.iter().any(|known| known.name == *first && member(Some(known.ty), rest))
+                let is_called = |known: &Field| {
+                    known.name == *first || known.renamed.is_some_and(|(name, _)| name == *first)
+                };
+                constant || fields.iter().any(|known| is_called(known) && member(Some(known.ty), rest))
             }
             Some(Shape::Union { variants, .. }) => {
                 variants.iter().any(|variant| member(Some(Ty::Named(variant)), names))

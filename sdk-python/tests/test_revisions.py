@@ -4,7 +4,7 @@ import pytest
 from support.driver import BOTH
 from support.peer import STATE, playing
 
-from agentese import NotInRevisionError, RefusedError, UsageError, pi
+from agentese import NotInRevisionError, RefusedError, UsageError, operator, pi
 
 BOTH_CLIENTS = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 
@@ -58,3 +58,30 @@ def test_the_events_of_every_revision_have_their_classes(kind):
 def test_an_unknown_revision_is_refused_with_the_known_ones():
     with playing(lambda peer: peer.rest()) as end, pytest.raises(UsageError, match=r"0\.55, 1\.5"):
         pi.Client.connect(end, revision="9.9")
+
+
+@BOTH_CLIENTS
+def test_a_line_that_a_live_operator_would_not_read_is_not_sent(kind):
+    half, seen = "y" * 40_000, []
+
+    def script(peer):
+        call = peer.hear()
+        assert (call["text"] == half, call.get("message")) == (True, None)
+        peer.answer(call)
+        peer.say({"type": "before_provider_request", "options": {"of": "very-private"}}, {"type": "settled"})
+        call = peer.hear()
+        assert (call["type"], call["message"]) == ("steer", half)
+        peer.answer(call)
+        peer.rest()
+
+    def on_frame(direction, text):
+        seen.append(text)
+
+    with playing(script) as end, kind().connect(operator, end, timeout=15.0, on_frame=on_frame) as client:
+        run = client.call("prompt", half)
+        assert [event.type for event in client.events(run)] == ["before_provider_request", "settled"]
+        assert client.client.revision == "operator@live"
+        with pytest.raises(UsageError, match="operator@live reads 65536 at most"):
+            client.call("steer", "x" * 70_000)
+        client.call("steer", half)
+    assert not any("very-private" in text for text in seen)

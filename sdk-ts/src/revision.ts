@@ -67,15 +67,19 @@ export class Known {
     return `${this.#dialect}@${revision?.name ?? ""}`;
   }
 
-  /** Looks at an event. */
-  event(type: unknown, body: object): Contradiction | undefined {
-    return this.#look((sign) => sign.event === type && fits(sign, body));
+  /** Looks at an event. `isBare` says whether it stood in no envelope. */
+  event(type: unknown, body: object, isBare = true): Contradiction | undefined {
+    return this.#look((sign) =>
+      sign.event === undefined ? sign.answer === undefined && sign.isBare === isBare : sign.event === type && fits(sign, body),
+    );
   }
 
   /** Looks at the data of a successful answer. */
   answer(command: string, data: JsonValue | undefined): Contradiction | undefined {
     const object = typeof data === "object" && data !== null ? data : {};
-    return this.#look((sign) => sign.answer === command && fits(sign, object));
+    return this.#look(
+      (sign) => sign.answer === command && (sign.isBare === undefined ? fits(sign, object) : data === undefined),
+    );
   }
 
   /** Where no revision that the agent may have has a command, and others have it. */

@@ -15,6 +15,12 @@ import type { RunEnd } from "./spec.js";
  */
 export const BEGIN_WITHIN = 500;
 
+/** How soon an agent that says it is busy, and shows nothing of it, is asked again, in milliseconds. */
+export const LOOK_AGAIN = 250;
+
+/** How often an agent has to be idle before a prompt that began nothing counts as handled. */
+const IDLE_CHECKS = 2;
+
 /** What the tracker is told. */
 export type Input =
   /** The command that starts the run was answered with success. */
@@ -48,12 +54,18 @@ export type Action =
 
 /** Follows one run. */
 export class RunTracker {
-  readonly #rules: RunEnd;
+  #rules: RunEnd;
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
   #begun = false;
+  #idle = 0;
 
   constructor(rules: RunEnd) {
+    this.#rules = rules;
+  }
+
+  /** From here on these rules count: the agent's revision has become known. */
+  follow(rules: RunEnd): void {
     this.#rules = rules;
   }
 
@@ -79,9 +91,10 @@ export class RunTracker {
         return this.#answered || this.#begun ? this.#end("event") : undefined;
       case "busy":
         if (this.#phase !== "asking") return undefined;
-        this.#phase = this.#begun ? "running" : "waiting";
-        // Work goes on but nothing was seen of it: look again later.
-        return this.#begun ? undefined : { want: "wake", after: BEGIN_WITHIN };
+        // Work goes on: look again later, whether something is seen of it or not.
+        this.#idle = 0;
+        this.#phase = "waiting";
+        return { want: "wake", after: this.#begun ? LOOK_AGAIN : BEGIN_WITHIN };
       case "idle":
       case "no_state":
         return this.#phase === "asking" ? this.#wait() : undefined;
@@ -102,6 +115,11 @@ export class RunTracker {
       this.#phase = "waiting";
       this.#begun = false;
       return undefined;
+    }
+    // What has not begun may still begin: an extension, a token that is fetched.
+    if (!this.#begun && ++this.#idle < IDLE_CHECKS) {
+      this.#phase = "waiting";
+      return { want: "wake", after: BEGIN_WITHIN };
     }
     if (this.#rules.gap === 0) return this.#end(this.#begun ? "event" : "handled");
     this.#phase = "gap";

@@ -2,6 +2,8 @@
 
 import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
+import type { UsageError } from "./error.js";
+import type { Known } from "./revision.js";
 import type { SafeTap } from "./tap.js";
 
 /** What a command has to do with the work that a prompt starts. */
@@ -19,6 +21,8 @@ export interface CommandSpec {
   readonly timeout?: number;
   /** Whether it changes nothing: a call that timed out may be made again. */
   readonly reads?: boolean;
+  /** Parameters that have another name in some revisions, with that name. */
+  readonly renamed?: Readonly<Record<string, string>>;
 }
 
 /** What the runtime knows of an event. */
@@ -75,6 +79,16 @@ export interface RunEnd {
   readonly answerEnds: boolean;
 }
 
+/** Parameters with names of their own in some revisions, lines of a limited length, and events that are read in part. */
+export interface Lines {
+  /** The line of a command. `plain` writes one with these parameters. Fails where it is longer than the agent reads. */
+  write(spec: Spec, known: Known, command: string, params: object, plain: (params: object) => string): string;
+  /** Fails with a {@link UsageError} where a line is longer than the agent reads. */
+  check(known: Known, command: string, line: string): void;
+  /** What is read of a line of which a part is dropped; none of any other. */
+  shown(line: string): string | undefined;
+}
+
 /** The typed vocabulary that stands behind a dialect's tables. */
 export interface AnyTypes {
   /** What each command takes and gives, by its wire name. */
@@ -90,13 +104,15 @@ export interface AnyTypes {
 
 /**
  * A frame that tells revisions apart: an event of that type, or a successful answer to that command; where `member` is
- * named, one that has that member, or, with `isAbsent`, one that has it not.
+ * named, one that has that member, or, with `isAbsent`, one that has it not. With `isBare`, an answer without the member for
+ * data, or any event that stands in no envelope (`true`) or in one (`false`).
  */
 export interface Sign {
   readonly event?: string;
   readonly answer?: string;
   readonly member?: string;
   readonly isAbsent?: boolean;
+  readonly isBare?: boolean;
 }
 
 /** What one revision has otherwise than the tables of all. */
@@ -110,6 +126,12 @@ export interface RevisionSpec {
   readonly shows: readonly Sign[];
   /** Frames that only older revisions send. */
   readonly excludes: readonly Sign[];
+  /** How a run ends in it, where that is another way. */
+  readonly runEnd?: RunEnd;
+  /** How long the line of a command may be, in bytes without its end. */
+  readonly longest?: number;
+  /** The parameters that it calls otherwise, by command, with its names. */
+  readonly renamed?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** The tables of a dialect: what any of its revisions has. */
@@ -133,6 +155,8 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   /** The failures that the dialect's document names, and how answers to lines that cannot be read begin. */
   readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
+  /** What its lines need beyond those of other dialects; only dialects that need it bring its code. */
+  readonly lines?: Lines;
   /** Its revisions, the oldest first, where there are several. */
   readonly revisions?: readonly RevisionSpec[];
   readonly commands: Readonly<Record<string, CommandSpec>>;

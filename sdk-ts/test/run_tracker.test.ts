@@ -33,7 +33,13 @@ test("a reminder within the gap keeps the run", () => {
 });
 
 test("a handled prompt ends without a run", () => {
-  assert.equal(feed(PI, "answered", "elapsed", "idle").at(-1), "end by handled");
+  // It is looked at twice.
+  assert.deepEqual(feed(PI, "answered", "elapsed", "idle", "elapsed", "idle"), ["wake", "state", "wake", "state", "end by handled"]);
+});
+
+test("an agent that stays busy after its end is asked again", () => {
+  const actions = feed(PI, "answered", "begins", "may_end", "busy", "elapsed", "busy", "elapsed", "idle");
+  assert.deepEqual(actions.slice(-5), ["wake", "state", "wake", "state", "end by event"]);
 });
 
 test("the end of earlier work is not ours", () => {

@@ -34,6 +34,7 @@ type Step =
   | { unknown: string; raw: string }
   | { ended: string; by: string; events: string[]; confirmed?: boolean }
   | { dropped: number }
+  | { revision: string }
   | { heard: object }
   | { let_go: true }
   | { kill_left: true }
@@ -75,7 +76,7 @@ interface Case {
   steps: Step[];
 }
 
-const cases = ["client.json", "client_ends.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
+const cases = ["client.json", "client_ends.json", "client_live.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
 
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
@@ -218,6 +219,8 @@ class Stage {
       const result = await soon(run.result());
       assert.equal(result.endedBy, step.by);
       if (step.confirmed !== undefined) assert.equal(result.confirmed, step.confirmed);
+    } else if ("revision" in step) {
+      assert.equal(this.client.revision, step.revision);
     } else if ("dropped" in step) {
       assert.equal(this.client.droppedEvents, step.dropped);
     } else if ("heard" in step) {
@@ -257,7 +260,8 @@ class Stage {
 
 /** The text of an event's own object, where an envelope is around it. */
 function withoutEnvelope(line: string): string {
-  return line.match(/^\{"jsonrpc":"2\.0","method":"agent\/event","params":(.*)\}$/)?.[1] ?? line;
+  const envelope = /^\{(?:"jsonrpc":"2\.0","method":"agent\/event","params"|"type": ?"event", ?"event"): ?(.*)\}$/;
+  return line.match(envelope)?.[1] ?? line;
 }
 
 async function eventually(holds: () => boolean, what: string): Promise<void> {

@@ -26,6 +26,7 @@ pub(super) const FAILURE_REMOVED: Rule = (true, "it does not come any more");
 pub(super) const EDGE_MATTERS: Rule = (false, "failures and answers are put together differently");
 pub(super) const EDGE_HARMLESS: Rule = (true, "a client that keeps to the document does not notice");
 pub(super) const EDGE_TEXT: Rule = (true, "only the text of a failure differs");
+pub(super) const EDGE_LENGTH: Rule = (false, "a command that was short enough before may be too long");
 pub(super) const EDGE_END_OF_INPUT: Rule =
     (false, "what happens to running work when it closes stdin is different");
 

@@ -30,7 +30,7 @@ impl<'a> Frames<'a> {
         for def in index.types.values() {
             frames.define_type(def);
         }
-        frames.roots = match (side, index.dialect.framing) {
+        frames.roots = match (side, index.framing()) {
             (Side::Server, Framing::JsonRpc { notification }) => frames.json_rpc_server(notification),
             (Side::Server, framing) => frames.flat_server(framing == Framing::Enveloped),
             (Side::Client, Framing::JsonRpc { .. }) => frames.json_rpc_client(),
@@ -130,7 +130,7 @@ impl<'a> Frames<'a> {
         } else {
             roots.push(event);
         }
-        if let Some(frames) = self.index.dialect.dialog_frames {
+        if let Some(frames) = self.index.dialog_frames() {
             let mut arms = Vec::new();
             let (own, shared): (Vec<&Dialog>, Vec<&Dialog>) =
                 self.index.dialogs.iter().partition(|dialog| dialog.frames.is_some());
@@ -180,7 +180,7 @@ impl<'a> Frames<'a> {
         let arms: Vec<String> = self.index.events.iter().map(|event| event.payload.name.to_owned()).collect();
         let mut tags: Vec<&str> = self.index.events.iter().map(|event| event.name).collect();
         tags.push("response");
-        tags.extend(self.index.dialect.dialog_frames.map(|frames| frames.request));
+        tags.extend(self.index.dialog_frames().map(|frames| frames.request));
         tags.extend(
             self.index.dialogs.iter().filter_map(|dialog| dialog.frames.map(|frames| frames.request)),
         );

@@ -18,7 +18,7 @@ pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
     );
     sides(&mut out, protocols);
     out.push_str("];\n\n/// OpenRPC documents: `(dialect, revision, text)`.\npub const OPENRPC: &[(&str, &str, &str)] = &[\n");
-    for index in dialects.iter().filter(|index| matches!(index.dialect.framing, Framing::JsonRpc { .. })) {
+    for index in dialects.iter().filter(|index| matches!(index.framing(), Framing::JsonRpc { .. })) {
         let dialect = index.dialect;
         let _ = writeln!(
             out,

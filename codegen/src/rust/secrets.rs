@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
 
 use super::banner;
 
@@ -18,6 +18,10 @@ pub fn file() -> String {
     let _ = writeln!(
         out,
         "/// How long a name has to be to count as the end of a longer one.\npub const SUFFIX_LENGTH: usize = {SUFFIX_LENGTH};\n"
+    );
+    let _ = writeln!(
+        out,
+        "/// Events of which nothing is shown but their type: they carry a key in members of any name.\npub const SEALED: &[&str] = &{SEALED:?};\n"
     );
     out.push_str("/// The shapes of well-known keys.\npub const KEYS: &[KeyShape] = &[\n");
     for shape in KEYS {

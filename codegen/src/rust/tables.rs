@@ -46,13 +46,16 @@ fn sign(sign: &Sign) -> String {
         Sign::EventWithout(event, member) => format!("spec::Sign::EventWithout({event:?}, {member:?})"),
         Sign::AnswerMember(command, member) => format!("spec::Sign::AnswerMember({command:?}, {member:?})"),
         Sign::AnswerWithout(command, member) => format!("spec::Sign::AnswerWithout({command:?}, {member:?})"),
+        Sign::AnswerBare(command) => format!("spec::Sign::AnswerBare({command:?})"),
+        Sign::BareEvent => "spec::Sign::BareEvent".to_owned(),
+        Sign::WrappedEvent => "spec::Sign::WrappedEvent".to_owned(),
     }
 }
 
 fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str) {
     let dialect = index.dialect;
     let edges = &index.revision.edges;
-    let framing = match dialect.framing {
+    let framing = match index.framing() {
         Framing::Flat => "spec::Framing::Flat".to_owned(),
         Framing::Enveloped => "spec::Framing::Enveloped".to_owned(),
         Framing::JsonRpc { notification } => {
@@ -74,7 +77,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         EndOfInput::Finish => "Finish",
         EndOfInput::Abort => "Abort",
     };
-    let dialog_frames = match dialect.dialog_frames {
+    let dialog_frames = match index.dialog_frames() {
         Some(frames) => format!(
             "Some(spec::DialogFrames {{ request: {:?}, answer: {:?} }})",
             frames.request, frames.answer
@@ -100,7 +103,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
          session_member: {:?},\n    opens_session: {:?},\n    text: {text},\n    edges: spec::Edges {{\n        unknown_command_echoes_id: {},\n        \
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
-         response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n    }},\n    \
+         response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n        longest_command: {:?},\n    }},\n    \
          run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
          revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
         dialect.name,
@@ -116,6 +119,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         edges.blank_line_is_error,
         edges.unfinished_line_counts,
         edges.empty_data,
+        edges.longest_command,
         index.revision.run_end.gap_ms,
         index.revision.run_end.answer_ends,
         index.revision.shows.iter().map(sign).collect::<Vec<_>>().join(", "),
@@ -227,13 +231,14 @@ fn command_spec(index: &Index, command: &Command) -> String {
     format!(
         "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
          lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?}, \
-         wrong: &{:?}, has_params: {} }}",
+         wrong: &{:?}, renamed: &{:?}, has_params: {} }}",
         command.name,
         command.wire,
         command.reads,
         required(index, command),
         command.tolerates,
         command.wrong.iter().map(|(name, kind)| (*name, snake(kind))).collect::<Vec<_>>(),
+        index.renamed(command),
         command.params.is_some()
     )
 }

@@ -3,15 +3,12 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Framing, HandlerFailure, Sign};
+use agentese_protocol::dialect::{Framing, Revision};
 use agentese_protocol::index::Reply;
-use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
+use agentese_protocol::model::{Command, Dialog};
 
 use super::types::type_name;
-use super::{banner, client, docs, key, quote};
-
-/// The time limit that tables leave out.
-const USUAL_TIMEOUT: u64 = 30_000;
+use super::{banner, client, docs, key, quote, tables};
 
 pub fn file(index: &Index) -> String {
     let dialect = index.dialect;
@@ -24,6 +21,9 @@ pub fn file(index: &Index) -> String {
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.chunks().is_some() {
         out.push_str("import { Pieces } from \"../chunks.js\";\n");
+    }
+    if tables::has_own_lines(index) {
+        out.push_str("import { lines } from \"../lines.js\";\n");
     }
     if index.dialogs.iter().any(|dialog| dialog.answer.is_some()) {
         out.push_str("import type { OpenDialog } from \"../dialog.js\";\n");
@@ -46,7 +46,7 @@ pub fn file(index: &Index) -> String {
         "/** All types of the dialect. */\nexport interface Types {\n  commands: CommandMap;\n  events: EventMap;\n  \
          dialogs: DialogMap;\n  handlers: Dialogs;\n  serverFrame: ServerFrame;\n  clientFrame: ClientFrame;\n}\n\n",
     );
-    tables(&mut out, index);
+    tables::write(&mut out, index);
     client::classes(&mut out, index);
     out
 }
@@ -80,7 +80,7 @@ fn imports(out: &mut String, index: &Index) {
             .map_or_else(String::new, |(_, ty)| type_name(&ty)));
     }
     add(index.dialog_answer().unwrap_or_default());
-    if matches!(index.dialect.framing, Framing::JsonRpc { .. }) {
+    if matches!(index.framing(), Framing::JsonRpc { .. }) {
         add("OpalError");
     }
     names.push("NoParams");
@@ -137,7 +137,7 @@ fn maps(out: &mut String, index: &Index) {
 }
 
 fn frames(out: &mut String, index: &Index) {
-    match index.dialect.framing {
+    match index.framing() {
         Framing::JsonRpc { notification } => json_rpc_frames(out, notification),
         framing => flat_frames(out, index, framing == Framing::Enveloped),
     }
@@ -152,11 +152,13 @@ fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
     );
     let event = if enveloped {
         out.push_str("/** An event in its envelope. */\nexport interface EventFrame {\n  type: \"event\";\n  event: Event;\n}\n\n");
-        "EventFrame"
+        // Some revisions send events bare.
+        let bare = |revision: &Revision| revision.edges.bare_events;
+        if index.dialect.revisions.iter().any(bare) { "EventFrame | Event" } else { "EventFrame" }
     } else {
         "Event"
     };
-    match index.dialect.dialog_frames {
+    match index.dialog_frames() {
         Some(frames) => {
             let (mut apart, mut requests, mut answers) = (Vec::new(), String::new(), String::new());
             for dialog in &index.dialogs {
@@ -236,174 +238,6 @@ fn dialogs(out: &mut String, index: &Index) {
     out.push_str("}\n\n");
 }
 
-fn tables(out: &mut String, index: &Index) {
-    let dialect = index.dialect;
-    out.push_str("/** The tables of this dialect. */\nexport const spec: Spec<Types> = {\n  name: dialect,\n  revision,\n");
-    let framing = match dialect.framing {
-        Framing::Flat => "flat",
-        Framing::Enveloped => "enveloped",
-        Framing::JsonRpc { .. } => "json-rpc",
-    };
-    let _ = writeln!(out, "  framing: {},", quote(framing));
-    if let Framing::JsonRpc { notification } = dialect.framing {
-        let _ = writeln!(out, "  notification: {},", quote(notification));
-    }
-    if let Some(member) = dialect.event_members.first() {
-        let _ = writeln!(out, "  session: {},", quote(member.name));
-    }
-    if let Some(frames) = dialect.dialog_frames {
-        let _ = writeln!(
-            out,
-            "  dialogFrames: {{ request: {}, answer: {} }},",
-            quote(frames.request),
-            quote(frames.answer)
-        );
-    }
-    if let Some(chunks) = index.chunks() {
-        let names = [
-            ("event", chunks.event),
-            ("id", chunks.id),
-            ("index", chunks.index),
-            ("count", chunks.count),
-            ("length", chunks.length),
-            ("data", chunks.data),
-        ];
-        let mut members: Vec<String> =
-            names.iter().map(|(name, value)| format!("{name}: {}", quote(value))).collect();
-        members.push(format!("most: {}", chunks.most));
-        members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
-        let _ = writeln!(out, "  chunks: {},", object(&members));
-    }
-    let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
-    if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
-        let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
-        let _ = writeln!(out, "  failsWithId: [{}],", except.join(", "));
-    }
-    let _ = writeln!(out, "  failures: {{ prefix: parsePrefixes.{0}, texts: failures }},", dialect.name);
-    let end = index.revision.run_end;
-    let barrier = end.barrier.map_or_else(String::new, |barrier| {
-        format!(
-            "barrier: {{ command: {}, busy: {}, limit: {} }}, ",
-            quote(barrier.command),
-            quote(barrier.busy),
-            barrier.limit_ms
-        )
-    });
-    let _ = writeln!(out, "  runEnd: {{ {barrier}gap: {}, answerEnds: {} }},", end.gap_ms, end.answer_ends);
-    revisions(out, index);
-    out.push_str("  commands: {\n");
-    for command in &index.commands {
-        let _ = writeln!(out, "    {}: {},", key(command.wire), command_spec(command));
-    }
-    out.push_str("  },\n  events: {\n");
-    for event in &index.events {
-        let _ = writeln!(out, "    {}: {},", key(event.name), event_spec(event));
-    }
-    out.push_str("  },\n  dialogs: {\n");
-    for dialog in &index.dialogs {
-        let _ = writeln!(out, "    {}: {},", key(dialog.wire), dialog_spec(index, dialog));
-    }
-    out.push_str("  },\n};\n\n");
-}
-
-/// What each revision has otherwise than the tables of all, where there are several.
-fn revisions(out: &mut String, index: &Index) {
-    let dialect = index.dialect;
-    if dialect.revisions.len() == 1 {
-        return;
-    }
-    out.push_str("  revisions: [\n");
-    for revision in dialect.revisions {
-        let exact = Index::exact(dialect, revision);
-        let has = |wire: &str| exact.commands.iter().any(|command| command.wire == wire);
-        let lacks = index.commands.iter().filter(|command| !has(command.wire));
-        let lacks: Vec<String> = lacks.map(|command| quote(command.wire)).collect();
-        let all =
-            |name: &str| index.events.iter().find(|event| event.name == name).map(|event| event_spec(event));
-        let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(event)));
-        let events: Vec<String> =
-            events.map(|event| format!("{}: {}", key(event.name), event_spec(event))).collect();
-        let signs = |signs: &[Sign]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(
-            out,
-            "    {{\n      name: {},\n      lacks: [{}],\n      events: {},\n      shows: [{}],\n      excludes: [{}],\n    }},",
-            quote(revision.name),
-            lacks.join(", "),
-            object(&events),
-            signs(revision.shows),
-            signs(revision.excludes)
-        );
-    }
-    out.push_str("  ],\n");
-}
-
-fn sign(sign: &Sign) -> String {
-    let (kind, name, member, is_absent) = match *sign {
-        Sign::Event(name) => ("event", name, None, false),
-        Sign::EventMember(name, member) => ("event", name, Some(member), false),
-        Sign::EventWithout(name, member) => ("event", name, Some(member), true),
-        Sign::AnswerMember(name, member) => ("answer", name, Some(member), false),
-        Sign::AnswerWithout(name, member) => ("answer", name, Some(member), true),
-    };
-    let mut members = vec![format!("{kind}: {}", quote(name))];
-    members.extend(member.map(|member| format!("member: {}", quote(member))));
-    if is_absent {
-        members.push("isAbsent: true".to_owned());
-    }
-    object(&members)
-}
-
-fn event_spec(event: &Event) -> String {
-    let mut members = Vec::new();
-    let (run, member) = match event.run {
-        RunEffect::None => (None, None),
-        RunEffect::Begins => (Some("begins"), None),
-        RunEffect::MayEnd => (Some("may_end"), None),
-        RunEffect::Holds => (Some("holds"), None),
-        RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
-        RunEffect::MayEndIf(member) => (Some("may_end_if"), Some(member)),
-        RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
-        RunEffect::Ends => (Some("ends"), None),
-    };
-    members.extend(run.map(|run| format!("run: {}", quote(run))));
-    members.extend(member.map(|member| format!("member: {}", quote(member))));
-    if event.snapshot {
-        members.push("snapshot: true".to_owned());
-    }
-    object(&members)
-}
-
-/// An object literal in one line.
-pub fn object(members: &[String]) -> String {
-    if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
-}
-
-fn command_spec(command: &Command) -> String {
-    let mut members = Vec::new();
-    match command.answer {
-        Answer::Done => {}
-        Answer::Accepted => members.push("answer: \"accepted\"".to_owned()),
-        Answer::Acknowledged => members.push("answer: \"acknowledged\"".to_owned()),
-        Answer::Never => members.push("answer: \"never\"".to_owned()),
-    }
-    match command.run {
-        RunRole::None => {}
-        RunRole::Starts => members.push("run: \"starts\"".to_owned()),
-        RunRole::Acts => members.push("run: \"acts\"".to_owned()),
-        RunRole::Stops => members.push("run: \"stops\"".to_owned()),
-        RunRole::Replaces => members.push("run: \"replaces\"".to_owned()),
-    }
-    match command.timeout {
-        Timeout::Milliseconds(USUAL_TIMEOUT) => {}
-        Timeout::Milliseconds(milliseconds) => members.push(format!("timeout: {milliseconds}")),
-        Timeout::Never => members.push("timeout: 0".to_owned()),
-    }
-    if command.reads {
-        members.push("reads: true".to_owned());
-    }
-    object(&members)
-}
-
 /// The type of what a handler gives; none where no answer is expected.
 fn given(index: &Index, dialog: &Dialog) -> Option<String> {
     match index.reply(dialog) {
@@ -411,25 +245,4 @@ fn given(index: &Index, dialog: &Dialog) -> Option<String> {
         Reply::Member(member) => Some(type_name(&member.ty)),
         Reply::All(record) => Some(record.to_owned()),
     }
-}
-
-fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
-    let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
-    if let Reply::Member(member) = index.reply(dialog) {
-        members.push(format!("member: {}", quote(member.name)));
-    }
-    if let Some(frames) = dialog.frames {
-        let mut own = vec![format!("request: {}", quote(frames.request))];
-        own.extend(frames.answer.map(|kind| format!("answer: {}", quote(kind))));
-        own.extend(frames.progress.map(|(kind, _)| format!("progress: {}", quote(kind))));
-        members.push(format!("frames: {}", object(&own)));
-    }
-    if let Some(fallback) = dialog.fallback {
-        let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
-        members.push(format!("fallback: {value}"));
-    }
-    // The time after which the agent answers for itself.
-    members.extend(dialog.expires.map(|member| format!("timeout: {}", quote(member))));
-    members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
-    object(&members)
 }

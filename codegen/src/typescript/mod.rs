@@ -10,6 +10,7 @@ mod rows;
 mod secrets;
 mod serving;
 mod shapes;
+mod tables;
 mod types;
 
 pub use types::declared;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
 
 use super::{banner, quote};
 
@@ -24,6 +24,12 @@ pub fn file() -> String {
     let _ = writeln!(
         out,
         "/** How long a name has to be to count as the end of a longer one. */\nexport const SUFFIX_LENGTH = {SUFFIX_LENGTH};\n"
+    );
+    let sealed: Vec<String> = SEALED.iter().map(|event| quote(event)).collect();
+    let _ = writeln!(
+        out,
+        "/** Events of which nothing is shown but their type: they carry a key in members of any name. */\nexport const SEALED: readonly string[] = [{}];\n",
+        sealed.join(", ")
     );
     out.push_str(
         "/**\n * How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on\n \

@@ -6,7 +6,8 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{EndOfInput, HandlerFailure, ResponseOrder};
 use agentese_protocol::model::{Answer, Lane};
 
-use super::dialect::{data_type, object, params_type};
+use super::dialect::{data_type, params_type};
+use super::tables::object;
 use super::{banner, docs, key, quote};
 use crate::names::camel;
 

@@ -139,7 +139,7 @@ impl Evidence {
         for (place, spec) in revisions.iter().enumerate() {
             let shows = spec.shows.iter().map(|sign| (sign, true));
             let signs = shows.chain(spec.excludes.iter().map(|sign| (sign, false)));
-            for (sign, is_younger) in signs.filter(|(sign, _)| is_seen(sign, self.spec.framing, frame)) {
+            for (sign, is_younger) in signs.filter(|(sign, _)| is_seen(sign, self.spec, frame)) {
                 let weight = if is_younger == (own >= place) { SIGN } else { -SIGN };
                 let whose = if is_younger { "and younger ones send" } else { "and younger ones do not send" };
                 let text = format!("revision {} {whose} {}", spec.revision, told(sign));
@@ -275,8 +275,8 @@ impl Evidence {
 }
 
 /// Whether a frame is what a sign speaks of.
-fn is_seen(sign: &Sign, framing: Framing, frame: &Value) -> bool {
-    let event = match framing {
+fn is_seen(sign: &Sign, spec: &Spec, frame: &Value) -> bool {
+    let event = match spec.framing {
         Framing::Enveloped => &frame["event"],
         Framing::JsonRpc { .. } => &frame["params"],
         Framing::Flat => frame,
@@ -291,6 +291,9 @@ fn is_seen(sign: &Sign, framing: Framing, frame: &Value) -> bool {
         Sign::EventWithout(name, member) => is_event(name) && event.get(member).is_none(),
         Sign::AnswerMember(command, member) => is_answer(command) && frame["data"].get(member).is_some(),
         Sign::AnswerWithout(command, member) => is_answer(command) && frame["data"].get(member).is_none(),
+        Sign::AnswerBare(command) => is_answer(command) && frame.get("data").is_none(),
+        Sign::BareEvent => spec.event(frame["type"].as_str().unwrap_or_default()).is_some(),
+        Sign::WrappedEvent => frame["type"] == "event" && frame["event"].is_object(),
     }
 }
 
@@ -302,6 +305,9 @@ fn told(sign: &Sign) -> String {
         Sign::EventWithout(name, member) => format!("`{name}` without `{member}`"),
         Sign::AnswerMember(command, member) => format!("an answer to `{command}` with `{member}`"),
         Sign::AnswerWithout(command, member) => format!("an answer to `{command}` without `{member}`"),
+        Sign::AnswerBare(command) => format!("an answer to `{command}` without data"),
+        Sign::BareEvent => "an event without an envelope".to_owned(),
+        Sign::WrappedEvent => "an event in an envelope".to_owned(),
     }
 }
 

@@ -50,6 +50,8 @@ const REVISIONS: &[Revision] = &[Revision {
         empty_data: true,
         response_order: ResponseOrder::IdFirst,
         end_of_input: EndOfInput::Abort,
+        bare_events: false,
+        longest_command: None,
     },
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
     shows: &[],

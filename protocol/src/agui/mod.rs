@@ -39,6 +39,8 @@ const REVISIONS: &[Revision] = &[Revision {
         empty_data: false,
         response_order: ResponseOrder::TypeFirst,
         end_of_input: EndOfInput::Abort,
+        bare_events: false,
+        longest_command: None,
     },
     run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
     shows: &[],

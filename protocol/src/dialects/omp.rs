@@ -318,6 +318,8 @@ pub(super) const EDGES: Edges = Edges {
     empty_data: false,
     response_order: ResponseOrder::IdFirst,
     end_of_input: EndOfInput::Abort,
+    bare_events: false,
+    longest_command: None,
 };
 
 /// How a run ends in omp and pisces: rules and reminders start it again within 100 milliseconds.

@@ -1,153 +1,67 @@
-//! Operator, as its document says: seven commands, events in an envelope, answers on completion.
+//! Operator: as its document says, and as its published sources speak.
 //!
-//! One command runs at a time; the others are refused while a turn or a compaction goes on, and do not wait for it in
+//! The document has seven commands, events in an envelope and answers on completion. The sources have more of each, events
+//! that stand bare, and answers that come at once ([`live`]).
+//!
+//! In the document one command runs at a time; the others are refused while a turn or a compaction goes on, and do not wait for it in
 //! a lane. So every command is looked at as it comes.
 //!
-//! Source: the document "RPCServer" of Operator.
+//! Sources: the document "RPCServer" of Operator, and the RPC server among its published sources.
 
+pub mod hooks;
 pub mod intents;
+pub mod live;
 pub mod matching;
 pub mod meaning;
+pub mod types;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+    Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
+    Revision, RunEnd, Sign, TextPieces,
 };
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::model::{ErrorText, Span};
-use crate::typed::{Any, Bool, Count, List, Map, Nothing, Num, Object, Opt, OptNull, Str};
+use crate::typed::{Count, List, Nothing, Num, Object, Opt, OptNull, Str};
+
+use live::{OperatorForked, OperatorSwitched};
+use types::{OperatorMessage, OperatorState, OperatorToolCall, OperatorToolResult};
 
 protocol! {
-    /// Text of a message.
-    record OperatorText(type = "text") {
-        /// The text; in `message_update` the new piece of it.
-        content: Str,
-        ;
-        example {"type": "text", "content": "Hello"}
-    }
-
-    /// Reasoning of the model.
-    record OperatorThinking(type = "thinking") {
-        /// The reasoning; in `message_update` the new piece of it.
-        content: Str,
-        /// An opaque signature from the provider.
-        signature: OptNull<Str>,
-        ;
-        example {"type": "thinking", "content": "Let me see."}
-    }
-
-    /// A tool call of the model.
-    record OperatorToolCall(type = "tool_call") {
-        /// The call's id.
-        id: Str,
-        /// The tool's name.
-        name: Str,
-        /// What kind of tool it is.
-        kind: OptNull<Str>,
-        /// The arguments.
-        args: Object,
-        /// Facts of the provider.
-        metadata: OptNull<Object>,
-        ;
-        example {"type": "tool_call", "id": "call_1", "name": "read", "args": {"path": "a.txt"}}
-    }
-
-    /// The result of a tool call.
-    record OperatorToolResult(type = "tool_result") {
-        /// The id of the call.
-        id: Str,
-        /// What the tool says.
-        content: Str,
-        /// Whether the tool failed.
-        is_error: Bool,
-        /// Facts of the tool.
-        metadata: OptNull<Object>,
-        /// Whether the run stops here.
-        terminate: Opt<Bool>,
-        /// What to say when it stops.
-        terminate_message: OptNull<Str>,
-        ;
-        example {"type": "tool_result", "id": "call_1", "content": "hello", "is_error": false}
-    }
-
-    /// A part of a message.
-    union OperatorContent(type, open) { OperatorText, OperatorThinking, OperatorToolCall, OperatorToolResult }
-
-    /// The role of the speaker.
-    strings OperatorRole(open) {
-        /// The system prompt.
-        "system",
-        /// The user.
-        "user",
-        /// The model.
-        "assistant",
-        /// Tools.
-        "tool",
-    }
-
-    /// Tokens used by an answer.
-    record OperatorUsage {
-        /// Input tokens.
-        input_tokens: Opt<Count>,
-        /// Output tokens.
-        output_tokens: Opt<Count>,
-        /// Tokens read from the provider's cache.
-        cache_read_tokens: Opt<Count>,
-        /// Tokens written to the provider's cache.
-        cache_write_tokens: Opt<Count>,
-        /// The cost in US dollars, by kind of token.
-        cost: OptNull<Map<Num>>,
-    }
-
-    /// A message of the conversation.
-    record OperatorMessage {
-        /// Its parts.
-        contents: List<OperatorContent>,
-        /// Its id.
-        id: Opt<Str>,
-        /// When, in seconds since the epoch.
-        timestamp: Opt<Num>,
-        /// The role of the speaker.
-        role: OperatorRole,
-        /// Tokens, with answers of the model.
-        usage: OptNull<OperatorUsage>,
-        /// Why the model stopped.
-        stop_reason: OptNull<Str>,
-        /// The error message.
-        error: OptNull<Any>,
-        ;
-        example {
-            "contents": [{"type": "text", "content": "Hello"}], "id": "m-1", "timestamp": 1767225600.5, "role": "assistant"
-        }
-    }
-
-    /// Runs a user's turn. Answered when the turn is over.
+    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+    /// agent there.
     command prompt(OperatorPromptParams {
         /// The prompt.
-        text: Str,
+        text: Str as message since "operator@live",
         /// Options of the turn; an open object.
-        options: Opt<Object>,
+        options: Opt<Object> [until "operator@live"],
     }) -> Nothing {
         answer: Done;
+        later: Accepted [since "operator@live"];
         run: Starts;
         lane: Immediate;
         timeout: Never;
         errors {
-            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on" [until "operator@live"];
+            MissingParameters "'message' is required" => "the prompt is missing or empty" [since "operator@live"];
         }
         example {"text": "explain this file"};
     }
 
-    /// Compacts the conversation now. Refused while a turn is going on.
+    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// the next turn.
     command compact(OperatorCompactParams {
         /// Extra instructions for the summary.
         custom_instructions: Opt<Str>,
     }) -> Nothing {
         answer: Done;
+        later: Accepted [since "operator@live"];
         lane: Immediate;
         timeout: Never;
         errors {
-            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on";
+            AgentBusy "Agent is busy (phase='{phase}'). Wait for the current operation to finish." => "a turn is going on" [until "operator@live"];
+            NoSession "No active session" => "there is no session" [since "operator@live"];
         }
         example {"custom_instructions": "be short"};
     }
@@ -161,69 +75,45 @@ protocol! {
     }
 
     /// Starts a new session.
-    command new_session() -> Nothing {
+    command new_session() -> OperatorSwitched {
+        result: [since "operator@live"];
         answer: Done;
         run: Replaces;
         lane: Immediate;
-        example {};
+        example {} -> {"cancelled": false};
     }
 
     /// Forks the session from one of its entries.
     command fork(OperatorForkParams {
         /// The session entry.
         entry_id: Str,
-    }) -> Nothing {
+    }) -> OperatorForked {
+        result: [since "operator@live"];
         answer: Done;
         run: Replaces;
         lane: Immediate;
         errors {
             EntryNotFound "\"Entry '{entry_id}' not found in session.\"" => "there is no such entry";
+            MissingParameters "'entry_id' is required" => "the entry is missing or empty" [since "operator@live"];
         }
-        example {"entry_id": "aaaa1111"};
+        example {"entry_id": "aaaa1111"} -> {"entry_id": "aaaa1111", "cancelled": false};
     }
 
-    /// Opens another session file.
+    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+    /// the directory of sessions; both look like success.
     command switch_session(OperatorSwitchSessionParams {
         /// The session's file.
-        session_file: Str,
-    }) -> Nothing {
+        session_file: Str as session_path since "operator@live",
+    }) -> OperatorSwitched {
+        result: [since "operator@live"];
         answer: Done;
         run: Replaces;
         lane: Immediate;
         errors {
-            SessionFileNotFound "session file not found: {session_file}" => "there is no such file";
+            SessionFileNotFound "session file not found: {session_file}" => "there is no such file" [until "operator@live"];
+            MissingParameters "'session_path' is required" => "the file is missing or empty" [since "operator@live"];
         }
-        example {"session_file": "/path/to/session.jsonl"};
-    }
-
-    /// What the agent is doing.
-    strings OperatorPhase(open) {
-        /// Nothing.
-        "idle",
-        /// A turn.
-        "turn",
-        /// Compaction.
-        "compaction",
-    }
-
-    /// The agent's current state.
-    record OperatorState {
-        /// What it is doing.
-        phase: OperatorPhase,
-        /// Whether a turn is going on.
-        is_streaming: Opt<Bool>,
-        /// The session's file.
-        session_file: OptNull<Str>,
-        /// The session's id.
-        session_id: OptNull<Str>,
-        /// The session's name.
-        session_name: OptNull<Str>,
-        /// Tokens in the context.
-        context_tokens: Opt<Count>,
-        /// The context window in tokens.
-        context_window: Opt<Count>,
-        /// The number of messages in the conversation.
-        message_count: Opt<Count>,
+        example {"session_file": "/path/to/session.jsonl"} -> {"cancelled": false};
     }
 
     /// Returns the agent's current state.
@@ -244,9 +134,14 @@ protocol! {
     }
 
     /// A request to the model begins.
-    event turn_start(OperatorTurnStart {}) {
+    event turn_start(OperatorTurnStart {
+        /// Its number; always 0.
+        turn_index: Count [since "operator@live"],
+        /// When; always 0.
+        timestamp: Num [since "operator@live"],
+    }) {
         run: Begins;
-        example {"type": "turn_start"};
+        example {"type": "turn_start", "turn_index": 0, "timestamp": 0.0};
     }
 
     /// A message begins.
@@ -295,17 +190,20 @@ protocol! {
 
     /// A request to the model and its tools are over.
     event turn_end(OperatorTurnEnd {
+        /// Its number; always 0.
+        turn_index: Count [since "operator@live"],
         /// The model's message; null where the request failed.
         message: OptNull<OperatorMessage>,
         /// The results of the tools.
         tool_results: Opt<List<OperatorToolResult>>,
     }) {
-        example {"type": "turn_end", "message": {
+        example {"type": "turn_end", "turn_index": 0, "message": {
             "contents": [{"type": "text", "content": "Hello"}], "id": "m-1", "timestamp": 1767225600.5, "role": "assistant"
         }, "tool_results": []};
     }
 
-    /// A run is over; the answer to its prompt follows.
+    /// A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+    /// the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
     event agent_end(OperatorAgentEnd {
         /// The messages of the run.
         messages: List<OperatorMessage>,
@@ -317,28 +215,69 @@ protocol! {
     }
 }
 
+/// The rules at the edges.
+const EDGES: Edges = Edges {
+    unknown_command_echoes_id: true,
+    unknown_command_text: "Unknown command: '{command}'",
+    handler_failure: HandlerFailure::OwnCommandAndId,
+    parse_prefix: "",
+    parse_command: "parse",
+    blank_line_is_error: false,
+    unfinished_line_counts: true,
+    empty_data: true,
+    response_order: ResponseOrder::TypeFirst,
+    end_of_input: EndOfInput::Abort,
+    bare_events: false,
+    longest_command: None,
+};
+
+/// How long a state is waited for that shows whether a run is over, in milliseconds: the published sources answer at once,
+/// or with a failure.
+const STATE_LIMIT_MS: u64 = 1_000;
+
 /// The revisions, the oldest first.
-const REVISIONS: &[Revision] = &[Revision {
-    name: "seed",
-    document: "Operator, docs/rpc.md",
-    parent: None,
-    edges: Edges {
-        unknown_command_echoes_id: true,
-        unknown_command_text: "Unknown command: '{command}'",
-        handler_failure: HandlerFailure::OwnCommandAndId,
-        parse_prefix: "",
-        parse_command: "parse",
-        blank_line_is_error: false,
-        unfinished_line_counts: true,
-        empty_data: true,
-        response_order: ResponseOrder::TypeFirst,
-        end_of_input: EndOfInput::Abort,
+const REVISIONS: &[Revision] = &[
+    Revision {
+        name: "seed",
+        document: "Operator, docs/rpc.md",
+        parent: None,
+        edges: EDGES,
+        run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+        shows: &[],
+        excludes: &[],
+        changes: &[],
     },
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
-    shows: &[],
-    excludes: &[],
-    changes: &[],
-}];
+    Revision {
+        name: "live",
+        document: "the RPC server among the published sources of Operator",
+        parent: None,
+        // Its reader ends with an exception at a line that is longer than its buffer.
+        edges: Edges { empty_data: false, bare_events: true, longest_command: Some(64 * 1024), ..EDGES },
+        // `settled` ends a run, and is missing after failures and where words of the user still wait. What a retry follows
+        // with comes at once.
+        run_end: RunEnd {
+            barrier: Some(Barrier { command: "get_state", busy: "is_streaming", limit_ms: STATE_LIMIT_MS }),
+            gap_ms: 250,
+            answer_ends: false,
+        },
+        shows: &[
+            Sign::BareEvent,
+            Sign::AnswerBare("prompt"),
+            Sign::AnswerMember("new_session", "cancelled"),
+            Sign::AnswerMember("fork", "cancelled"),
+            Sign::AnswerMember("switch_session", "cancelled"),
+            Sign::AnswerMember("get_messages", "messages"),
+            Sign::AnswerMember("get_session_stats", "entry_count"),
+        ],
+        excludes: &[
+            Sign::WrappedEvent,
+            Sign::AnswerWithout("new_session", "cancelled"),
+            Sign::AnswerWithout("fork", "cancelled"),
+            Sign::AnswerWithout("switch_session", "cancelled"),
+        ],
+        changes: &[],
+    },
+];
 
 /// The Operator dialect.
 pub const OPERATOR: Dialect = Dialect {
@@ -352,7 +291,11 @@ pub const OPERATOR: Dialect = Dialect {
     case: Case::Snake,
     events_open: true,
     event_members: &[],
-    dialog_frames: None,
+    dialog_frames: Some(DialogFrames {
+        request: "extension_ui_request",
+        answer: "extension_ui_response",
+        answer_type: "OperatorDialogAnswer",
+    }),
     chunks: None,
     errors: &[
         ErrorText {
@@ -378,7 +321,7 @@ pub const OPERATOR: Dialect = Dialect {
         piece: "content",
     },
     probe_command: "get_state",
-    rows: &[ROWS],
+    rows: &[types::ROWS, ROWS, live::ROWS, hooks::ROWS],
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,

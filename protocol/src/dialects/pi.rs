@@ -43,6 +43,8 @@ const EDGES: Edges = Edges {
     empty_data: false,
     response_order: ResponseOrder::IdFirst,
     end_of_input: EndOfInput::Finish,
+    bare_events: false,
+    longest_command: None,
 };
 
 /// How a run ends.

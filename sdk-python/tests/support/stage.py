@@ -17,11 +17,14 @@ from typing import Any
 
 from support.driver import DIALECTS
 
-from agentese import AgenteseError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
+from agentese import AgenteseError, NotInRevisionError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
 LIMIT = 15.0
-KINDS = {RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn"}
+KINDS = {
+    RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn",
+    NotInRevisionError: "not_in_revision",
+}
 OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
 
 
@@ -308,6 +311,9 @@ class Stage:
     def do_over(self, code: int, step: dict[str, Any]) -> None:
         eventually(lambda: self.client.termination is not None, "the end")
         assert self.client.termination.exit_code == code
+
+    def do_revision(self, revision: str, step: dict[str, Any]) -> None:
+        assert self.client.revision == revision
 
     def do_dropped(self, count: int, step: dict[str, Any]) -> None:
         assert self.client.dropped_events == count

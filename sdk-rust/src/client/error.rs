@@ -52,6 +52,18 @@ pub enum Error {
         /// How many bytes wait to be read.
         waiting: usize,
     },
+    /// The command was not sent: its line is longer than the agent reads.
+    #[error("`{command}` was not sent: its line has {bytes} bytes, and {revision} reads {most} at most")]
+    TooLong {
+        /// The command's wire name.
+        command: String,
+        /// How long its line is, in bytes.
+        bytes: usize,
+        /// How long a line may be, in bytes.
+        most: u64,
+        /// The agent's revision, as `operator@live`.
+        revision: String,
+    },
     /// The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent
     /// answered that it does not know the command.
     #[error("`{command}` is not in {revision}, which the agent speaks; it is in {known}")]
@@ -186,6 +198,7 @@ impl Error {
             Error::NotInDialect { .. } => ErrorKind::NotInDialect,
             Error::NotRecognised { .. } => ErrorKind::NotRecognised,
             Error::Encode { .. }
+            | Error::TooLong { .. }
             | Error::UnknownDialect { .. }
             | Error::UnknownRevision { .. }
             | Error::NotSpawned => ErrorKind::Usage,

@@ -100,6 +100,8 @@ pub(crate) struct Shared {
     /// Tells keys of events apart by their session.
     sessions: std::hash::RandomState,
     dialogs: dialogs::OpenDialogs,
+    /// Whether the dialect has events whose members are dropped when they are read.
+    seals: bool,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
     /// Bytes of lines that wait for an agent that does not read.
@@ -147,6 +149,7 @@ impl Connection {
             closing: AtomicBool::new(false),
             sessions: std::hash::RandomState::new(),
             dialogs: dialogs::OpenDialogs::default(),
+            seals: spec.events.iter().any(|event| crate::redact::is_sealed(event.name)),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),
@@ -250,6 +253,7 @@ impl Shared {
             return Err(Error::Terminated(termination));
         }
         self.admit("a raw line")?;
+        self.is_short_enough("a raw line", &line)?;
         self.queue_line(line);
         Ok(())
     }
@@ -303,7 +307,8 @@ impl Shared {
         }
         self.admit(command)?;
         let (key, raw) = self.next_id(&mut state);
-        let line = writer::command_line(self.spec, command, &raw, members);
+        let line = self.line(command, &raw, members);
+        self.is_short_enough(command, &line)?;
         state.pending.insert(key.clone(), command, waiter);
         before(&mut state, &key);
         // The lock is held while the line is queued, so that lines stand in the order of the table.

@@ -9,11 +9,15 @@ use std::borrow::Cow;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
+mod client;
+
+pub use client::{ClientFrame, EmptyParams};
+pub(crate) use client::{client_line, command_envelope};
+
 use crate::framing::FrameText;
 use crate::route::{Routed, route};
-use crate::scan::{self, Wanted, member};
 use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
-use crate::wire::{Answered, Envelope, Named};
+use crate::wire::{Answered, Named};
 
 /// Why a text is not a frame of its dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,34 +68,6 @@ pub enum ServerFrame<D: Dialect> {
     },
     /// A question or notice whose method is not declared.
     UnknownDialog(Map<String, Value>),
-}
-
-/// How JSON-RPC parameters that hold nothing are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum EmptyParams {
-    /// As `{}`.
-    #[default]
-    Object,
-    /// As `null`.
-    Null,
-    /// Not at all.
-    Absent,
-}
-
-/// A frame that a client sends.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ClientFrame<D: Dialect> {
-    /// A command.
-    Command {
-        /// Its id, where it has one.
-        id: Option<Value>,
-        /// The command.
-        command: D::Command,
-        /// How JSON-RPC parameters that hold nothing are written.
-        empty: EmptyParams,
-    },
-    /// The answer to a dialog: its members with the envelope.
-    Answer(Map<String, Value>),
 }
 
 fn value(text: &FrameText) -> Result<Value, FrameError> {
@@ -162,7 +138,14 @@ impl<D: Dialect> ServerFrame<D> {
     /// # Errors
     /// Never for frames that were decoded.
     pub fn encode(&self) -> Result<String, FrameError> {
-        let spec = D::CLIENT;
+        self.encode_in(D::CLIENT)
+    }
+
+    /// Writes the frame as one line, without its end, as a revision of the dialect writes it.
+    ///
+    /// # Errors
+    /// Never for frames that were decoded.
+    pub fn encode_in(&self, spec: &Spec) -> Result<String, FrameError> {
         match self {
             ServerFrame::Success { id, command, reply, empty } => {
                 let data = reply.encode().map_err(FrameError::new)?;
@@ -310,123 +293,6 @@ pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Resu
                 false => String::new(),
             };
             Ok(format!("{{\"jsonrpc\":\"2.0\",{id}\"method\":{method},\"params\":{params}}}"))
-        }
-    }
-}
-
-/// What a line from a client is: raw JSON where it says raw.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ClientLine<'a> {
-    /// The raw id.
-    pub id: Option<&'a str>,
-    /// The raw `type` or `method`.
-    pub name: Option<&'a str>,
-    /// The raw object with the parameters.
-    pub params: &'a str,
-    /// How JSON-RPC parameters that hold nothing are written.
-    pub empty: EmptyParams,
-    /// True where the line answers a dialog.
-    pub is_answer: bool,
-    /// Whether it says which protocol it is of, where frames have to.
-    pub is_of_protocol: bool,
-}
-
-static FLAT: Wanted<2> = Wanted::new([member("id"), member("type")]);
-static JSON_RPC: Wanted<6> = Wanted::new([
-    member("id"),
-    member("method"),
-    member("params"),
-    member("result"),
-    member("error"),
-    member("jsonrpc"),
-]);
-
-/// Looks at a line from a client.
-pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'a>, scan::ScanError> {
-    if spec.framing_is_flat() {
-        let found = scan::scan(line, &FLAT)?;
-        let is_answer = found.string(1).is_some_and(|kind| spec.is_answer(&kind));
-        return Ok(ClientLine {
-            id: found.get(0),
-            name: found.get(1),
-            params: line,
-            empty: EmptyParams::Object,
-            is_answer,
-            is_of_protocol: true,
-        });
-    }
-    let found = scan::scan(line, &JSON_RPC)?;
-    let params = found.get(2).filter(|params| !scan::is_null(params));
-    let empty = match (found.get(2), params) {
-        (None, _) => EmptyParams::Absent,
-        (Some(_), None) => EmptyParams::Null,
-        _ => EmptyParams::Object,
-    };
-    let is_answer = found.get(1).is_none() && (found.get(3).is_some() || found.get(4).is_some());
-    Ok(ClientLine {
-        id: found.get(0),
-        name: found.get(1),
-        params: params.unwrap_or("{}"),
-        empty,
-        is_answer,
-        is_of_protocol: found.string(5).is_some_and(|version| version == "2.0"),
-    })
-}
-
-/// What stands around a command's parameters.
-pub(crate) fn command_envelope(spec: &Spec) -> Envelope {
-    if spec.framing_is_flat() { Envelope::of(&["id", "type"]) } else { Envelope::NONE }
-}
-
-impl<D: Dialect> ClientFrame<D> {
-    /// Reads a frame.
-    ///
-    /// # Errors
-    /// Says which member is missing or wrong.
-    pub fn decode(frame: &FrameText) -> Result<Self, FrameError> {
-        let line = client_line(D::CLIENT, frame.as_str()).map_err(FrameError::new)?;
-        if line.is_answer {
-            return match value(frame)? {
-                Value::Object(members) => Ok(ClientFrame::Answer(members)),
-                _ => Err(FrameError::new("it is not an object")),
-            };
-        }
-        let name = line
-            .name
-            .and_then(scan::string)
-            .ok_or_else(|| FrameError::new("it has no `type` or `method`"))?;
-        let command = D::Command::decode(&name, line.params, command_envelope(D::CLIENT))
-            .ok_or_else(|| FrameError::new(format!("`{name}` is not a command of this dialect")))?
-            .map_err(FrameError::new)?;
-        let id = line.id.map(serde_json::from_str).transpose().map_err(FrameError::new)?;
-        Ok(ClientFrame::Command { id, command, empty: line.empty })
-    }
-
-    /// Writes the frame as one line, without its end.
-    ///
-    /// # Errors
-    /// Never for frames that were decoded.
-    pub fn encode(&self) -> Result<String, FrameError> {
-        match self {
-            ClientFrame::Answer(members) => serde_json::to_string(members).map_err(FrameError::new),
-            ClientFrame::Command { id, command, .. } if D::CLIENT.framing_is_flat() => {
-                let mut head: Vec<(&str, Value)> = id.iter().map(|id| ("id", id.clone())).collect();
-                head.push(("type", Value::from(command.name())));
-                serde_json::to_string(&Members(&head, command)).map_err(FrameError::new)
-            }
-            ClientFrame::Command { id, command, empty } => {
-                let params = match empty {
-                    EmptyParams::Absent => String::new(),
-                    EmptyParams::Null => ",\"params\":null".to_owned(),
-                    EmptyParams::Object => {
-                        let params =
-                            serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
-                        format!(",\"params\":{params}")
-                    }
-                };
-                let id = id.as_ref().map(|id| format!(",\"id\":{id}")).unwrap_or_default();
-                Ok(format!("{{\"jsonrpc\":\"2.0\"{id},\"method\":{}{params}}}", Value::from(command.name())))
-            }
         }
     }
 }

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 pub use crate::generated::secrets::REDACTED;
-use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
+use crate::generated::secrets::{KEYS, MEMBERS, SEALED, SUFFIX_LENGTH};
+use crate::scan::{self, Wanted, inner, member};
 
 /// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
 /// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
@@ -57,7 +58,34 @@ pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }
 
+/// Whether nothing of an event of that type is shown but the type.
+pub(crate) fn is_sealed(kind: &str) -> bool {
+    SEALED.contains(&kind)
+}
+
+/// What is shown of a frame of which nothing is shown but its type; none of any other frame.
+pub fn sealed(frame: &str) -> Option<String> {
+    static TYPES: Wanted<2> = Wanted::new([member("type"), inner("event", "type")]);
+    let kind =
+        SEALED.iter().find(|kind| memchr::memmem::find(frame.as_bytes(), kind.as_bytes()).is_some())?;
+    let shown = format!("{{\"type\":\"{kind}\"}}");
+    match scan::scan(frame, &TYPES) {
+        Ok(found) if found.string(0).as_deref() == Some(kind) => Some(shown),
+        Ok(found)
+            if found.string(0).as_deref() == Some("event") && found.string(1).as_deref() == Some(kind) =>
+        {
+            Some(format!("{{\"type\":\"event\",\"event\":{shown}}}"))
+        }
+        Ok(_) => None,
+        // The beginning of a frame, or none at all: what looks like such an event is taken for one.
+        Err(_) => frame.contains(&format!("\"{kind}\"")).then_some(shown),
+    }
+}
+
 fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
+    if let Some(shown) = sealed(frame) {
+        return Cow::Owned(shown);
+    }
     let mut out = String::new();
     let mut copied = 0;
     // Whether the next value is a member's that holds a key, and how deep in such a value this is.

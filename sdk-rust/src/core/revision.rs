@@ -49,13 +49,15 @@ impl Known {
         self.revisions.get(place).copied()
     }
 
-    /// Looks at an event.
-    pub fn event(&mut self, kind: &str, body: &str) -> Option<Contradiction> {
+    /// Looks at an event. `wrapped` says whether it stood in an envelope.
+    pub fn event(&mut self, kind: &str, body: &str, wrapped: bool) -> Option<Contradiction> {
         self.look(|sign| match sign {
             Sign::Event(name) => name == kind,
             Sign::EventMember(name, member) => name == kind && has(body, member),
             Sign::EventWithout(name, member) => name == kind && !has(body, member),
-            Sign::AnswerMember(..) | Sign::AnswerWithout(..) => false,
+            Sign::BareEvent => !wrapped,
+            Sign::WrappedEvent => wrapped,
+            Sign::AnswerMember(..) | Sign::AnswerWithout(..) | Sign::AnswerBare(_) => false,
         })
     }
 
@@ -65,7 +67,8 @@ impl Known {
         self.look(|sign| match sign {
             Sign::AnswerMember(name, member) => name == command && has(member),
             Sign::AnswerWithout(name, member) => name == command && !has(member),
-            Sign::Event(_) | Sign::EventMember(..) | Sign::EventWithout(..) => false,
+            Sign::AnswerBare(name) => name == command && data.is_none(),
+            _ => false,
         })
     }
 
@@ -154,8 +157,8 @@ mod tests {
         ];
         for (wanted, kind, body) in cases {
             let mut known = new(None);
-            assert!(known.revision().is_none() && known.event("agent_start", "{}").is_none());
-            assert_eq!(known.event(kind, body), None);
+            assert!(known.revision().is_none() && known.event("agent_start", "{}", false).is_none());
+            assert_eq!(known.event(kind, body, false), None);
             assert_eq!(known.revision().unwrap().revision, wanted, "{body}");
             assert!(known.is_settled());
         }
@@ -183,9 +186,9 @@ mod tests {
     #[test]
     fn a_frame_against_the_named_revision_is_told_once() {
         let mut known = new(Some(0));
-        let told = known.event("agent_settled", r#"{"type":"agent_settled"}"#);
+        let told = known.event("agent_settled", r#"{"type":"agent_settled"}"#, false);
         assert_eq!(told, Some(Contradiction { told: "pi@0.55".into(), seen: "pi@1.5".into() }));
-        assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#), None);
+        assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#, false), None);
         assert_eq!(known.revision().unwrap().revision, "0.55");
     }
 

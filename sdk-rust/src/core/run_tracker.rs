@@ -111,6 +111,11 @@ impl RunTracker {
         RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0, confirmed: true }
     }
 
+    /// From here on these rules count: the agent's revision has become known.
+    pub fn follow(&mut self, rules: RunEnd) {
+        self.rules = rules;
+    }
+
     /// Takes an input and says what to do.
     pub fn feed(&mut self, input: Input) -> Action {
         if self.phase == Phase::Over {

@@ -159,6 +159,8 @@ pub struct Edges {
     pub response_order: ResponseOrder,
     /// What the end of stdin does.
     pub end_of_input: EndOfInput,
+    /// How long the line of a command may be, in bytes without its end.
+    pub longest_command: Option<u64>,
 }
 
 /// A command whose answer proves that a run is over.
@@ -208,6 +210,9 @@ pub struct CommandSpec {
     /// The kinds of failure that parameters of another type are refused with. A parameter with a dot at its end stands for
     /// what is within it.
     pub wrong: &'static [(&'static str, &'static str)],
+    /// Parameters that have another name in some revisions, with both names; in the tables of one revision those that it
+    /// calls otherwise than the oldest.
+    pub renamed: &'static [(&'static str, &'static str)],
     /// Whether it has parameters. In JSON-RPC nobody looks at those of a command that has none.
     pub has_params: bool,
 }
@@ -349,6 +354,12 @@ pub enum Sign {
     AnswerMember(&'static str, &'static str),
     /// A successful answer to that command whose data lack that member, or that has no data.
     AnswerWithout(&'static str, &'static str),
+    /// A successful answer to that command without the member for data.
+    AnswerBare(&'static str),
+    /// Any event that stands in no envelope.
+    BareEvent,
+    /// Any event in its envelope.
+    WrappedEvent,
 }
 
 /// The tables of one revision of a dialect, or of its clients, which speak with all of them.

@@ -59,13 +59,14 @@ pub static SPEC: spec::Spec = spec::Spec {
         empty_data: false,
         response_order: spec::ResponseOrder::TypeFirst,
         end_of_input: spec::EndOfInput::Abort,
+        longest_command: None,
     },
     run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
     revisions: &[],
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "run_agent", wire: "run_agent", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["threadId", "runId", "messages"], tolerates: &[], wrong: &[], has_params: true },
+        spec::CommandSpec { name: "run_agent", wire: "run_agent", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["threadId", "runId", "messages"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "invalid_line", code: None, text: "not a request: {reason}" },

@@ -31,6 +31,10 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("operator", "seed", "server", include_str!("../../schema/operator@seed/server.json")),
     #[cfg(feature = "operator")]
     ("operator", "seed", "client", include_str!("../../schema/operator@seed/client.json")),
+    #[cfg(feature = "operator")]
+    ("operator", "live", "server", include_str!("../../schema/operator@live/server.json")),
+    #[cfg(feature = "operator")]
+    ("operator", "live", "client", include_str!("../../schema/operator@live/client.json")),
     #[cfg(feature = "opal")]
     ("opal", "0.1", "server", include_str!("../../schema/opal@0.1/server.json")),
     #[cfg(feature = "opal")]
@@ -65,6 +69,8 @@ pub const CHANGES: &[(&str, &str, &str)] = &[
     ("omp@12.7", "omp@18.2", include_str!("../../schema/changes/omp@12.7..omp@18.2.json")),
     #[cfg(feature = "omp")]
     ("omp@13.19", "omp@18.2", include_str!("../../schema/changes/omp@13.19..omp@18.2.json")),
+    #[cfg(feature = "operator")]
+    ("operator@seed", "operator@live", include_str!("../../schema/changes/operator@seed..operator@live.json")),
 ];
 
 /// The schemas of the file formats: `(name, text)`.

@@ -12,6 +12,9 @@ pub const MEMBERS: &[&str] = &["accesskey", "accesstoken", "apikey", "apikeys", 
 /// How long a name has to be to count as the end of a longer one.
 pub const SUFFIX_LENGTH: usize = 6;
 
+/// Events of which nothing is shown but their type: they carry a key in members of any name.
+pub const SEALED: &[&str] = &["before_provider_request"];
+
 /// The shapes of well-known keys.
 pub const KEYS: &[KeyShape] = &[
     KeyShape { prefix: "sk-", rest: 17, also: "", scheme: false },

@@ -1,5 +1,6 @@
 //! One client for all revisions of a dialect.
 
+use agentese::operator::Operator;
 use agentese::pi::{Event, Pi};
 use agentese::tap::Diagnostic;
 use agentese::{Builder, EndedBy, Error, ErrorKind, omp};
@@ -115,6 +116,28 @@ async fn the_newest_revision_is_named_by_latest() {
     peer.say(r#"{"type":"ready"}"#).await;
     within("an event", events.next()).await.unwrap().unwrap();
     assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
+}
+
+/// A line that a live Operator would not read ends it: it is not sent, and neither is one that is too long with both names.
+#[tokio::test]
+async fn a_line_that_the_agent_would_not_read_is_not_sent() {
+    let (client, mut peer, _) = pair(Builder::<Operator>::default());
+    let half = "y".repeat(40_000);
+    let run = client.prompt(half.as_str()).await.unwrap();
+    let prompt = peer.hear().await;
+    assert_eq!((prompt["text"] == half, prompt.get("message")), (true, None));
+    peer.say(r#"{"type":"response","command":"prompt","success":true,"id":"req-1"}"#).await;
+    peer.say(r#"{"type":"settled"}"#).await;
+    within("the end", run.result()).await.unwrap();
+    assert_eq!(client.revision().unwrap().id(), "operator@live");
+    let error = client.steer("x".repeat(70_000)).await.unwrap_err();
+    assert!(matches!(error, Error::TooLong { most: 65_536, .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(client.send_raw(&"z".repeat(70_000)).unwrap_err().kind(), ErrorKind::Usage);
+    // What was refused was not sent, and the next one is the next line.
+    let steering = tokio::spawn(async move { client.steer(half).await });
+    peer.answer("steer", "").await;
+    within("the answer", steering).await.unwrap().unwrap();
 }
 
 /// Since 1.5 an update carries its piece alone: none takes the place of another.

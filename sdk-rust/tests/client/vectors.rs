@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use agentese::dialog::Members;
-use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, spec};
+use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, client};
 use agentese::framing::FrameText;
 use agentese::queue::Overflow;
 use agentese::tap::{Diagnostic, Direction, Tap};
@@ -28,9 +28,10 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::group;
 use crate::peer::{Peer, within};
 
-const CASES: [&str; 2] = [
+const CASES: [&str; 3] = [
     include_str!("../../../conformance/vectors/client.json"),
     include_str!("../../../conformance/vectors/client_ends.json"),
+    include_str!("../../../conformance/vectors/client_live.json"),
 ];
 
 type Answered = Result<Option<FrameText>, Error>;
@@ -169,7 +170,7 @@ impl Stage {
         if !given["dialogs"].is_null() {
             options.dialogs = Some(Arc::new(handler.clone()));
         }
-        let spec = spec(text(&case["dialect"])).unwrap();
+        let (spec, _) = client(text(&case["dialect"])).unwrap();
         Ok(match case["spawn"].as_array() {
             Some(words) => {
                 let grace = |name: &str| Duration::from_millis(given[name].as_u64().unwrap_or(2000));
@@ -406,6 +407,10 @@ impl Stage {
                 self.round_trip().await;
                 assert_eq!(json!(*self.told.kinds.lock().unwrap()), *given);
             }
+            "revision" => {
+                let known = self.client().revision().map(|spec| spec.id());
+                assert_eq!(json!(known), *given);
+            }
             "dropped" => assert_eq!(json!(self.client().dropped_events()), *given),
             // What waits has to fail by itself, so no call may keep the client.
             "let_go" => {
@@ -425,6 +430,7 @@ fn failed_as(error: &Error, expected: &Value) {
         ErrorKind::Spawn => "spawn",
         ErrorKind::Terminated => "terminated",
         ErrorKind::TimedOut => "timed_out",
+        ErrorKind::NotInRevision => "not_in_revision",
         other => panic!("no case names {other:?}"),
     };
     assert_eq!(kind, text(&expected["kind"]), "{error}");

@@ -11,7 +11,7 @@ import type { JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
-import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
+import { type AnyTypes, type EventSpec, type RunEnd, type Spec, row } from "../spec.js";
 import { type Contradiction, Known } from "../revision.js";
 import { type Direction, SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -107,13 +107,18 @@ export class Connection {
   }
 
   /** Looks at an event, for what it says of the agent's revision. */
-  lookAtEvent(type: unknown, body: object): void {
-    if (!this.known.isSettled) this.#take(this.known.event(type, body));
+  lookAtEvent(type: unknown, body: object, isBare?: boolean): void {
+    if (!this.known.isSettled) this.#take(this.known.event(type, body, isBare));
   }
 
   /** Looks at a successful answer, likewise. */
   lookAtAnswer(command: string, data: JsonValue | undefined): void {
     if (!this.known.isSettled) this.#take(this.known.answer(command, data));
+  }
+
+  /** How a run ends in the agent's revision, or in the oldest where it is not known. */
+  get runEnd(): RunEnd {
+    return this.known.revision?.runEnd ?? this.spec.runEnd;
   }
 
   /** The failure of a command: where the agent does not know one that other revisions have, that it is not in its own. */
@@ -212,7 +217,8 @@ export class Connection {
     if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
-    const line = commandLine(this.spec, command, id, params);
+    const plain = (params: object): string => commandLine(this.spec, command, id, params);
+    const line = this.spec.lines === undefined ? plain(params) : this.spec.lines.write(this.spec, this.known, command, params, plain);
     this.writer.admit(command);
     this.pending.insert(String(id), command, waiter, failsWithId);
     before?.(String(id));

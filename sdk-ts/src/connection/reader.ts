@@ -106,6 +106,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
   if (connection.ended !== undefined) return lost(connection, line);
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
+  line = connection.spec.lines?.shown(line) ?? line;
   if (connection.tap.seesFrames) connection.tap.frame("received", line);
   try {
     let object = parseObject(line, framer);
@@ -126,7 +127,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
-        connection.lookAtEvent(type, body);
+        connection.lookAtEvent(type, body, body === object);
         const declared = connection.eventSpec(type);
         const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
         if (declared === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
@@ -230,7 +231,7 @@ function answer(
   if (success) {
     if (!connection.known.isSettled) connection.lookAtAnswer(settled.command, frame["data"]);
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
-    if (role === "replaces" && spec.runEnd.barrier) runs.feedAll(undefined, "may_end");
+    if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "may_end");
     if (run !== undefined) runs.feed(run, "answered");
     let data: JsonValue | undefined;
     let misfit: Misfit | undefined;

@@ -37,7 +37,7 @@ export class RunSlot {
     readonly session: string | undefined,
     readonly events: Broadcast,
   ) {
-    this.tracker = new RunTracker(connection.spec.runEnd);
+    this.tracker = new RunTracker(connection.runEnd);
     this.ended = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -118,6 +118,7 @@ export class Runs {
 
   /** Tells one run and does what it wants. */
   feed(slot: RunSlot, input: Input): void {
+    slot.tracker.follow(this.#connection.runEnd);
     const action = slot.tracker.feed(input);
     switch (action?.want) {
       case "end":
@@ -147,7 +148,7 @@ export class Runs {
   /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
   #ask(slot: RunSlot): void {
     const connection = this.#connection;
-    const { barrier } = connection.spec.runEnd;
+    const { barrier } = connection.runEnd;
     // An answer that is on its way serves as well: it comes after what was seen.
     if (barrier === undefined || connection.ended !== undefined || slot.isAsking) return;
     slot.isAsking = true;

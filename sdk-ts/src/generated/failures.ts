@@ -87,8 +87,18 @@ export type PiscesFailure = (typeof pisces)[number]["kind"];
 /** The documented failures of operator. */
 export const operator = [
   { kind: "agent_busy", text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." }, // a turn is going on
+  { kind: "missing_parameters", text: "'message' is required" }, // the prompt is missing or empty
+  { kind: "no_session", text: "No active session" }, // there is no session
   { kind: "entry_not_found", text: "\"Entry '{entry_id}' not found in session.\"" }, // there is no such entry
+  { kind: "missing_parameters", text: "'entry_id' is required" }, // the entry is missing or empty
   { kind: "session_file_not_found", text: "session file not found: {session_file}" }, // there is no such file
+  { kind: "missing_parameters", text: "'session_path' is required" }, // the file is missing or empty
+  { kind: "missing_parameters", text: "'message' required and session must be active" }, // the words are missing or empty, or there is no session
+  { kind: "missing_parameters", text: "'name' is required" }, // the name is missing or blank
+  { kind: "missing_parameters", text: "'model_id' is required" }, // the model is missing or empty
+  { kind: "missing_parameters", text: "'level' required and session must be active" }, // the level is missing, or there is no session
+  { kind: "unknown_thinking_level", text: "Unknown thinking level: {level}" }, // there is no such level
+  { kind: "missing_parameters", text: "'enabled' required" }, // it is missing
   { kind: "unknown_command", text: "Unknown command: '{command}'" }, // no command has that name
   { kind: "invalid_line", text: "{reason}" }, // the line is not JSON; sent as `parse` without id
 ] as const satisfies readonly FailureText[];

@@ -45,6 +45,9 @@ export const MEMBERS: readonly string[] = [
 /** How long a name has to be to count as the end of a longer one. */
 export const SUFFIX_LENGTH = 6;
 
+/** Events of which nothing is shown but their type: they carry a key in members of any name. */
+export const SEALED: readonly string[] = ["before_provider_request"];
+
 /**
  * How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
  * with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`. Where it is a `scheme`, the prefix

@@ -747,13 +747,7 @@ export interface ContextEditEntry {
   /** That entry. */
   targetId: string;
   /** What it sees in its place; null where it sees nothing. */
-  replacement: ContextReplacement | null;
-}
-
-/** Other words in place of those of a message. */
-export interface ContextReplacement {
-  /** The words. */
-  content: InputContent;
+  replacement: InputContent | null;
 }
 
 /** How much of the model's context is in use. */
@@ -1157,28 +1151,6 @@ export interface ImageContent {
   mimeType: string;
 }
 
-/** Limits for images. */
-export interface ImageLimits {
-  /** The most in one message. */
-  maxPerMessage?: number | undefined;
-  /** The most in one request. */
-  maxPerRequest?: number | undefined;
-  /** To what size they are brought. */
-  resize?: ImageSize | undefined;
-}
-
-/** To what size images are brought before they enter a conversation. */
-export interface ImageSize {
-  /** Pixels from left to right. */
-  maxWidth?: number | undefined;
-  /** Pixels from top to bottom. */
-  maxHeight?: number | undefined;
-  /** Bytes as base64. */
-  maxBytes?: number | undefined;
-  /** From 1 to 100. */
-  jpegQuality?: number | undefined;
-}
-
 /**
  * A block of a user's message or of a tool's result.
  *
@@ -1204,14 +1176,6 @@ export interface InputDialog {
 
 /** What a model can read. */
 export type InputKind = "text" | "image" | (string & {});
-
-/** How much a provider takes at a time. */
-export interface InputLimits {
-  /** The largest request in bytes. */
-  maxRequestBytes?: number | undefined;
-  /** Limits for images. */
-  images?: ImageLimits | undefined;
-}
 
 /** The text that the user entered. */
 export interface InputResult {
@@ -1390,14 +1354,6 @@ export interface Model {
   maxTokens: number;
   /** Prices. */
   cost: ModelCost;
-  /** How its API differs from others of that wire format, as it is configured. Since pi@1.5. */
-  compat?: JsonObject | undefined;
-  /** How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5. */
-  promptCache?: PromptCacheTimes | undefined;
-  /** How much its provider takes at a time, where that is known. Since pi@1.5. */
-  inputLimits?: InputLimits | undefined;
-  /** What it is for; of models that the agent knows without a file. Since pi@1.5. */
-  type?: ModelKind | undefined;
 }
 
 /** Another model was chosen. */
@@ -1431,9 +1387,6 @@ export interface ModelCost {
   /** Tokens written to the provider's cache. */
   cacheWrite: number;
 }
-
-/** What a model is for. */
-export type ModelKind = "chat" | (string & {});
 
 /** What the model answers, request by request. */
 export interface ModelScript {
@@ -2076,7 +2029,19 @@ export interface OpenUrlNotice {
   instructions?: string | undefined;
 }
 
-/** A run is over; the answer to its prompt follows. */
+/** The model has answered. Since operator@live. */
+export interface OperatorAfterProviderResponse {
+  type: "after_provider_response";
+  /** The model, as the agent keeps it. */
+  model?: JsonValue | null | undefined;
+  /** Its answer. */
+  response?: OperatorMessage | null | undefined;
+}
+
+/**
+ * A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+ * the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+ */
 export interface OperatorAgentEnd {
   type: "agent_end";
   /** The messages of the run. */
@@ -2085,19 +2050,113 @@ export interface OperatorAgentEnd {
   reason?: string | undefined;
 }
 
+/** The request to the model failed. Since operator@live. */
+export interface OperatorAgentError {
+  type: "agent_error";
+  /** What went wrong. */
+  error: string;
+}
+
 /** A run begins. */
 export interface OperatorAgentStart {
   type: "agent_start";
 }
 
+/** Sounds that belong to a message. Since operator@live. */
+export interface OperatorAudio {
+  type: "audio";
+  /** Them, as the agent keeps them. */
+  audio: JsonValue[];
+}
+
+/** Whether the agent compacts on its own. Since operator@live. */
+export interface OperatorAutoCompaction {
+  /** Whether it does. */
+  enabled: boolean;
+}
+
+/**
+ * Parameters of `set_auto_compaction`.
+ *
+ * Sets whether the agent compacts on its own when the context fills up.
+ */
+export interface OperatorAutoCompactionParams {
+  /** Whether it is to. */
+  enabled: boolean;
+}
+
+/** The system prompt was built, and a run will begin. Since operator@live. */
+export interface OperatorBeforeAgentStart {
+  type: "before_agent_start";
+  /** The user's words. */
+  prompt: string;
+  /** The whole system prompt. */
+  system_prompt?: string | null | undefined;
+}
+
+/**
+ * A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
+ * read it, and show its type alone. Since operator@live.
+ */
+export interface OperatorBeforeProviderRequest {
+  type: "before_provider_request";
+}
+
+/** A dialog dismissed: who asked gets nothing. Since operator@live. */
+export interface OperatorCancelledAnswer {
+  type: "extension_ui_response";
+  cancelled: true;
+  /** The id of the question. */
+  id: string;
+}
+
 /**
  * Parameters of `compact`.
  *
- * Compacts the conversation now. Refused while a turn is going on.
+ * Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+ * the next turn.
  */
 export interface OperatorCompactParams {
   /** Extra instructions for the summary. */
   custom_instructions?: string | undefined;
+}
+
+/** The entry that stands for what was compacted. Since operator@live. */
+export interface OperatorCompactionEntry {
+  type: "compaction";
+  /** Its id. */
+  id?: string | undefined;
+  /** When, in seconds since the epoch. */
+  timestamp?: JsonValue | undefined;
+  /** The entry before it. */
+  parent_id?: string | null | undefined;
+  /** The summary. */
+  summary?: string | null | undefined;
+  /** The first entry that is kept. */
+  first_kept_entry_id?: string | null | undefined;
+  /** How many tokens the context had. */
+  tokens_before?: number | null | undefined;
+  /** Facts of who made it. */
+  details?: JsonValue | null | undefined;
+  /** Whether an extension made it. */
+  from_hook?: boolean | null | undefined;
+}
+
+/** Asks for yes or no. Since operator@live. */
+export interface OperatorConfirmDialog {
+  /** The question. */
+  title?: string | undefined;
+  /** What it is about. */
+  message?: string | undefined;
+}
+
+/** A dialog answered with yes or no. Since operator@live. */
+export interface OperatorConfirmedAnswer {
+  type: "extension_ui_response";
+  /** The id of the question. */
+  id: string;
+  /** Yes or no. */
+  value: boolean;
 }
 
 /**
@@ -2110,7 +2169,19 @@ export type OperatorContent =
   | OperatorThinking
   | OperatorToolCall
   | OperatorToolResult
+  | OperatorImages
+  | OperatorAudio
   | UnknownVariant<"type">;
+
+/** The messages that the model will be told. Since operator@live. */
+export interface OperatorContext {
+  type: "context";
+  /** Them. */
+  messages: OperatorMessage[];
+}
+
+/** The answer to a dialog. Since operator@live. */
+export type OperatorDialogAnswer = OperatorCancelledAnswer | OperatorConfirmedAnswer | OperatorValueAnswer;
 
 /**
  * Parameters of `fork`.
@@ -2120,6 +2191,51 @@ export type OperatorContent =
 export interface OperatorForkParams {
   /** The session entry. */
   entry_id: string;
+}
+
+/** A session that was forked. Since operator@live. */
+export interface OperatorForked {
+  /** The entry from which it goes on. */
+  entry_id?: string | undefined;
+  /** Whether that was prevented; the agent always says false. */
+  cancelled?: boolean | undefined;
+}
+
+/** What the agent works towards has changed. Since operator@live. */
+export interface OperatorGoalUpdate {
+  type: "goal_update";
+}
+
+/** Pictures that belong to a message. Since operator@live. */
+export interface OperatorImages {
+  type: "image";
+  /** Them, as the agent keeps them. */
+  images: JsonValue[];
+}
+
+/** A prompt has reached the agent. Since operator@live. */
+export interface OperatorInput {
+  type: "input";
+  /** The words. */
+  text: string;
+  /** Where they come from; `rpc` for prompts of this protocol. */
+  source?: string | undefined;
+}
+
+/** Asks for a line of text. Since operator@live. */
+export interface OperatorInputDialog {
+  /** The question. */
+  title?: string | undefined;
+  /** What it is about. */
+  message?: string | undefined;
+  /** Grey text in the empty field. */
+  placeholder?: string | undefined;
+}
+
+/** The last answer. Since operator@live. */
+export interface OperatorLastText {
+  /** The last text of the last answer that has one; null where there is none. */
+  text: string | null;
 }
 
 /** A message of the conversation. */
@@ -2161,23 +2277,233 @@ export interface OperatorMessageUpdate {
   message: OperatorMessage;
 }
 
+/** Messages of the process, without the user's prompts. Since operator@live. */
+export interface OperatorMessages {
+  /** The messages, the oldest first. */
+  messages: OperatorMessage[];
+}
+
+/**
+ * Parameters of `set_model`.
+ *
+ * Asks for a model. The agent says yes and goes on with the model that it has.
+ */
+export interface OperatorModelParams {
+  /** The model's id. */
+  model_id: string;
+  /** The provider's name. */
+  provider?: string | undefined;
+}
+
+/** Another model was chosen. Since operator@live. */
+export interface OperatorModelSelect {
+  type: "model_select";
+}
+
+/** The model that was asked for. Since operator@live. */
+export interface OperatorModelSet {
+  /** Its id, as it was sent. */
+  model_id: string;
+}
+
+/** Says something. No answer is expected. Since operator@live. */
+export interface OperatorNotice {
+  /** What it is about. */
+  title?: string | undefined;
+  /** The words. */
+  message?: string | undefined;
+}
+
+/** What a tool has given so far. Since operator@live. */
+export interface OperatorPartialResult {
+  /** The id of the call. */
+  id: string;
+  /** What the tool says. */
+  content: string;
+  /** Whether the tool failed. */
+  is_error?: boolean | undefined;
+  /** Facts of the tool. */
+  metadata?: JsonObject | null | undefined;
+  /** Whether the run stops here. */
+  terminate?: boolean | undefined;
+  /** What to say when it stops. */
+  terminate_message?: string | null | undefined;
+}
+
 /** What the agent is doing. */
 export type OperatorPhase = "idle" | "turn" | "compaction" | (string & {});
 
 /**
  * Parameters of `prompt`.
  *
- * Runs a user's turn. Answered when the turn is over.
+ * Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+ * begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+ * agent there.
  */
 export interface OperatorPromptParams {
-  /** The prompt. */
+  /** The prompt. Called `message` since operator@live. */
   text: string;
-  /** Options of the turn; an open object. */
+  /** Options of the turn; an open object. Until operator@live. */
   options?: JsonObject | undefined;
 }
 
+/** A queue of words of the user. Since operator@live. */
+export type OperatorQueue = "steering" | "followup" | (string & {});
+
+/** Words of the user were queued. Nothing is said when they are taken out. Since operator@live. */
+export interface OperatorQueueUpdate {
+  type: "queue_update";
+  /** The queue. */
+  queue: OperatorQueue;
+  /** The message that was queued. */
+  message?: OperatorMessage | null | undefined;
+  /** All messages in the queue. */
+  messages: OperatorMessage[];
+}
+
+/** Words of the user for the turn that is going on. Since operator@live. */
+export interface OperatorQueuedWords {
+  /** The words. */
+  message: string;
+}
+
+/** Skills, prompts and the like are looked for. Since operator@live. */
+export interface OperatorResourcesDiscover {
+  type: "resources_discover";
+}
+
+/** An attempt is judged; the first failure has number 0. Since operator@live. */
+export interface OperatorRetryEnd {
+  type: "retry_end";
+  /** The number of the attempt. */
+  attempt: number;
+  /** Whether it went well. */
+  success: boolean;
+  /** What went wrong. */
+  error?: string | null | undefined;
+}
+
+/** A failed request will be made again after a pause, in a run of its own. Since operator@live. */
+export interface OperatorRetryStart {
+  type: "retry_start";
+  /** The number of the attempt, from 1. */
+  attempt: number;
+  /** How often it is tried at most. */
+  max_retries?: number | undefined;
+}
+
 /** The role of the speaker. */
-export type OperatorRole = "system" | "user" | "assistant" | "tool" | (string & {});
+export type OperatorRole = "system" | "user" | "assistant" | "tool" | "custom" | "branch_summary" | "compaction_summary" | (string & {});
+
+/** The session is written. Since operator@live. */
+export interface OperatorSavePoint {
+  type: "save_point";
+}
+
+/** Asks to choose from a list. Since operator@live. */
+export interface OperatorSelectDialog {
+  /** The question. */
+  title?: string | undefined;
+  /** What it is about. */
+  message?: string | undefined;
+  /** The choices. */
+  options?: string[] | undefined;
+}
+
+/** The conversation will be compacted. Since operator@live. */
+export interface OperatorSessionBeforeCompact {
+  type: "session_before_compact";
+  /** What will be summed up, and what is kept. */
+  preparation?: JsonObject | null | undefined;
+  /** The entries of the branch. */
+  branch_entries?: JsonValue[] | undefined;
+  /** The extra instructions. */
+  custom_instructions?: string | null | undefined;
+}
+
+/** The session will be forked. Since operator@live. */
+export interface OperatorSessionBeforeFork {
+  type: "session_before_fork";
+  /** From which entry. */
+  entry_id: string;
+  /** Whether the entry itself is kept, as in `at`. */
+  position?: string | undefined;
+}
+
+/** Another session will be opened. Since operator@live. */
+export interface OperatorSessionBeforeSwitch {
+  type: "session_before_switch";
+  /** Why. */
+  reason: string;
+  /** Its file. */
+  target_session_file?: string | null | undefined;
+}
+
+/** Another place in the tree of the session will be gone to. Since operator@live. */
+export interface OperatorSessionBeforeTree {
+  type: "session_before_tree";
+}
+
+/** The conversation was compacted. Since operator@live. */
+export interface OperatorSessionCompact {
+  type: "session_compact";
+  /** The summary as an entry of the session. */
+  compaction_entry?: OperatorCompactionEntry | null | undefined;
+  /** Whether an extension made it. */
+  from_extension?: boolean | undefined;
+}
+
+/**
+ * Parameters of `set_session_name`.
+ *
+ * Names the session. Blanks around the name are left out.
+ */
+export interface OperatorSessionNameParams {
+  /** The name. */
+  name: string;
+}
+
+/** The session is left. Since operator@live. */
+export interface OperatorSessionShutdown {
+  type: "session_shutdown";
+  /** Why, as in `new`. */
+  reason: string;
+  /** The file of the session that follows. */
+  target_session_file?: string | null | undefined;
+}
+
+/** A session begins. Since operator@live. */
+export interface OperatorSessionStart {
+  type: "session_start";
+  /** Why, as in `fork`. */
+  reason: string;
+  /** The file of the session before. */
+  previous_session_file?: string | null | undefined;
+}
+
+/** Numbers of the session. Since operator@live. */
+export interface OperatorSessionStats {
+  /** The session's id. */
+  session_id?: string | null | undefined;
+  /** The session's name. */
+  session_name?: string | null | undefined;
+  /** The number of entries in the session. */
+  entry_count: number;
+  /** Tokens in the context. */
+  context_tokens?: number | undefined;
+  /** The context window in tokens. */
+  context_window?: number | undefined;
+}
+
+/** Another place in the tree of the session was gone to. Since operator@live. */
+export interface OperatorSessionTree {
+  type: "session_tree";
+}
+
+/** Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live. */
+export interface OperatorSettled {
+  type: "settled";
+}
 
 /** The agent's current state. */
 export interface OperatorState {
@@ -2199,14 +2525,31 @@ export interface OperatorState {
   message_count?: number | undefined;
 }
 
+/** Work of a subagent is over. Since operator@live. */
+export interface OperatorSubagentEnd {
+  type: "subagent_end";
+}
+
+/** Work of a subagent begins. Since operator@live. */
+export interface OperatorSubagentStart {
+  type: "subagent_start";
+}
+
 /**
  * Parameters of `switch_session`.
  *
- * Opens another session file.
+ * Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+ * the directory of sessions; both look like success.
  */
 export interface OperatorSwitchSessionParams {
-  /** The session's file. */
+  /** The session's file. Called `session_path` since operator@live. */
   session_file: string;
+}
+
+/** A session that another one took the place of. Since operator@live. */
+export interface OperatorSwitched {
+  /** Whether that was prevented; the agent always says false. */
+  cancelled?: boolean | undefined;
 }
 
 /** Text of a message. */
@@ -2225,6 +2568,30 @@ export interface OperatorThinking {
   signature?: string | null | undefined;
 }
 
+/** How long the model thinks. Since operator@live. */
+export type OperatorThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | (string & {});
+
+/** Another thinking level was chosen. Since operator@live. */
+export interface OperatorThinkingLevelSelect {
+  type: "thinking_level_select";
+}
+
+/**
+ * Parameters of `set_thinking_level`.
+ *
+ * Sets the thinking level.
+ */
+export interface OperatorThinkingParams {
+  /** The level. */
+  level: OperatorThinkingLevel;
+}
+
+/** The thinking level that was set. Since operator@live. */
+export interface OperatorThinkingSet {
+  /** The level. */
+  level: OperatorThinkingLevel;
+}
+
 /** A tool call of the model. */
 export interface OperatorToolCall {
   type: "tool_call";
@@ -2240,6 +2607,17 @@ export interface OperatorToolCall {
   metadata?: JsonObject | null | undefined;
 }
 
+/** A tool will run. Since operator@live. */
+export interface OperatorToolCalled {
+  type: "tool_call";
+  /** The call's id. */
+  tool_call_id: string;
+  /** The tool's name. */
+  tool_name: string;
+  /** The arguments. */
+  input: JsonObject;
+}
+
 /** A tool is done. */
 export interface OperatorToolExecutionEnd {
   type: "tool_execution_end";
@@ -2247,11 +2625,31 @@ export interface OperatorToolExecutionEnd {
   tool_result: OperatorToolResult;
 }
 
+/** A tool broke; its end follows. Since operator@live. */
+export interface OperatorToolExecutionFailure {
+  type: "tool_execution_failure";
+  /** The tool's name. */
+  tool_name: string;
+  /** The call's id. */
+  tool_call_id: string;
+  /** The arguments. */
+  input: JsonObject;
+  /** What went wrong. */
+  error: string;
+}
+
 /** A tool begins to run. */
 export interface OperatorToolExecutionStart {
   type: "tool_execution_start";
   /** The call. */
   tool_call: OperatorToolCall;
+}
+
+/** A tool that runs has something to show. Since operator@live. */
+export interface OperatorToolExecutionUpdate {
+  type: "tool_execution_update";
+  /** What there is so far. */
+  partial_tool_result: OperatorPartialResult;
 }
 
 /** The result of a tool call. */
@@ -2271,9 +2669,26 @@ export interface OperatorToolResult {
   terminate_message?: string | null | undefined;
 }
 
+/** A tool has returned. Since operator@live. */
+export interface OperatorToolReturned {
+  type: "tool_result";
+  /** The call's id. */
+  tool_call_id: string;
+  /** The tool's name. */
+  tool_name: string;
+  /** The arguments. */
+  input: JsonObject;
+  /** What the tool says. */
+  content: string;
+  /** Whether it failed. */
+  is_error: boolean;
+}
+
 /** A request to the model and its tools are over. */
 export interface OperatorTurnEnd {
   type: "turn_end";
+  /** Its number; always 0. Since operator@live. */
+  turn_index?: number | undefined;
   /** The model's message; null where the request failed. */
   message?: OperatorMessage | null | undefined;
   /** The results of the tools. */
@@ -2283,6 +2698,10 @@ export interface OperatorTurnEnd {
 /** A request to the model begins. */
 export interface OperatorTurnStart {
   type: "turn_start";
+  /** Its number; always 0. Since operator@live. */
+  turn_index?: number | undefined;
+  /** When; always 0. Since operator@live. */
+  timestamp?: number | undefined;
 }
 
 /** Tokens used by an answer. */
@@ -2299,12 +2718,18 @@ export interface OperatorUsage {
   cost?: Record<string, number> | null | undefined;
 }
 
-/** How long a provider keeps the beginnings of prompts in its cache, in seconds. */
-export interface PromptCacheTimes {
-  /** With the usual retention. */
-  short?: number | undefined;
-  /** With the long one. */
-  long?: number | undefined;
+/** The user ran a shell command. Since operator@live. */
+export interface OperatorUserBash {
+  type: "user_bash";
+}
+
+/** A dialog answered with a text. Since operator@live. */
+export interface OperatorValueAnswer {
+  type: "extension_ui_response";
+  /** The id of the question. */
+  id: string;
+  /** The chosen option, or the text entered. */
+  value: string;
 }
 
 /**
@@ -2749,7 +3174,7 @@ export interface SessionStarted {
 
 /** The agent's current state. */
 export interface SessionState {
-  /** The model in use; null or absent where there is none. */
+  /** The model in use; absent where there is none. */
   model?: Model | null | undefined;
   /** The thinking level. */
   thinkingLevel: ThinkingLevel;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { NotInRevisionError, RefusedError, UsageError, omp, pi } from "../../src/index.js";
+import { NotInRevisionError, RefusedError, UsageError, omp, operator, pi } from "../../src/index.js";
 import type { Diagnostic } from "../../src/tap.js";
 import { failure, settle, soon } from "../support/agent.js";
 import { connected } from "../support/connected.js";
@@ -73,4 +73,24 @@ test("the newest revision is named by latest, and an unknown one is refused with
   await agent.say({ type: "ready" });
   await settle();
   assert.equal(client.revision, "omp@13.19");
+});
+
+test("a line that a live Operator would not read is not sent", async () => {
+  const { client, agent, frames } = connected(operator.Client);
+  const half = "y".repeat(40_000);
+  const starting = client.prompt({ text: half });
+  const prompt = await soon(agent.expect("prompt"));
+  assert.deepEqual([prompt["text"], prompt["message"]], [half, undefined]);
+  await agent.answer(prompt);
+  await agent.say({ type: "before_provider_request", options: { secret: "very-private" } }, { type: "settled" });
+  const run = await soon(starting);
+  await soon(run.result());
+  assert.equal(client.revision, "operator@live");
+  assert.ok(!frames.some((frame) => frame.includes("very-private")));
+  const long = await failure(client.steer({ message: "x".repeat(70_000) }));
+  assert.ok(long instanceof UsageError && /operator@live reads 65536 at most/.test(long.message), String(long));
+  assert.ok((await failure(client.sendRaw("z".repeat(70_000)))) instanceof UsageError);
+  const steering = client.steer({ message: half });
+  await agent.answer(await soon(agent.expect("steer")));
+  await soon(steering);
 });

@@ -2,15 +2,31 @@
 
 use super::meaning::ON;
 use crate::intent::{Carrier, Intent, Intents, carries, from, lost};
-use crate::meaning::at;
+use crate::meaning::{Slot, at, each};
+
+const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
 const CARRIERS: &[Carrier] = &[
     carries(Intent::Prompt, "prompt").sends(&[("text", from("text"))]),
     carries(Intent::Abort, "abort"),
     carries(Intent::Compact, "compact").sends(&[("custom_instructions", from("instructions"))]),
-    carries(Intent::NewSession, "new_session"),
-    carries(Intent::OpenSession, "switch_session").sends(&[("session_file", from("session"))]),
-    carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]),
+    carries(Intent::Steer, "steer").sends(&[("message", from("text"))]),
+    carries(Intent::FollowUp, "follow_up").sends(&[("message", from("text"))]),
+    carries(Intent::NewSession, "new_session").gives(&[CANCELLED]),
+    carries(Intent::OpenSession, "switch_session")
+        .sends(&[("session_file", from("session"))])
+        .gives(&[CANCELLED]),
+    carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]).gives(&[CANCELLED]),
+    carries(Intent::Messages, "get_messages").gives(&[("messages", each("message", "data.messages"))]),
+    carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
+    carries(Intent::Stats, "get_session_stats").gives(&[
+        ("context.tokens", at("data.context_tokens")),
+        ("context.window", at("data.context_window")),
+    ]),
+    carries(Intent::SetModel, "set_model").sends(&[("provider", from("provider")), ("model_id", from("id"))]),
+    carries(Intent::SetThinking, "set_thinking_level").sends(&[("level", from("level"))]),
+    carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
+    carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
     carries(Intent::State, "get_state").gives(&[
         ("working", ON),
         ("messages", at("data.message_count")),

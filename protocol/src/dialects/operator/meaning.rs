@@ -5,8 +5,8 @@
 use crate::meaning::Source::{self, First, Map, Times};
 use crate::meaning::Test::{Has, Is, Lacks, Not};
 use crate::meaning::{
-    Act, Case, Constant, Meaning, OTHER, On, Reader, Rule, STRING, answer, at, case, each, event, flag, read,
-    refused, sent, text,
+    Act, Case, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, answer, at, case, dialog, each,
+    event, flag, read, refused, sent, text,
 };
 
 /// How values of Operator are read.
@@ -66,6 +66,19 @@ const READERS: &[Reader] = &[
         ],
     },
     Reader {
+        name: "summary",
+        tag: "",
+        cases: &[case(
+            OTHER,
+            &[
+                ("role", text("summary")),
+                ("kind", text("compaction")),
+                ("blocks", each("block", "summary")),
+                ("tokensBefore", at("tokens_before")),
+            ],
+        )],
+    },
+    Reader {
         name: "usage",
         tag: "",
         cases: &[case(
@@ -87,6 +100,7 @@ pub const ON: Source = Map("data.phase", &[("idle", Constant::Flag(false)), ("tu
 /// What the rows of Operator do, in the order in which it is done.
 const RULES: &[Rule] = &[
     event("agent_start", Act::Arrive, &[]),
+    // The user's words come in an event only where they were queued; those of a prompt are there already.
     event("message_start", Act::Begin, &[("message", read("message", "message"))])
         .when(&[Not("message.role", "user")]),
     event("message_update", Act::Piece, &[("type", text("text")), ("text", at("content"))])
@@ -102,8 +116,7 @@ const RULES: &[Rule] = &[
     )
     .over("message.contents")
     .when(&[Is("type", "tool_call")]),
-    event("message_end", Act::End, &[("message", read("message", "message"))])
-        .when(&[Has("message"), Not("message.role", "user")]),
+    event("message_end", Act::End, &[("message", read("message", "message"))]).when(&[Has("message")]),
     event("message_end", Act::End, &[]).when(&[Lacks("message")]),
     event(
         "tool_execution_start",
@@ -112,6 +125,16 @@ const RULES: &[Rule] = &[
             ("callId", at("tool_call.id")),
             ("name", at("tool_call.name")),
             ("arguments", at("tool_call.args")),
+            ("state", text("running")),
+        ],
+    ),
+    event(
+        "tool_execution_update",
+        Act::Tool,
+        &[
+            ("callId", at("partial_tool_result.id")),
+            ("output", each("block", "partial_tool_result.content")),
+            ("details", at("partial_tool_result.metadata")),
             ("state", text("running")),
         ],
     ),
@@ -131,10 +154,29 @@ const RULES: &[Rule] = &[
             ),
         ],
     ),
-    sent("prompt", Act::Wait, &[("text", at("text")), ("mode", text("prompt"))]),
+    // The agent makes the next attempt in a run of its own.
+    event("retry_start", Act::Retry, &[("attempt", at("attempt")), ("maxAttempts", at("max_retries"))]),
+    event("retry_end", Act::Retried, &[("error", at("error"))]),
+    event("agent_error", Act::Work, &[("on", flag(false)), ("error", at("error"))]),
+    event("session_before_compact", Act::Compacting, &[("reason", text("threshold"))]),
+    event("session_compact", Act::Compacted, &[("message", read("summary", "compaction_entry"))]),
+    sent("prompt", Act::Wait, &[("text", First(&[at("text"), at("message")])), ("mode", text("prompt"))]),
     refused("prompt", Act::Waited, &[("state", text("gone"))]),
+    // Where the answer comes at the end it has data; where it comes first, events tell of the run. A prompt that is refused
+    // because of a turn says nothing about that turn.
+    answer("prompt", Act::Work, &[("on", flag(false))]).when(&[Has("data")]),
+    refused("prompt", Act::Work, &[("on", flag(false))])
+        .when(&[Not("error", BUSY_WITH_TURN), Not("error", BUSY_COMPACTING)]),
+    sent("steer", Act::Wait, &[("text", at("message")), ("mode", text("steer"))]),
+    answer("steer", Act::Waited, &[("state", text("queued"))]),
+    refused("steer", Act::Waited, &[("state", text("gone"))]),
+    sent("follow_up", Act::Wait, &[("text", at("message")), ("mode", text("followUp"))]),
+    answer("follow_up", Act::Waited, &[("state", text("queued"))]),
+    refused("follow_up", Act::Waited, &[("state", text("gone"))]),
     sent("compact", Act::Compacting, &[("reason", text("manual"))]),
-    answer("compact", Act::Compacted, &[("unknown", flag(true))]),
+    // Without data it was only noted down, for after the next turn.
+    answer("compact", Act::Compacted, &[("unknown", flag(true))]).when(&[Has("data")]),
+    answer("compact", Act::Compacted, &[]).when(&[Lacks("data")]),
     refused("compact", Act::Compacted, &[]),
     answer("new_session", Act::Replace, &[("empty", flag(true))]),
     answer("fork", Act::Replace, &[]),
@@ -151,8 +193,63 @@ const RULES: &[Rule] = &[
         ],
     ),
     answer("get_state", Act::Work, &[("on", ON)]),
+    answer("set_session_name", Act::Keep, &[("session.name", at("params.name"))]),
+    answer("set_thinking_level", Act::Keep, &[("thinkingLevel", at("data.level"))]),
+    answer("set_auto_compaction", Act::Keep, &[("settings.autoCompaction", at("data.enabled"))]),
+    answer(
+        "get_session_stats",
+        Act::Keep,
+        &[
+            ("session.id", at("data.session_id")),
+            ("session.name", at("data.session_name")),
+            ("context.tokens", at("data.context_tokens")),
+            ("context.window", at("data.context_window")),
+        ],
+    ),
+    dialog("confirm", Act::Ask, &[("kind", text("confirm")), TITLE, TEXT]),
+    dialog("select", Act::Ask, &[("kind", text("select")), TITLE, TEXT, ("options", at("options"))]),
+    dialog("input", Act::Ask, &[("kind", text("input")), TITLE, TEXT, ("placeholder", at("placeholder"))]),
+    dialog("notify", Act::Notice, &[("level", text("info")), ("text", First(&[at("message"), at("title")]))]),
 ];
 
+const TITLE: Slot = ("title", at("title"));
+const TEXT: Slot = ("text", at("message"));
+
+/// What a prompt is refused with during a turn, and during a compaction.
+const BUSY_WITH_TURN: &str = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
+const BUSY_COMPACTING: &str = "Agent is busy (phase='compaction'). Wait for the current operation to finish.";
+
 /// What the frames of Operator mean.
-pub const MEANING: Meaning =
-    Meaning { readers: READERS, rules: RULES, silent: &[On::Event("turn_end")], asks: &["get_state"] };
+pub const MEANING: Meaning = Meaning { readers: READERS, rules: RULES, silent: SILENT, asks: &["get_state"] };
+
+/// What other rows tell, and what a conversation has no place for. Of the model that is set nothing comes true, and the
+/// messages of the process lack the user's.
+const SILENT: &[On] = &[
+    On::Event("turn_end"),
+    On::Event("input"),
+    On::Event("before_agent_start"),
+    On::Event("context"),
+    On::Event("before_provider_request"),
+    On::Event("after_provider_response"),
+    On::Event("tool_call"),
+    On::Event("tool_result"),
+    On::Event("tool_execution_failure"),
+    On::Event("queue_update"),
+    On::Event("save_point"),
+    On::Event("session_start"),
+    On::Event("session_shutdown"),
+    On::Event("session_before_switch"),
+    On::Event("session_before_fork"),
+    On::Event("session_before_tree"),
+    On::Event("session_tree"),
+    On::Event("subagent_start"),
+    On::Event("subagent_end"),
+    On::Event("model_select"),
+    On::Event("thinking_level_select"),
+    On::Event("user_bash"),
+    On::Event("resources_discover"),
+    On::Event("goal_update"),
+    On::Answer("get_messages"),
+    On::Answer("get_last_assistant_text"),
+    On::Answer("set_model"),
+];

@@ -143,7 +143,7 @@ class LoginPollingFailed(RefusedError):
 
 
 class MissingParameters(RefusedError):
-    """The agent rejected the command: a parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing."""
+    """The agent rejected the command: the prompt is missing or empty; or the entry is missing or empty; or the file is missing or empty; or the words are missing or empty, or there is no session; or the name is missing or blank; or the model is missing or empty; or the level is missing, or there is no session; or it is missing; or a parameter is missing; or a parameter is missing or empty; or `settings` is missing or no object; or the one parameter that is needed is missing."""
 
     kind = "missing_parameters"
 
@@ -158,6 +158,12 @@ class NoApiKey(RefusedError):
     """The agent rejected the command: the model's provider has no key."""
 
     kind = "no_api_key"
+
+
+class NoSession(RefusedError):
+    """The agent rejected the command: there is no session."""
+
+    kind = "no_session"
 
 
 class NotKept(RefusedError):
@@ -250,6 +256,12 @@ class UnknownProviderInList(RefusedError):
     kind = "unknown_provider_in_list"
 
 
+class UnknownThinkingLevel(RefusedError):
+    """The agent rejected the command: there is no such level."""
+
+    kind = "unknown_thinking_level"
+
+
 class UnknownTool(RefusedError):
     """The agent rejected the command: a tool is not known."""
 
@@ -289,6 +301,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "missing_parameters": MissingParameters,
     "model_not_found": ModelNotFound,
     "no_api_key": NoApiKey,
+    "no_session": NoSession,
     "not_kept": NotKept,
     "nothing_said": NothingSaid,
     "nothing_to_compact": NothingToCompact,
@@ -304,6 +317,7 @@ FAILURES: dict[str, type[RefusedError]] = {
     "unknown_feature": UnknownFeature,
     "unknown_provider": UnknownProvider,
     "unknown_provider_in_list": UnknownProviderInList,
+    "unknown_thinking_level": UnknownThinkingLevel,
     "unknown_tool": UnknownTool,
     "unsupported_protocol": UnsupportedProtocol,
 }

@@ -653,14 +653,8 @@ class ContextEditEntry(TypedDict):
     """When, as ISO 8601."""
     targetId: "str"
     """That entry."""
-    replacement: "ContextReplacement | None"
+    replacement: "InputContent | None"
     """What it sees in its place; null where it sees nothing."""
-
-
-class ContextReplacement(TypedDict):
-    """Other words in place of those of a message."""
-    content: "InputContent"
-    """The words."""
 
 
 class ContextUsage(TypedDict):
@@ -1036,28 +1030,6 @@ class ImageContent(TypedDict):
     """The MIME type, as in `image/png`."""
 
 
-class ImageLimits(TypedDict):
-    """Limits for images."""
-    maxPerMessage: NotRequired["int"]
-    """The most in one message."""
-    maxPerRequest: NotRequired["int"]
-    """The most in one request."""
-    resize: NotRequired["ImageSize"]
-    """To what size they are brought."""
-
-
-class ImageSize(TypedDict):
-    """To what size images are brought before they enter a conversation."""
-    maxWidth: NotRequired["int"]
-    """Pixels from left to right."""
-    maxHeight: NotRequired["int"]
-    """Pixels from top to bottom."""
-    maxBytes: NotRequired["int"]
-    """Bytes as base64."""
-    jpegQuality: NotRequired["int"]
-    """From 1 to 100."""
-
-
 class InputDialog(TypedDict):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     title: "str"
@@ -1066,14 +1038,6 @@ class InputDialog(TypedDict):
     """Grey text in the empty field."""
     timeout: NotRequired["int"]
     """After how many milliseconds the agent answers for itself."""
-
-
-class InputLimits(TypedDict):
-    """How much a provider takes at a time."""
-    maxRequestBytes: NotRequired["int"]
-    """The largest request in bytes."""
-    images: NotRequired["ImageLimits"]
-    """Limits for images."""
 
 
 class InputResult(TypedDict):
@@ -1245,14 +1209,6 @@ class Model(TypedDict):
     """The most tokens of one answer."""
     cost: "ModelCost"
     """Prices."""
-    compat: NotRequired["Mapping[str, JsonValue]"]
-    """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
-    promptCache: NotRequired["PromptCacheTimes"]
-    """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
-    inputLimits: NotRequired["InputLimits"]
-    """How much its provider takes at a time, where that is known. Since pi@1.5."""
-    type: NotRequired["ModelKind"]
-    """What it is for; of models that the agent knows without a file. Since pi@1.5."""
 
 
 class ModelChangeEntry(TypedDict):
@@ -1909,8 +1865,19 @@ class OpenUrlNotice(TypedDict):
     """What the person has to do there."""
 
 
+class OperatorAfterProviderResponse(TypedDict):
+    """The model has answered. Since operator@live."""
+    type: Literal["after_provider_response"]
+    model: NotRequired["JsonValue | None"]
+    """The model, as the agent keeps it."""
+    response: NotRequired["OperatorMessage | None"]
+    """Its answer."""
+
+
 class OperatorAgentEnd(TypedDict):
-    """A run is over; the answer to its prompt follows."""
+    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """
     type: Literal["agent_end"]
     messages: "Sequence[OperatorMessage]"
     """The messages of the run."""
@@ -1918,18 +1885,117 @@ class OperatorAgentEnd(TypedDict):
     """The outcome, such as `completed`."""
 
 
+class OperatorAgentError(TypedDict):
+    """The request to the model failed. Since operator@live."""
+    type: Literal["agent_error"]
+    error: "str"
+    """What went wrong."""
+
+
 class OperatorAgentStart(TypedDict):
     """A run begins."""
     type: Literal["agent_start"]
 
 
+class OperatorAudio(TypedDict):
+    """Sounds that belong to a message. Since operator@live."""
+    type: Literal["audio"]
+    audio: "Sequence[JsonValue]"
+    """Them, as the agent keeps them."""
+
+
+class OperatorAutoCompaction(TypedDict):
+    """Whether the agent compacts on its own. Since operator@live."""
+    enabled: "bool"
+    """Whether it does."""
+
+
+class OperatorAutoCompactionParams(TypedDict):
+    """Parameters of `set_auto_compaction`.
+
+    Sets whether the agent compacts on its own when the context fills up.
+    """
+    enabled: "bool"
+    """Whether it is to."""
+
+
+class OperatorBeforeAgentStart(TypedDict):
+    """The system prompt was built, and a run will begin. Since operator@live."""
+    type: Literal["before_agent_start"]
+    prompt: "str"
+    """The user's words."""
+    system_prompt: NotRequired["str | None"]
+    """The whole system prompt."""
+
+
+class OperatorBeforeProviderRequest(TypedDict):
+    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
+    read it, and show its type alone. Since operator@live.
+    """
+    type: Literal["before_provider_request"]
+
+
+class OperatorCancelledAnswer(TypedDict):
+    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    type: Literal["extension_ui_response"]
+    cancelled: Literal[True]
+    id: "str"
+    """The id of the question."""
+
+
 class OperatorCompactParams(TypedDict):
     """Parameters of `compact`.
 
-    Compacts the conversation now. Refused while a turn is going on.
+    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    the next turn.
     """
     custom_instructions: NotRequired["str"]
     """Extra instructions for the summary."""
+
+
+class OperatorCompactionEntry(TypedDict):
+    """The entry that stands for what was compacted. Since operator@live."""
+    type: Literal["compaction"]
+    id: NotRequired["str"]
+    """Its id."""
+    timestamp: NotRequired["JsonValue"]
+    """When, in seconds since the epoch."""
+    parent_id: NotRequired["str | None"]
+    """The entry before it."""
+    summary: NotRequired["str | None"]
+    """The summary."""
+    first_kept_entry_id: NotRequired["str | None"]
+    """The first entry that is kept."""
+    tokens_before: NotRequired["float | None"]
+    """How many tokens the context had."""
+    details: NotRequired["JsonValue | None"]
+    """Facts of who made it."""
+    from_hook: NotRequired["bool | None"]
+    """Whether an extension made it."""
+
+
+class OperatorConfirmDialog(TypedDict):
+    """Asks for yes or no. Since operator@live."""
+    title: NotRequired["str"]
+    """The question."""
+    message: NotRequired["str"]
+    """What it is about."""
+
+
+class OperatorConfirmedAnswer(TypedDict):
+    """A dialog answered with yes or no. Since operator@live."""
+    type: Literal["extension_ui_response"]
+    id: "str"
+    """The id of the question."""
+    value: "bool"
+    """Yes or no."""
+
+
+class OperatorContext(TypedDict):
+    """The messages that the model will be told. Since operator@live."""
+    type: Literal["context"]
+    messages: "Sequence[OperatorMessage]"
+    """Them."""
 
 
 class OperatorForkParams(TypedDict):
@@ -1939,6 +2005,51 @@ class OperatorForkParams(TypedDict):
     """
     entry_id: "str"
     """The session entry."""
+
+
+class OperatorForked(TypedDict):
+    """A session that was forked. Since operator@live."""
+    entry_id: NotRequired["str"]
+    """The entry from which it goes on."""
+    cancelled: NotRequired["bool"]
+    """Whether that was prevented; the agent always says false."""
+
+
+class OperatorGoalUpdate(TypedDict):
+    """What the agent works towards has changed. Since operator@live."""
+    type: Literal["goal_update"]
+
+
+class OperatorImages(TypedDict):
+    """Pictures that belong to a message. Since operator@live."""
+    type: Literal["image"]
+    images: "Sequence[JsonValue]"
+    """Them, as the agent keeps them."""
+
+
+class OperatorInput(TypedDict):
+    """A prompt has reached the agent. Since operator@live."""
+    type: Literal["input"]
+    text: "str"
+    """The words."""
+    source: NotRequired["str"]
+    """Where they come from; `rpc` for prompts of this protocol."""
+
+
+class OperatorInputDialog(TypedDict):
+    """Asks for a line of text. Since operator@live."""
+    title: NotRequired["str"]
+    """The question."""
+    message: NotRequired["str"]
+    """What it is about."""
+    placeholder: NotRequired["str"]
+    """Grey text in the empty field."""
+
+
+class OperatorLastText(TypedDict):
+    """The last answer. Since operator@live."""
+    text: "str | None"
+    """The last text of the last answer that has one; null where there is none."""
 
 
 class OperatorMessage(TypedDict):
@@ -1980,15 +2091,220 @@ class OperatorMessageUpdate(TypedDict):
     """A message whose contents are the new piece."""
 
 
+class OperatorMessages(TypedDict):
+    """Messages of the process, without the user's prompts. Since operator@live."""
+    messages: "Sequence[OperatorMessage]"
+    """The messages, the oldest first."""
+
+
+class OperatorModelParams(TypedDict):
+    """Parameters of `set_model`.
+
+    Asks for a model. The agent says yes and goes on with the model that it has.
+    """
+    model_id: "str"
+    """The model's id."""
+    provider: NotRequired["str"]
+    """The provider's name."""
+
+
+class OperatorModelSelect(TypedDict):
+    """Another model was chosen. Since operator@live."""
+    type: Literal["model_select"]
+
+
+class OperatorModelSet(TypedDict):
+    """The model that was asked for. Since operator@live."""
+    model_id: "str"
+    """Its id, as it was sent."""
+
+
+class OperatorNotice(TypedDict):
+    """Says something. No answer is expected. Since operator@live."""
+    title: NotRequired["str"]
+    """What it is about."""
+    message: NotRequired["str"]
+    """The words."""
+
+
+class OperatorPartialResult(TypedDict):
+    """What a tool has given so far. Since operator@live."""
+    id: "str"
+    """The id of the call."""
+    content: "str"
+    """What the tool says."""
+    is_error: NotRequired["bool"]
+    """Whether the tool failed."""
+    metadata: NotRequired["Mapping[str, JsonValue] | None"]
+    """Facts of the tool."""
+    terminate: NotRequired["bool"]
+    """Whether the run stops here."""
+    terminate_message: NotRequired["str | None"]
+    """What to say when it stops."""
+
+
 class OperatorPromptParams(TypedDict):
     """Parameters of `prompt`.
 
-    Runs a user's turn. Answered when the turn is over.
+    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+    agent there.
     """
     text: "str"
-    """The prompt."""
+    """The prompt. Called `message` since operator@live."""
     options: NotRequired["Mapping[str, JsonValue]"]
-    """Options of the turn; an open object."""
+    """Options of the turn; an open object. Until operator@live."""
+
+
+class OperatorQueueUpdate(TypedDict):
+    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    type: Literal["queue_update"]
+    queue: "OperatorQueue"
+    """The queue."""
+    message: NotRequired["OperatorMessage | None"]
+    """The message that was queued."""
+    messages: "Sequence[OperatorMessage]"
+    """All messages in the queue."""
+
+
+class OperatorQueuedWords(TypedDict):
+    """Words of the user for the turn that is going on. Since operator@live."""
+    message: "str"
+    """The words."""
+
+
+class OperatorResourcesDiscover(TypedDict):
+    """Skills, prompts and the like are looked for. Since operator@live."""
+    type: Literal["resources_discover"]
+
+
+class OperatorRetryEnd(TypedDict):
+    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    type: Literal["retry_end"]
+    attempt: "int"
+    """The number of the attempt."""
+    success: "bool"
+    """Whether it went well."""
+    error: NotRequired["str | None"]
+    """What went wrong."""
+
+
+class OperatorRetryStart(TypedDict):
+    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    type: Literal["retry_start"]
+    attempt: "int"
+    """The number of the attempt, from 1."""
+    max_retries: NotRequired["int"]
+    """How often it is tried at most."""
+
+
+class OperatorSavePoint(TypedDict):
+    """The session is written. Since operator@live."""
+    type: Literal["save_point"]
+
+
+class OperatorSelectDialog(TypedDict):
+    """Asks to choose from a list. Since operator@live."""
+    title: NotRequired["str"]
+    """The question."""
+    message: NotRequired["str"]
+    """What it is about."""
+    options: NotRequired["Sequence[str]"]
+    """The choices."""
+
+
+class OperatorSessionBeforeCompact(TypedDict):
+    """The conversation will be compacted. Since operator@live."""
+    type: Literal["session_before_compact"]
+    preparation: NotRequired["Mapping[str, JsonValue] | None"]
+    """What will be summed up, and what is kept."""
+    branch_entries: NotRequired["Sequence[JsonValue]"]
+    """The entries of the branch."""
+    custom_instructions: NotRequired["str | None"]
+    """The extra instructions."""
+
+
+class OperatorSessionBeforeFork(TypedDict):
+    """The session will be forked. Since operator@live."""
+    type: Literal["session_before_fork"]
+    entry_id: "str"
+    """From which entry."""
+    position: NotRequired["str"]
+    """Whether the entry itself is kept, as in `at`."""
+
+
+class OperatorSessionBeforeSwitch(TypedDict):
+    """Another session will be opened. Since operator@live."""
+    type: Literal["session_before_switch"]
+    reason: "str"
+    """Why."""
+    target_session_file: NotRequired["str | None"]
+    """Its file."""
+
+
+class OperatorSessionBeforeTree(TypedDict):
+    """Another place in the tree of the session will be gone to. Since operator@live."""
+    type: Literal["session_before_tree"]
+
+
+class OperatorSessionCompact(TypedDict):
+    """The conversation was compacted. Since operator@live."""
+    type: Literal["session_compact"]
+    compaction_entry: NotRequired["OperatorCompactionEntry | None"]
+    """The summary as an entry of the session."""
+    from_extension: NotRequired["bool"]
+    """Whether an extension made it."""
+
+
+class OperatorSessionNameParams(TypedDict):
+    """Parameters of `set_session_name`.
+
+    Names the session. Blanks around the name are left out.
+    """
+    name: "str"
+    """The name."""
+
+
+class OperatorSessionShutdown(TypedDict):
+    """The session is left. Since operator@live."""
+    type: Literal["session_shutdown"]
+    reason: "str"
+    """Why, as in `new`."""
+    target_session_file: NotRequired["str | None"]
+    """The file of the session that follows."""
+
+
+class OperatorSessionStart(TypedDict):
+    """A session begins. Since operator@live."""
+    type: Literal["session_start"]
+    reason: "str"
+    """Why, as in `fork`."""
+    previous_session_file: NotRequired["str | None"]
+    """The file of the session before."""
+
+
+class OperatorSessionStats(TypedDict):
+    """Numbers of the session. Since operator@live."""
+    session_id: NotRequired["str | None"]
+    """The session's id."""
+    session_name: NotRequired["str | None"]
+    """The session's name."""
+    entry_count: "int"
+    """The number of entries in the session."""
+    context_tokens: NotRequired["int"]
+    """Tokens in the context."""
+    context_window: NotRequired["int"]
+    """The context window in tokens."""
+
+
+class OperatorSessionTree(TypedDict):
+    """Another place in the tree of the session was gone to. Since operator@live."""
+    type: Literal["session_tree"]
+
+
+class OperatorSettled(TypedDict):
+    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    type: Literal["settled"]
 
 
 class OperatorState(TypedDict):
@@ -2011,13 +2327,30 @@ class OperatorState(TypedDict):
     """The number of messages in the conversation."""
 
 
+class OperatorSubagentEnd(TypedDict):
+    """Work of a subagent is over. Since operator@live."""
+    type: Literal["subagent_end"]
+
+
+class OperatorSubagentStart(TypedDict):
+    """Work of a subagent begins. Since operator@live."""
+    type: Literal["subagent_start"]
+
+
 class OperatorSwitchSessionParams(TypedDict):
     """Parameters of `switch_session`.
 
-    Opens another session file.
+    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+    the directory of sessions; both look like success.
     """
     session_file: "str"
-    """The session's file."""
+    """The session's file. Called `session_path` since operator@live."""
+
+
+class OperatorSwitched(TypedDict):
+    """A session that another one took the place of. Since operator@live."""
+    cancelled: NotRequired["bool"]
+    """Whether that was prevented; the agent always says false."""
 
 
 class OperatorText(TypedDict):
@@ -2036,6 +2369,26 @@ class OperatorThinking(TypedDict):
     """An opaque signature from the provider."""
 
 
+class OperatorThinkingLevelSelect(TypedDict):
+    """Another thinking level was chosen. Since operator@live."""
+    type: Literal["thinking_level_select"]
+
+
+class OperatorThinkingParams(TypedDict):
+    """Parameters of `set_thinking_level`.
+
+    Sets the thinking level.
+    """
+    level: "OperatorThinkingLevel"
+    """The level."""
+
+
+class OperatorThinkingSet(TypedDict):
+    """The thinking level that was set. Since operator@live."""
+    level: "OperatorThinkingLevel"
+    """The level."""
+
+
 class OperatorToolCall(TypedDict):
     """A tool call of the model."""
     type: Literal["tool_call"]
@@ -2051,6 +2404,17 @@ class OperatorToolCall(TypedDict):
     """Facts of the provider."""
 
 
+class OperatorToolCalled(TypedDict):
+    """A tool will run. Since operator@live."""
+    type: Literal["tool_call"]
+    tool_call_id: "str"
+    """The call's id."""
+    tool_name: "str"
+    """The tool's name."""
+    input: "Mapping[str, JsonValue]"
+    """The arguments."""
+
+
 class OperatorToolExecutionEnd(TypedDict):
     """A tool is done."""
     type: Literal["tool_execution_end"]
@@ -2058,11 +2422,31 @@ class OperatorToolExecutionEnd(TypedDict):
     """The result."""
 
 
+class OperatorToolExecutionFailure(TypedDict):
+    """A tool broke; its end follows. Since operator@live."""
+    type: Literal["tool_execution_failure"]
+    tool_name: "str"
+    """The tool's name."""
+    tool_call_id: "str"
+    """The call's id."""
+    input: "Mapping[str, JsonValue]"
+    """The arguments."""
+    error: "str"
+    """What went wrong."""
+
+
 class OperatorToolExecutionStart(TypedDict):
     """A tool begins to run."""
     type: Literal["tool_execution_start"]
     tool_call: "OperatorToolCall"
     """The call."""
+
+
+class OperatorToolExecutionUpdate(TypedDict):
+    """A tool that runs has something to show. Since operator@live."""
+    type: Literal["tool_execution_update"]
+    partial_tool_result: "OperatorPartialResult"
+    """What there is so far."""
 
 
 class OperatorToolResult(TypedDict):
@@ -2082,9 +2466,26 @@ class OperatorToolResult(TypedDict):
     """What to say when it stops."""
 
 
+class OperatorToolReturned(TypedDict):
+    """A tool has returned. Since operator@live."""
+    type: Literal["tool_result"]
+    tool_call_id: "str"
+    """The call's id."""
+    tool_name: "str"
+    """The tool's name."""
+    input: "Mapping[str, JsonValue]"
+    """The arguments."""
+    content: "str"
+    """What the tool says."""
+    is_error: "bool"
+    """Whether it failed."""
+
+
 class OperatorTurnEnd(TypedDict):
     """A request to the model and its tools are over."""
     type: Literal["turn_end"]
+    turn_index: NotRequired["int"]
+    """Its number; always 0. Since operator@live."""
     message: NotRequired["OperatorMessage | None"]
     """The model's message; null where the request failed."""
     tool_results: NotRequired["Sequence[OperatorToolResult]"]
@@ -2094,6 +2495,10 @@ class OperatorTurnEnd(TypedDict):
 class OperatorTurnStart(TypedDict):
     """A request to the model begins."""
     type: Literal["turn_start"]
+    turn_index: NotRequired["int"]
+    """Its number; always 0. Since operator@live."""
+    timestamp: NotRequired["float"]
+    """When; always 0. Since operator@live."""
 
 
 class OperatorUsage(TypedDict):
@@ -2110,12 +2515,18 @@ class OperatorUsage(TypedDict):
     """The cost in US dollars, by kind of token."""
 
 
-class PromptCacheTimes(TypedDict):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
-    short: NotRequired["float"]
-    """With the usual retention."""
-    long: NotRequired["float"]
-    """With the long one."""
+class OperatorUserBash(TypedDict):
+    """The user ran a shell command. Since operator@live."""
+    type: Literal["user_bash"]
+
+
+class OperatorValueAnswer(TypedDict):
+    """A dialog answered with a text. Since operator@live."""
+    type: Literal["extension_ui_response"]
+    id: "str"
+    """The id of the question."""
+    value: "str"
+    """The chosen option, or the text entered."""
 
 
 class PromptParams(TypedDict):
@@ -2517,7 +2928,7 @@ class SessionStarted(TypedDict):
 class SessionState(TypedDict):
     """The agent's current state."""
     model: NotRequired["Model | None"]
-    """The model in use; null or absent where there is none."""
+    """The model in use; absent where there is none."""
     thinkingLevel: "ThinkingLevel"
     """The thinking level."""
     isStreaming: "bool"
@@ -3751,8 +4162,6 @@ InputKind: TypeAlias = Literal["text", "image"] | str
 
 InterruptMode: TypeAlias = Literal["immediate", "wait"]
 
-ModelKind: TypeAlias = Literal["chat"] | str
-
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 
 OpalAuthStatus: TypeAlias = Literal["ready", "setup_required"] | str
@@ -3761,7 +4170,11 @@ OpalStatus: TypeAlias = Literal["idle", "running", "streaming", "executing_tools
 
 OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
 
-OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool"] | str
+OperatorQueue: TypeAlias = Literal["steering", "followup"] | str
+
+OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"] | str
+
+OperatorThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"] | str
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 
@@ -3797,7 +4210,7 @@ AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd
 
 InputBlock: TypeAlias = TextContent | ImageContent | Mapping[str, JsonValue]
 
-OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Mapping[str, JsonValue]
+OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | Mapping[str, JsonValue]
 
 SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Mapping[str, JsonValue]
 
@@ -3810,6 +4223,8 @@ InputContent: TypeAlias = str | Sequence[InputBlock]
 LinePart: TypeAlias = str | LineRepeat
 
 OpalToolResult: TypeAlias = OpalToolSuccess | OpalToolFailure
+
+OperatorDialogAnswer: TypeAlias = OperatorCancelledAnswer | OperatorConfirmedAnswer | OperatorValueAnswer
 
 ScriptArguments: TypeAlias = Mapping[str, JsonValue] | str | Sequence[str]
 

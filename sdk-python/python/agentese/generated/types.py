@@ -626,15 +626,7 @@ class ContextEditEntry(Record):
     parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
     timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
     target_id = Member("targetId", "str", "str: That entry.")
-    replacement = Member("replacement", "ContextReplacement", "ContextReplacement | None: What it sees in its place; null where it sees nothing.", nullable=True)
-
-
-class ContextReplacement(Record):
-    """Other words in place of those of a message."""
-    __slots__ = ()
-    __match_args__ = ("content",)
-    _constants = {}
-    content = Member("content", "InputContent", "InputContent: The words.")
+    replacement = Member("replacement", "InputContent", "InputContent | None: What it sees in its place; null where it sees nothing.", nullable=True)
 
 
 class ContextUsage(Record):
@@ -1030,27 +1022,6 @@ class ImageContent(Record):
     mime_type = Member("mimeType", "str", "str: The MIME type, as in `image/png`.")
 
 
-class ImageLimits(Record):
-    """Limits for images."""
-    __slots__ = ()
-    __match_args__ = ("max_per_message", "max_per_request", "resize")
-    _constants = {}
-    max_per_message = Member("maxPerMessage", "int", "int | None: The most in one message.", required=False, nullable=True)
-    max_per_request = Member("maxPerRequest", "int", "int | None: The most in one request.", required=False, nullable=True)
-    resize = Member("resize", "ImageSize", "ImageSize | None: To what size they are brought.", required=False, nullable=True)
-
-
-class ImageSize(Record):
-    """To what size images are brought before they enter a conversation."""
-    __slots__ = ()
-    __match_args__ = ("max_width", "max_height", "max_bytes", "jpeg_quality")
-    _constants = {}
-    max_width = Member("maxWidth", "int", "int | None: Pixels from left to right.", required=False, nullable=True)
-    max_height = Member("maxHeight", "int", "int | None: Pixels from top to bottom.", required=False, nullable=True)
-    max_bytes = Member("maxBytes", "int", "int | None: Bytes as base64.", required=False, nullable=True)
-    jpeg_quality = Member("jpegQuality", "int", "int | None: From 1 to 100.", required=False, nullable=True)
-
-
 class InputDialog(Record):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
@@ -1059,15 +1030,6 @@ class InputDialog(Record):
     title = Member("title", "str", "str: The question.")
     placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
-
-
-class InputLimits(Record):
-    """How much a provider takes at a time."""
-    __slots__ = ()
-    __match_args__ = ("max_request_bytes", "images")
-    _constants = {}
-    max_request_bytes = Member("maxRequestBytes", "int", "int | None: The largest request in bytes.", required=False, nullable=True)
-    images = Member("images", "ImageLimits", "ImageLimits | None: Limits for images.", required=False, nullable=True)
 
 
 class InputResult(Record):
@@ -1232,7 +1194,7 @@ class MessagesPage(Record):
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
-    __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
+    __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
     _constants = {}
     id = Member("id", "str", "str: The model's id at its provider.")
     name = Member("name", "str", "str: A name for people.")
@@ -1244,10 +1206,6 @@ class Model(Record):
     context_window = Member("contextWindow", "int", "int: The context window in tokens.")
     max_tokens = Member("maxTokens", "int", "int: The most tokens of one answer.")
     cost = Member("cost", "ModelCost", "ModelCost: Prices.")
-    compat = Member("compat", "object", "JsonObject | None: How its API differs from others of that wire format, as it is configured. Since pi@1.5.", required=False, nullable=True)
-    prompt_cache = Member("promptCache", "PromptCacheTimes", "PromptCacheTimes | None: How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5.", required=False, nullable=True)
-    input_limits = Member("inputLimits", "InputLimits", "InputLimits | None: How much its provider takes at a time, where that is known. Since pi@1.5.", required=False, nullable=True)
-    type = Member("type", "ModelKind", "ModelKind | None: What it is for; of models that the agent knows without a file. Since pi@1.5.", required=False, nullable=True)
 
 
 class ModelChangeEntry(Record):
@@ -1904,14 +1862,35 @@ class OpenUrlNotice(Record):
     instructions = Member("instructions", "str", "str | None: What the person has to do there.", required=False, nullable=True)
 
 
+class OperatorAfterProviderResponse(Record):
+    """The model has answered. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("model", "response")
+    _constants = {"type": "\"after_provider_response\""}
+    type = "after_provider_response"
+    model = Member("model", "any", "JsonValue: The model, as the agent keeps it.", required=False, nullable=True)
+    response = Member("response", "OperatorMessage", "OperatorMessage | None: Its answer.", required=False, nullable=True)
+
+
 class OperatorAgentEnd(Record):
-    """A run is over; the answer to its prompt follows."""
+    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """
     __slots__ = ()
     __match_args__ = ("messages", "reason")
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages of the run.")
     reason = Member("reason", "str", "str | None: The outcome, such as `completed`.", required=False, nullable=True)
+
+
+class OperatorAgentError(Record):
+    """The request to the model failed. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("error",)
+    _constants = {"type": "\"agent_error\""}
+    type = "agent_error"
+    error = Member("error", "str", "str: What went wrong.")
 
 
 class OperatorAgentStart(Record):
@@ -1922,15 +1901,118 @@ class OperatorAgentStart(Record):
     type = "agent_start"
 
 
+class OperatorAudio(Record):
+    """Sounds that belong to a message. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("audio",)
+    _constants = {"type": "\"audio\""}
+    type = "audio"
+    audio = Member("audio", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
+
+
+class OperatorAutoCompaction(Record):
+    """Whether the agent compacts on its own. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("enabled",)
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: Whether it does.")
+
+
+class OperatorAutoCompactionParams(Record):
+    """Parameters of `set_auto_compaction`.
+
+    Sets whether the agent compacts on its own when the context fills up.
+    """
+    __slots__ = ()
+    __match_args__ = ("enabled",)
+    _constants = {}
+    enabled = Member("enabled", "bool", "bool: Whether it is to.")
+
+
+class OperatorBeforeAgentStart(Record):
+    """The system prompt was built, and a run will begin. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("prompt", "system_prompt")
+    _constants = {"type": "\"before_agent_start\""}
+    type = "before_agent_start"
+    prompt = Member("prompt", "str", "str: The user's words.")
+    system_prompt = Member("system_prompt", "str", "str | None: The whole system prompt.", required=False, nullable=True)
+
+
+class OperatorBeforeProviderRequest(Record):
+    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
+    read it, and show its type alone. Since operator@live.
+    """
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"before_provider_request\""}
+    type = "before_provider_request"
+
+
+class OperatorCancelledAnswer(Record):
+    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("id",)
+    _constants = {"type": "\"extension_ui_response\"", "cancelled": "true"}
+    type = "extension_ui_response"
+    cancelled = True
+    id = Member("id", "str", "str: The id of the question.")
+
+
 class OperatorCompactParams(Record):
     """Parameters of `compact`.
 
-    Compacts the conversation now. Refused while a turn is going on.
+    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    the next turn.
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
     _constants = {}
     custom_instructions = Member("custom_instructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
+
+
+class OperatorCompactionEntry(Record):
+    """The entry that stands for what was compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("id", "timestamp", "parent_id", "summary", "first_kept_entry_id", "tokens_before", "details", "from_hook")
+    _constants = {"type": "\"compaction\""}
+    type = "compaction"
+    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
+    timestamp = Member("timestamp", "any", "JsonValue: When, in seconds since the epoch.", required=False, nullable=True)
+    parent_id = Member("parent_id", "str", "str | None: The entry before it.", required=False, nullable=True)
+    summary = Member("summary", "str", "str | None: The summary.", required=False, nullable=True)
+    first_kept_entry_id = Member("first_kept_entry_id", "str", "str | None: The first entry that is kept.", required=False, nullable=True)
+    tokens_before = Member("tokens_before", "number", "float | None: How many tokens the context had.", required=False, nullable=True)
+    details = Member("details", "any", "JsonValue: Facts of who made it.", required=False, nullable=True)
+    from_hook = Member("from_hook", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
+
+
+class OperatorConfirmDialog(Record):
+    """Asks for yes or no. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("title", "message")
+    _constants = {}
+    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
+
+
+class OperatorConfirmedAnswer(Record):
+    """A dialog answered with yes or no. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("id", "value")
+    _constants = {"type": "\"extension_ui_response\""}
+    type = "extension_ui_response"
+    id = Member("id", "str", "str: The id of the question.")
+    value = Member("value", "bool", "bool: Yes or no.")
+
+
+class OperatorContext(Record):
+    """The messages that the model will be told. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("messages",)
+    _constants = {"type": "\"context\""}
+    type = "context"
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: Them.")
 
 
 class OperatorForkParams(Record):
@@ -1942,6 +2024,60 @@ class OperatorForkParams(Record):
     __match_args__ = ("entry_id",)
     _constants = {}
     entry_id = Member("entry_id", "str", "str: The session entry.")
+
+
+class OperatorForked(Record):
+    """A session that was forked. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("entry_id", "cancelled")
+    _constants = {}
+    entry_id = Member("entry_id", "str", "str | None: The entry from which it goes on.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
+
+
+class OperatorGoalUpdate(Record):
+    """What the agent works towards has changed. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"goal_update\""}
+    type = "goal_update"
+
+
+class OperatorImages(Record):
+    """Pictures that belong to a message. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("images",)
+    _constants = {"type": "\"image\""}
+    type = "image"
+    images = Member("images", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
+
+
+class OperatorInput(Record):
+    """A prompt has reached the agent. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("text", "source")
+    _constants = {"type": "\"input\""}
+    type = "input"
+    text = Member("text", "str", "str: The words.")
+    source = Member("source", "str", "str | None: Where they come from; `rpc` for prompts of this protocol.", required=False, nullable=True)
+
+
+class OperatorInputDialog(Record):
+    """Asks for a line of text. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("title", "message", "placeholder")
+    _constants = {}
+    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
+    placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
+
+
+class OperatorLastText(Record):
+    """The last answer. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("text",)
+    _constants = {}
+    text = Member("text", "str", "str | None: The last text of the last answer that has one; null where there is none.", nullable=True)
 
 
 class OperatorMessage(Record):
@@ -1985,16 +2121,250 @@ class OperatorMessageUpdate(Record):
     message = Member("message", "OperatorMessage", "OperatorMessage: A message whose contents are the new piece.")
 
 
+class OperatorMessages(Record):
+    """Messages of the process, without the user's prompts. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("messages",)
+    _constants = {}
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages, the oldest first.")
+
+
+class OperatorModelParams(Record):
+    """Parameters of `set_model`.
+
+    Asks for a model. The agent says yes and goes on with the model that it has.
+    """
+    __slots__ = ()
+    __match_args__ = ("model_id", "provider")
+    _constants = {}
+    model_id = Member("model_id", "str", "str: The model's id.")
+    provider = Member("provider", "str", "str | None: The provider's name.", required=False, nullable=True)
+
+
+class OperatorModelSelect(Record):
+    """Another model was chosen. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"model_select\""}
+    type = "model_select"
+
+
+class OperatorModelSet(Record):
+    """The model that was asked for. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("model_id",)
+    _constants = {}
+    model_id = Member("model_id", "str", "str: Its id, as it was sent.")
+
+
+class OperatorNotice(Record):
+    """Says something. No answer is expected. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("title", "message")
+    _constants = {}
+    title = Member("title", "str", "str | None: What it is about.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: The words.", required=False, nullable=True)
+
+
+class OperatorPartialResult(Record):
+    """What a tool has given so far. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
+    _constants = {}
+    id = Member("id", "str", "str: The id of the call.")
+    content = Member("content", "str", "str: What the tool says.")
+    is_error = Member("is_error", "bool", "bool | None: Whether the tool failed.", required=False, nullable=True)
+    metadata = Member("metadata", "object", "JsonObject | None: Facts of the tool.", required=False, nullable=True)
+    terminate = Member("terminate", "bool", "bool | None: Whether the run stops here.", required=False, nullable=True)
+    terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
+
+
 class OperatorPromptParams(Record):
     """Parameters of `prompt`.
 
-    Runs a user's turn. Answered when the turn is over.
+    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+    agent there.
     """
     __slots__ = ()
     __match_args__ = ("text", "options")
     _constants = {}
-    text = Member("text", "str", "str: The prompt.")
-    options = Member("options", "object", "JsonObject | None: Options of the turn; an open object.", required=False, nullable=True)
+    text = Member("text", "str", "str: The prompt. Called `message` since operator@live.")
+    options = Member("options", "object", "JsonObject | None: Options of the turn; an open object. Until operator@live.", required=False, nullable=True)
+
+
+class OperatorQueueUpdate(Record):
+    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("queue", "message", "messages")
+    _constants = {"type": "\"queue_update\""}
+    type = "queue_update"
+    queue = Member("queue", "OperatorQueue", "OperatorQueue: The queue.")
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The message that was queued.", required=False, nullable=True)
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: All messages in the queue.")
+
+
+class OperatorQueuedWords(Record):
+    """Words of the user for the turn that is going on. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("message",)
+    _constants = {}
+    message = Member("message", "str", "str: The words.")
+
+
+class OperatorResourcesDiscover(Record):
+    """Skills, prompts and the like are looked for. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"resources_discover\""}
+    type = "resources_discover"
+
+
+class OperatorRetryEnd(Record):
+    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("attempt", "success", "error")
+    _constants = {"type": "\"retry_end\""}
+    type = "retry_end"
+    attempt = Member("attempt", "int", "int: The number of the attempt.")
+    success = Member("success", "bool", "bool: Whether it went well.")
+    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
+
+
+class OperatorRetryStart(Record):
+    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("attempt", "max_retries")
+    _constants = {"type": "\"retry_start\""}
+    type = "retry_start"
+    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
+    max_retries = Member("max_retries", "int", "int | None: How often it is tried at most.", required=False, nullable=True)
+
+
+class OperatorSavePoint(Record):
+    """The session is written. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"save_point\""}
+    type = "save_point"
+
+
+class OperatorSelectDialog(Record):
+    """Asks to choose from a list. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("title", "message", "options")
+    _constants = {}
+    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
+    options = Member("options", "[str]", "list[str] | None: The choices.", required=False, nullable=True)
+
+
+class OperatorSessionBeforeCompact(Record):
+    """The conversation will be compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("preparation", "branch_entries", "custom_instructions")
+    _constants = {"type": "\"session_before_compact\""}
+    type = "session_before_compact"
+    preparation = Member("preparation", "object", "JsonObject | None: What will be summed up, and what is kept.", required=False, nullable=True)
+    branch_entries = Member("branch_entries", "[any]", "list[JsonValue] | None: The entries of the branch.", required=False, nullable=True)
+    custom_instructions = Member("custom_instructions", "str", "str | None: The extra instructions.", required=False, nullable=True)
+
+
+class OperatorSessionBeforeFork(Record):
+    """The session will be forked. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("entry_id", "position")
+    _constants = {"type": "\"session_before_fork\""}
+    type = "session_before_fork"
+    entry_id = Member("entry_id", "str", "str: From which entry.")
+    position = Member("position", "str", "str | None: Whether the entry itself is kept, as in `at`.", required=False, nullable=True)
+
+
+class OperatorSessionBeforeSwitch(Record):
+    """Another session will be opened. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("reason", "target_session_file")
+    _constants = {"type": "\"session_before_switch\""}
+    type = "session_before_switch"
+    reason = Member("reason", "str", "str: Why.")
+    target_session_file = Member("target_session_file", "str", "str | None: Its file.", required=False, nullable=True)
+
+
+class OperatorSessionBeforeTree(Record):
+    """Another place in the tree of the session will be gone to. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"session_before_tree\""}
+    type = "session_before_tree"
+
+
+class OperatorSessionCompact(Record):
+    """The conversation was compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("compaction_entry", "from_extension")
+    _constants = {"type": "\"session_compact\""}
+    type = "session_compact"
+    compaction_entry = Member("compaction_entry", "OperatorCompactionEntry", "OperatorCompactionEntry | None: The summary as an entry of the session.", required=False, nullable=True)
+    from_extension = Member("from_extension", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
+
+
+class OperatorSessionNameParams(Record):
+    """Parameters of `set_session_name`.
+
+    Names the session. Blanks around the name are left out.
+    """
+    __slots__ = ()
+    __match_args__ = ("name",)
+    _constants = {}
+    name = Member("name", "str", "str: The name.")
+
+
+class OperatorSessionShutdown(Record):
+    """The session is left. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("reason", "target_session_file")
+    _constants = {"type": "\"session_shutdown\""}
+    type = "session_shutdown"
+    reason = Member("reason", "str", "str: Why, as in `new`.")
+    target_session_file = Member("target_session_file", "str", "str | None: The file of the session that follows.", required=False, nullable=True)
+
+
+class OperatorSessionStart(Record):
+    """A session begins. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("reason", "previous_session_file")
+    _constants = {"type": "\"session_start\""}
+    type = "session_start"
+    reason = Member("reason", "str", "str: Why, as in `fork`.")
+    previous_session_file = Member("previous_session_file", "str", "str | None: The file of the session before.", required=False, nullable=True)
+
+
+class OperatorSessionStats(Record):
+    """Numbers of the session. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("session_id", "session_name", "entry_count", "context_tokens", "context_window")
+    _constants = {}
+    session_id = Member("session_id", "str", "str | None: The session's id.", required=False, nullable=True)
+    session_name = Member("session_name", "str", "str | None: The session's name.", required=False, nullable=True)
+    entry_count = Member("entry_count", "int", "int: The number of entries in the session.")
+    context_tokens = Member("context_tokens", "int", "int | None: Tokens in the context.", required=False, nullable=True)
+    context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
+
+
+class OperatorSessionTree(Record):
+    """Another place in the tree of the session was gone to. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"session_tree\""}
+    type = "session_tree"
+
+
+class OperatorSettled(Record):
+    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"settled\""}
+    type = "settled"
 
 
 class OperatorState(Record):
@@ -2012,15 +2382,40 @@ class OperatorState(Record):
     message_count = Member("message_count", "int", "int | None: The number of messages in the conversation.", required=False, nullable=True)
 
 
+class OperatorSubagentEnd(Record):
+    """Work of a subagent is over. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"subagent_end\""}
+    type = "subagent_end"
+
+
+class OperatorSubagentStart(Record):
+    """Work of a subagent begins. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"subagent_start\""}
+    type = "subagent_start"
+
+
 class OperatorSwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
-    Opens another session file.
+    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+    the directory of sessions; both look like success.
     """
     __slots__ = ()
     __match_args__ = ("session_file",)
     _constants = {}
-    session_file = Member("session_file", "str", "str: The session's file.")
+    session_file = Member("session_file", "str", "str: The session's file. Called `session_path` since operator@live.")
+
+
+class OperatorSwitched(Record):
+    """A session that another one took the place of. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("cancelled",)
+    _constants = {}
+    cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
 
 
 class OperatorText(Record):
@@ -2042,6 +2437,33 @@ class OperatorThinking(Record):
     signature = Member("signature", "str", "str | None: An opaque signature from the provider.", required=False, nullable=True)
 
 
+class OperatorThinkingLevelSelect(Record):
+    """Another thinking level was chosen. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ()
+    _constants = {"type": "\"thinking_level_select\""}
+    type = "thinking_level_select"
+
+
+class OperatorThinkingParams(Record):
+    """Parameters of `set_thinking_level`.
+
+    Sets the thinking level.
+    """
+    __slots__ = ()
+    __match_args__ = ("level",)
+    _constants = {}
+    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
+
+
+class OperatorThinkingSet(Record):
+    """The thinking level that was set. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("level",)
+    _constants = {}
+    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
+
+
 class OperatorToolCall(Record):
     """A tool call of the model."""
     __slots__ = ()
@@ -2055,6 +2477,17 @@ class OperatorToolCall(Record):
     metadata = Member("metadata", "object", "JsonObject | None: Facts of the provider.", required=False, nullable=True)
 
 
+class OperatorToolCalled(Record):
+    """A tool will run. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("tool_call_id", "tool_name", "input")
+    _constants = {"type": "\"tool_call\""}
+    type = "tool_call"
+    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
+    tool_name = Member("tool_name", "str", "str: The tool's name.")
+    input = Member("input", "object", "JsonObject: The arguments.")
+
+
 class OperatorToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
@@ -2064,6 +2497,18 @@ class OperatorToolExecutionEnd(Record):
     tool_result = Member("tool_result", "OperatorToolResult", "OperatorToolResult: The result.")
 
 
+class OperatorToolExecutionFailure(Record):
+    """A tool broke; its end follows. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("tool_name", "tool_call_id", "input", "error")
+    _constants = {"type": "\"tool_execution_failure\""}
+    type = "tool_execution_failure"
+    tool_name = Member("tool_name", "str", "str: The tool's name.")
+    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
+    input = Member("input", "object", "JsonObject: The arguments.")
+    error = Member("error", "str", "str: What went wrong.")
+
+
 class OperatorToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
@@ -2071,6 +2516,15 @@ class OperatorToolExecutionStart(Record):
     _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
     tool_call = Member("tool_call", "OperatorToolCall", "OperatorToolCall: The call.")
+
+
+class OperatorToolExecutionUpdate(Record):
+    """A tool that runs has something to show. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("partial_tool_result",)
+    _constants = {"type": "\"tool_execution_update\""}
+    type = "tool_execution_update"
+    partial_tool_result = Member("partial_tool_result", "OperatorPartialResult", "OperatorPartialResult: What there is so far.")
 
 
 class OperatorToolResult(Record):
@@ -2087,12 +2541,26 @@ class OperatorToolResult(Record):
     terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
 
 
+class OperatorToolReturned(Record):
+    """A tool has returned. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("tool_call_id", "tool_name", "input", "content", "is_error")
+    _constants = {"type": "\"tool_result\""}
+    type = "tool_result"
+    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
+    tool_name = Member("tool_name", "str", "str: The tool's name.")
+    input = Member("input", "object", "JsonObject: The arguments.")
+    content = Member("content", "str", "str: What the tool says.")
+    is_error = Member("is_error", "bool", "bool: Whether it failed.")
+
+
 class OperatorTurnEnd(Record):
     """A request to the model and its tools are over."""
     __slots__ = ()
-    __match_args__ = ("message", "tool_results")
+    __match_args__ = ("turn_index", "message", "tool_results")
     _constants = {"type": "\"turn_end\""}
     type = "turn_end"
+    turn_index = Member("turn_index", "int", "int | None: Its number; always 0. Since operator@live.", required=False, nullable=True)
     message = Member("message", "OperatorMessage", "OperatorMessage | None: The model's message; null where the request failed.", required=False, nullable=True)
     tool_results = Member("tool_results", "[OperatorToolResult]", "list[OperatorToolResult] | None: The results of the tools.", required=False, nullable=True)
 
@@ -2100,9 +2568,11 @@ class OperatorTurnEnd(Record):
 class OperatorTurnStart(Record):
     """A request to the model begins."""
     __slots__ = ()
-    __match_args__ = ()
+    __match_args__ = ("turn_index", "timestamp")
     _constants = {"type": "\"turn_start\""}
     type = "turn_start"
+    turn_index = Member("turn_index", "int", "int | None: Its number; always 0. Since operator@live.", required=False, nullable=True)
+    timestamp = Member("timestamp", "number", "float | None: When; always 0. Since operator@live.", required=False, nullable=True)
 
 
 class OperatorUsage(Record):
@@ -2117,13 +2587,22 @@ class OperatorUsage(Record):
     cost = Member("cost", "{number}", "dict[str, float] | None: The cost in US dollars, by kind of token.", required=False, nullable=True)
 
 
-class PromptCacheTimes(Record):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+class OperatorUserBash(Record):
+    """The user ran a shell command. Since operator@live."""
     __slots__ = ()
-    __match_args__ = ("short", "long")
-    _constants = {}
-    short = Member("short", "number", "float | None: With the usual retention.", required=False, nullable=True)
-    long = Member("long", "number", "float | None: With the long one.", required=False, nullable=True)
+    __match_args__ = ()
+    _constants = {"type": "\"user_bash\""}
+    type = "user_bash"
+
+
+class OperatorValueAnswer(Record):
+    """A dialog answered with a text. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("id", "value")
+    _constants = {"type": "\"extension_ui_response\""}
+    type = "extension_ui_response"
+    id = Member("id", "str", "str: The id of the question.")
+    value = Member("value", "str", "str: The chosen option, or the text entered.")
 
 
 class PromptParams(Record):
@@ -2527,7 +3006,7 @@ class SessionState(Record):
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     _constants = {}
-    model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
+    model = Member("model", "Model", "Model | None: The model in use; absent where there is none.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The thinking level.")
     is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
     is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
@@ -3716,8 +4195,6 @@ InputKind = Literal["text", "image"] | str
 
 InterruptMode = Literal["immediate", "wait"]
 
-ModelKind = Literal["chat"] | str
-
 NotifyType = Literal["info", "warning", "error"] | str
 
 OpalAuthStatus = Literal["ready", "setup_required"] | str
@@ -3726,7 +4203,11 @@ OpalStatus = Literal["idle", "running", "streaming", "executing_tools"] | str
 
 OperatorPhase = Literal["idle", "turn", "compaction"] | str
 
-OperatorRole = Literal["system", "user", "assistant", "tool"] | str
+OperatorQueue = Literal["steering", "followup"] | str
+
+OperatorRole = Literal["system", "user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"] | str
+
+OperatorThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"] | str
 
 QueueMode = Literal["all", "one-at-a-time"]
 
@@ -3762,7 +4243,7 @@ AssistantMessageEvent = StreamStart | TextStart | TextDelta | TextEnd | Thinking
 
 InputBlock = TextContent | ImageContent | Unknown
 
-OperatorContent = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Unknown
+OperatorContent = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | Unknown
 
 SessionEntry = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
 
@@ -3775,6 +4256,8 @@ InputContent = str | list[InputBlock]
 LinePart = str | LineRepeat
 
 OpalToolResult = OpalToolSuccess | OpalToolFailure
+
+OperatorDialogAnswer = OperatorCancelledAnswer | OperatorConfirmedAnswer | OperatorValueAnswer
 
 ScriptArguments = dict[str, Any] | str | list[str]
 
@@ -3822,6 +4305,8 @@ UNIONS = {
         "thinking": "OperatorThinking",
         "tool_call": "OperatorToolCall",
         "tool_result": "OperatorToolResult",
+        "image": "OperatorImages",
+        "audio": "OperatorAudio",
     }),
     "SessionEntry": ("type", True, {
         "message": "MessageEntry",
@@ -3843,6 +4328,7 @@ CHOICES = {
     "InputContent": ("str", "[InputBlock]"),
     "LinePart": ("str", "LineRepeat"),
     "OpalToolResult": ("OpalToolSuccess", "OpalToolFailure"),
+    "OperatorDialogAnswer": ("OperatorCancelledAnswer", "OperatorConfirmedAnswer", "OperatorValueAnswer"),
     "ScriptArguments": ("object", "str", "[str]"),
     "ScriptBlock": ("ScriptText", "ScriptThinking", "ScriptToolUse", "ScriptTextRepeat", "ScriptThinkingRepeat"),
     "TranscriptRecord": ("TranscriptHeader", "TranscriptControl", "TranscriptNote", "TranscriptLine"),
@@ -3864,12 +4350,13 @@ STRINGS = {
     "HostUriOperation": (True, ["read", "write"]),
     "InputKind": (True, ["text", "image"]),
     "InterruptMode": (False, ["immediate", "wait"]),
-    "ModelKind": (True, ["chat"]),
     "NotifyType": (True, ["info", "warning", "error"]),
     "OpalAuthStatus": (True, ["ready", "setup_required"]),
     "OpalStatus": (True, ["idle", "running", "streaming", "executing_tools"]),
     "OperatorPhase": (True, ["idle", "turn", "compaction"]),
-    "OperatorRole": (True, ["system", "user", "assistant", "tool"]),
+    "OperatorQueue": (True, ["steering", "followup"]),
+    "OperatorRole": (True, ["system", "user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"]),
+    "OperatorThinkingLevel": (True, ["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
     "QueueMode": (False, ["all", "one-at-a-time"]),
     "ScriptStop": (True, ["stop", "length", "toolUse"]),
     "SourceOrigin": (True, ["top-level", "package"]),
@@ -3892,6 +4379,9 @@ SHAPES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "LineRepeat": ([], ["repeat", "n"]),
     "OpalToolSuccess": ([("ok", "true")], ["output"]),
     "OpalToolFailure": ([("ok", "false")], ["error"]),
+    "OperatorCancelledAnswer": ([("type", "\"extension_ui_response\""), ("cancelled", "true")], ["id"]),
+    "OperatorConfirmedAnswer": ([("type", "\"extension_ui_response\"")], ["id", "value"]),
+    "OperatorValueAnswer": ([("type", "\"extension_ui_response\"")], ["id", "value"]),
     "ScriptText": ([], ["text"]),
     "ScriptThinking": ([], ["thinking"]),
     "ScriptToolUse": ([], ["tool"]),

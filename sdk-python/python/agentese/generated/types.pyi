@@ -1087,7 +1087,7 @@ class ContextEditEntry(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["replacement"]]] = ("id", "parent_id", "timestamp", "target_id", "replacement")
     type: Literal["context_edit"]
-    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.ContextReplacement | ContextReplacement | None) -> Self: ...
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.InputContent | InputContent | None) -> Self: ...
     @property
     def id(self) -> str:
         """The entry's id."""
@@ -1101,23 +1101,11 @@ class ContextEditEntry(Record):
     def target_id(self) -> str:
         """That entry."""
     @property
-    def replacement(self) -> ContextReplacement | None:
+    def replacement(self) -> InputContent | None:
         """What it sees in its place; null where it sees nothing."""
     def to_dict(self) -> shapes.ContextEditEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ContextEditEntry) -> ContextEditEntry: ...
-
-class ContextReplacement(Record):
-    """Other words in place of those of a message."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["content"]]] = ("content",)
-    def __new__(cls, *, content: shapes.InputContent | InputContent) -> Self: ...
-    @property
-    def content(self) -> InputContent:
-        """The words."""
-    def to_dict(self) -> shapes.ContextReplacement: ...
-    @classmethod
-    def from_dict(cls, members: shapes.ContextReplacement) -> ContextReplacement: ...
 
 class ContextUsage(Record):
     """How much of the model's context is in use."""
@@ -1776,45 +1764,6 @@ class ImageContent(Record):
     @classmethod
     def from_dict(cls, members: shapes.ImageContent) -> ImageContent: ...
 
-class ImageLimits(Record):
-    """Limits for images."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["max_per_message"], Literal["max_per_request"], Literal["resize"]]] = ("max_per_message", "max_per_request", "resize")
-    def __new__(cls, *, max_per_message: int | None = None, max_per_request: int | None = None, resize: shapes.ImageSize | ImageSize | None = None) -> Self: ...
-    @property
-    def max_per_message(self) -> int | None:
-        """The most in one message."""
-    @property
-    def max_per_request(self) -> int | None:
-        """The most in one request."""
-    @property
-    def resize(self) -> ImageSize | None:
-        """To what size they are brought."""
-    def to_dict(self) -> shapes.ImageLimits: ...
-    @classmethod
-    def from_dict(cls, members: shapes.ImageLimits) -> ImageLimits: ...
-
-class ImageSize(Record):
-    """To what size images are brought before they enter a conversation."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["max_width"], Literal["max_height"], Literal["max_bytes"], Literal["jpeg_quality"]]] = ("max_width", "max_height", "max_bytes", "jpeg_quality")
-    def __new__(cls, *, max_width: int | None = None, max_height: int | None = None, max_bytes: int | None = None, jpeg_quality: int | None = None) -> Self: ...
-    @property
-    def max_width(self) -> int | None:
-        """Pixels from left to right."""
-    @property
-    def max_height(self) -> int | None:
-        """Pixels from top to bottom."""
-    @property
-    def max_bytes(self) -> int | None:
-        """Bytes as base64."""
-    @property
-    def jpeg_quality(self) -> int | None:
-        """From 1 to 100."""
-    def to_dict(self) -> shapes.ImageSize: ...
-    @classmethod
-    def from_dict(cls, members: shapes.ImageSize) -> ImageSize: ...
-
 class InputDialog(Record):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
@@ -1832,21 +1781,6 @@ class InputDialog(Record):
     def to_dict(self) -> shapes.InputDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.InputDialog) -> InputDialog: ...
-
-class InputLimits(Record):
-    """How much a provider takes at a time."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["max_request_bytes"], Literal["images"]]] = ("max_request_bytes", "images")
-    def __new__(cls, *, max_request_bytes: int | None = None, images: shapes.ImageLimits | ImageLimits | None = None) -> Self: ...
-    @property
-    def max_request_bytes(self) -> int | None:
-        """The largest request in bytes."""
-    @property
-    def images(self) -> ImageLimits | None:
-        """Limits for images."""
-    def to_dict(self) -> shapes.InputLimits: ...
-    @classmethod
-    def from_dict(cls, members: shapes.InputLimits) -> InputLimits: ...
 
 class InputResult(Record):
     """The text that the user entered."""
@@ -2114,8 +2048,8 @@ class MessagesPage(Record):
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"], Literal["compat"], Literal["prompt_cache"], Literal["input_limits"], Literal["type"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
-    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost, compat: Mapping[str, JsonValue] | None = None, prompt_cache: shapes.PromptCacheTimes | PromptCacheTimes | None = None, input_limits: shapes.InputLimits | InputLimits | None = None, type: shapes.ModelKind | ModelKind | None = None) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
+    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost) -> Self: ...
     @property
     def id(self) -> str:
         """The model's id at its provider."""
@@ -2146,18 +2080,6 @@ class Model(Record):
     @property
     def cost(self) -> ModelCost:
         """Prices."""
-    @property
-    def compat(self) -> JsonObject | None:
-        """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
-    @property
-    def prompt_cache(self) -> PromptCacheTimes | None:
-        """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
-    @property
-    def input_limits(self) -> InputLimits | None:
-        """How much its provider takes at a time, where that is known. Since pi@1.5."""
-    @property
-    def type(self) -> ModelKind | None:
-        """What it is for; of models that the agent knows without a file. Since pi@1.5."""
     def to_dict(self) -> shapes.Model: ...
     @classmethod
     def from_dict(cls, members: shapes.Model) -> Model: ...
@@ -3302,8 +3224,26 @@ class OpenUrlNotice(Record):
     @classmethod
     def from_dict(cls, members: shapes.OpenUrlNotice) -> OpenUrlNotice: ...
 
+class OperatorAfterProviderResponse(Record):
+    """The model has answered. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["model"], Literal["response"]]] = ("model", "response")
+    type: Literal["after_provider_response"]
+    def __new__(cls, *, model: JsonValue | None = None, response: shapes.OperatorMessage | OperatorMessage | None = None) -> Self: ...
+    @property
+    def model(self) -> JsonValue:
+        """The model, as the agent keeps it."""
+    @property
+    def response(self) -> OperatorMessage | None:
+        """Its answer."""
+    def to_dict(self) -> shapes.OperatorAfterProviderResponse: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorAfterProviderResponse) -> OperatorAfterProviderResponse: ...
+
 class OperatorAgentEnd(Record):
-    """A run is over; the answer to its prompt follows."""
+    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"], Literal["reason"]]] = ("messages", "reason")
     type: Literal["agent_end"]
@@ -3318,6 +3258,19 @@ class OperatorAgentEnd(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorAgentEnd) -> OperatorAgentEnd: ...
 
+class OperatorAgentError(Record):
+    """The request to the model failed. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["error"]]] = ("error",)
+    type: Literal["agent_error"]
+    def __new__(cls, *, error: str) -> Self: ...
+    @property
+    def error(self) -> str:
+        """What went wrong."""
+    def to_dict(self) -> shapes.OperatorAgentError: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorAgentError) -> OperatorAgentError: ...
+
 class OperatorAgentStart(Record):
     """A run begins."""
     __slots__ = ()
@@ -3328,10 +3281,93 @@ class OperatorAgentStart(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorAgentStart) -> OperatorAgentStart: ...
 
+class OperatorAudio(Record):
+    """Sounds that belong to a message. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["audio"]]] = ("audio",)
+    type: Literal["audio"]
+    def __new__(cls, *, audio: Sequence[JsonValue]) -> Self: ...
+    @property
+    def audio(self) -> list[JsonValue]:
+        """Them, as the agent keeps them."""
+    def to_dict(self) -> shapes.OperatorAudio: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorAudio) -> OperatorAudio: ...
+
+class OperatorAutoCompaction(Record):
+    """Whether the agent compacts on its own. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
+    def __new__(cls, *, enabled: bool) -> Self: ...
+    @property
+    def enabled(self) -> bool:
+        """Whether it does."""
+    def to_dict(self) -> shapes.OperatorAutoCompaction: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorAutoCompaction) -> OperatorAutoCompaction: ...
+
+class OperatorAutoCompactionParams(Record):
+    """Parameters of `set_auto_compaction`.
+
+    Sets whether the agent compacts on its own when the context fills up.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
+    def __new__(cls, *, enabled: bool) -> Self: ...
+    @property
+    def enabled(self) -> bool:
+        """Whether it is to."""
+    def to_dict(self) -> shapes.OperatorAutoCompactionParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorAutoCompactionParams) -> OperatorAutoCompactionParams: ...
+
+class OperatorBeforeAgentStart(Record):
+    """The system prompt was built, and a run will begin. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["prompt"], Literal["system_prompt"]]] = ("prompt", "system_prompt")
+    type: Literal["before_agent_start"]
+    def __new__(cls, *, prompt: str, system_prompt: str | None = None) -> Self: ...
+    @property
+    def prompt(self) -> str:
+        """The user's words."""
+    @property
+    def system_prompt(self) -> str | None:
+        """The whole system prompt."""
+    def to_dict(self) -> shapes.OperatorBeforeAgentStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorBeforeAgentStart) -> OperatorBeforeAgentStart: ...
+
+class OperatorBeforeProviderRequest(Record):
+    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
+    read it, and show its type alone. Since operator@live.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["before_provider_request"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorBeforeProviderRequest: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorBeforeProviderRequest) -> OperatorBeforeProviderRequest: ...
+
+class OperatorCancelledAnswer(Record):
+    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"]]] = ("id",)
+    type: Literal["extension_ui_response"]
+    cancelled: Literal[True]
+    def __new__(cls, *, id: str) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The id of the question."""
+    def to_dict(self) -> shapes.OperatorCancelledAnswer: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorCancelledAnswer) -> OperatorCancelledAnswer: ...
+
 class OperatorCompactParams(Record):
     """Parameters of `compact`.
 
-    Compacts the conversation now. Refused while a turn is going on.
+    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    the next turn.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["custom_instructions"]]] = ("custom_instructions",)
@@ -3342,6 +3378,84 @@ class OperatorCompactParams(Record):
     def to_dict(self) -> shapes.OperatorCompactParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorCompactParams) -> OperatorCompactParams: ...
+
+class OperatorCompactionEntry(Record):
+    """The entry that stands for what was compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["timestamp"], Literal["parent_id"], Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"], Literal["from_hook"]]] = ("id", "timestamp", "parent_id", "summary", "first_kept_entry_id", "tokens_before", "details", "from_hook")
+    type: Literal["compaction"]
+    def __new__(cls, *, id: str | None = None, timestamp: JsonValue | None = None, parent_id: str | None = None, summary: str | None = None, first_kept_entry_id: str | None = None, tokens_before: float | None = None, details: JsonValue | None = None, from_hook: bool | None = None) -> Self: ...
+    @property
+    def id(self) -> str | None:
+        """Its id."""
+    @property
+    def timestamp(self) -> JsonValue:
+        """When, in seconds since the epoch."""
+    @property
+    def parent_id(self) -> str | None:
+        """The entry before it."""
+    @property
+    def summary(self) -> str | None:
+        """The summary."""
+    @property
+    def first_kept_entry_id(self) -> str | None:
+        """The first entry that is kept."""
+    @property
+    def tokens_before(self) -> float | None:
+        """How many tokens the context had."""
+    @property
+    def details(self) -> JsonValue:
+        """Facts of who made it."""
+    @property
+    def from_hook(self) -> bool | None:
+        """Whether an extension made it."""
+    def to_dict(self) -> shapes.OperatorCompactionEntry: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorCompactionEntry) -> OperatorCompactionEntry: ...
+
+class OperatorConfirmDialog(Record):
+    """Asks for yes or no. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["message"]]] = ("title", "message")
+    def __new__(cls, *, title: str | None = None, message: str | None = None) -> Self: ...
+    @property
+    def title(self) -> str | None:
+        """The question."""
+    @property
+    def message(self) -> str | None:
+        """What it is about."""
+    def to_dict(self) -> shapes.OperatorConfirmDialog: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorConfirmDialog) -> OperatorConfirmDialog: ...
+
+class OperatorConfirmedAnswer(Record):
+    """A dialog answered with yes or no. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["value"]]] = ("id", "value")
+    type: Literal["extension_ui_response"]
+    def __new__(cls, *, id: str, value: bool) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The id of the question."""
+    @property
+    def value(self) -> bool:
+        """Yes or no."""
+    def to_dict(self) -> shapes.OperatorConfirmedAnswer: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorConfirmedAnswer) -> OperatorConfirmedAnswer: ...
+
+class OperatorContext(Record):
+    """The messages that the model will be told. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
+    type: Literal["context"]
+    def __new__(cls, *, messages: Sequence[shapes.OperatorMessage | OperatorMessage]) -> Self: ...
+    @property
+    def messages(self) -> list[OperatorMessage]:
+        """Them."""
+    def to_dict(self) -> shapes.OperatorContext: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorContext) -> OperatorContext: ...
 
 class OperatorForkParams(Record):
     """Parameters of `fork`.
@@ -3357,6 +3471,90 @@ class OperatorForkParams(Record):
     def to_dict(self) -> shapes.OperatorForkParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorForkParams) -> OperatorForkParams: ...
+
+class OperatorForked(Record):
+    """A session that was forked. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["cancelled"]]] = ("entry_id", "cancelled")
+    def __new__(cls, *, entry_id: str | None = None, cancelled: bool | None = None) -> Self: ...
+    @property
+    def entry_id(self) -> str | None:
+        """The entry from which it goes on."""
+    @property
+    def cancelled(self) -> bool | None:
+        """Whether that was prevented; the agent always says false."""
+    def to_dict(self) -> shapes.OperatorForked: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorForked) -> OperatorForked: ...
+
+class OperatorGoalUpdate(Record):
+    """What the agent works towards has changed. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["goal_update"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorGoalUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorGoalUpdate) -> OperatorGoalUpdate: ...
+
+class OperatorImages(Record):
+    """Pictures that belong to a message. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["images"]]] = ("images",)
+    type: Literal["image"]
+    def __new__(cls, *, images: Sequence[JsonValue]) -> Self: ...
+    @property
+    def images(self) -> list[JsonValue]:
+        """Them, as the agent keeps them."""
+    def to_dict(self) -> shapes.OperatorImages: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorImages) -> OperatorImages: ...
+
+class OperatorInput(Record):
+    """A prompt has reached the agent. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["text"], Literal["source"]]] = ("text", "source")
+    type: Literal["input"]
+    def __new__(cls, *, text: str, source: str | None = None) -> Self: ...
+    @property
+    def text(self) -> str:
+        """The words."""
+    @property
+    def source(self) -> str | None:
+        """Where they come from; `rpc` for prompts of this protocol."""
+    def to_dict(self) -> shapes.OperatorInput: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorInput) -> OperatorInput: ...
+
+class OperatorInputDialog(Record):
+    """Asks for a line of text. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["message"], Literal["placeholder"]]] = ("title", "message", "placeholder")
+    def __new__(cls, *, title: str | None = None, message: str | None = None, placeholder: str | None = None) -> Self: ...
+    @property
+    def title(self) -> str | None:
+        """The question."""
+    @property
+    def message(self) -> str | None:
+        """What it is about."""
+    @property
+    def placeholder(self) -> str | None:
+        """Grey text in the empty field."""
+    def to_dict(self) -> shapes.OperatorInputDialog: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorInputDialog) -> OperatorInputDialog: ...
+
+class OperatorLastText(Record):
+    """The last answer. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
+    def __new__(cls, *, text: str | None) -> Self: ...
+    @property
+    def text(self) -> str | None:
+        """The last text of the last answer that has one; null where there is none."""
+    def to_dict(self) -> shapes.OperatorLastText: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorLastText) -> OperatorLastText: ...
 
 class OperatorMessage(Record):
     """A message of the conversation."""
@@ -3427,23 +3625,391 @@ class OperatorMessageUpdate(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessageUpdate) -> OperatorMessageUpdate: ...
 
+class OperatorMessages(Record):
+    """Messages of the process, without the user's prompts. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
+    def __new__(cls, *, messages: Sequence[shapes.OperatorMessage | OperatorMessage]) -> Self: ...
+    @property
+    def messages(self) -> list[OperatorMessage]:
+        """The messages, the oldest first."""
+    def to_dict(self) -> shapes.OperatorMessages: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorMessages) -> OperatorMessages: ...
+
+class OperatorModelParams(Record):
+    """Parameters of `set_model`.
+
+    Asks for a model. The agent says yes and goes on with the model that it has.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["model_id"], Literal["provider"]]] = ("model_id", "provider")
+    def __new__(cls, *, model_id: str, provider: str | None = None) -> Self: ...
+    @property
+    def model_id(self) -> str:
+        """The model's id."""
+    @property
+    def provider(self) -> str | None:
+        """The provider's name."""
+    def to_dict(self) -> shapes.OperatorModelParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorModelParams) -> OperatorModelParams: ...
+
+class OperatorModelSelect(Record):
+    """Another model was chosen. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["model_select"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorModelSelect: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorModelSelect) -> OperatorModelSelect: ...
+
+class OperatorModelSet(Record):
+    """The model that was asked for. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["model_id"]]] = ("model_id",)
+    def __new__(cls, *, model_id: str) -> Self: ...
+    @property
+    def model_id(self) -> str:
+        """Its id, as it was sent."""
+    def to_dict(self) -> shapes.OperatorModelSet: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorModelSet) -> OperatorModelSet: ...
+
+class OperatorNotice(Record):
+    """Says something. No answer is expected. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["message"]]] = ("title", "message")
+    def __new__(cls, *, title: str | None = None, message: str | None = None) -> Self: ...
+    @property
+    def title(self) -> str | None:
+        """What it is about."""
+    @property
+    def message(self) -> str | None:
+        """The words."""
+    def to_dict(self) -> shapes.OperatorNotice: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorNotice) -> OperatorNotice: ...
+
+class OperatorPartialResult(Record):
+    """What a tool has given so far. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["content"], Literal["is_error"], Literal["metadata"], Literal["terminate"], Literal["terminate_message"]]] = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
+    def __new__(cls, *, id: str, content: str, is_error: bool | None = None, metadata: Mapping[str, JsonValue] | None = None, terminate: bool | None = None, terminate_message: str | None = None) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The id of the call."""
+    @property
+    def content(self) -> str:
+        """What the tool says."""
+    @property
+    def is_error(self) -> bool | None:
+        """Whether the tool failed."""
+    @property
+    def metadata(self) -> JsonObject | None:
+        """Facts of the tool."""
+    @property
+    def terminate(self) -> bool | None:
+        """Whether the run stops here."""
+    @property
+    def terminate_message(self) -> str | None:
+        """What to say when it stops."""
+    def to_dict(self) -> shapes.OperatorPartialResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorPartialResult) -> OperatorPartialResult: ...
+
 class OperatorPromptParams(Record):
     """Parameters of `prompt`.
 
-    Runs a user's turn. Answered when the turn is over.
+    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+    agent there.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"], Literal["options"]]] = ("text", "options")
     def __new__(cls, *, text: str, options: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def text(self) -> str:
-        """The prompt."""
+        """The prompt. Called `message` since operator@live."""
     @property
     def options(self) -> JsonObject | None:
-        """Options of the turn; an open object."""
+        """Options of the turn; an open object. Until operator@live."""
     def to_dict(self) -> shapes.OperatorPromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorPromptParams) -> OperatorPromptParams: ...
+
+class OperatorQueueUpdate(Record):
+    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["queue"], Literal["message"], Literal["messages"]]] = ("queue", "message", "messages")
+    type: Literal["queue_update"]
+    def __new__(cls, *, queue: shapes.OperatorQueue | OperatorQueue, messages: Sequence[shapes.OperatorMessage | OperatorMessage], message: shapes.OperatorMessage | OperatorMessage | None = None) -> Self: ...
+    @property
+    def queue(self) -> OperatorQueue:
+        """The queue."""
+    @property
+    def message(self) -> OperatorMessage | None:
+        """The message that was queued."""
+    @property
+    def messages(self) -> list[OperatorMessage]:
+        """All messages in the queue."""
+    def to_dict(self) -> shapes.OperatorQueueUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorQueueUpdate) -> OperatorQueueUpdate: ...
+
+class OperatorQueuedWords(Record):
+    """Words of the user for the turn that is going on. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
+    def __new__(cls, *, message: str) -> Self: ...
+    @property
+    def message(self) -> str:
+        """The words."""
+    def to_dict(self) -> shapes.OperatorQueuedWords: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorQueuedWords) -> OperatorQueuedWords: ...
+
+class OperatorResourcesDiscover(Record):
+    """Skills, prompts and the like are looked for. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["resources_discover"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorResourcesDiscover: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorResourcesDiscover) -> OperatorResourcesDiscover: ...
+
+class OperatorRetryEnd(Record):
+    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["attempt"], Literal["success"], Literal["error"]]] = ("attempt", "success", "error")
+    type: Literal["retry_end"]
+    def __new__(cls, *, attempt: int, success: bool, error: str | None = None) -> Self: ...
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt."""
+    @property
+    def success(self) -> bool:
+        """Whether it went well."""
+    @property
+    def error(self) -> str | None:
+        """What went wrong."""
+    def to_dict(self) -> shapes.OperatorRetryEnd: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorRetryEnd) -> OperatorRetryEnd: ...
+
+class OperatorRetryStart(Record):
+    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_retries"]]] = ("attempt", "max_retries")
+    type: Literal["retry_start"]
+    def __new__(cls, *, attempt: int, max_retries: int | None = None) -> Self: ...
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 1."""
+    @property
+    def max_retries(self) -> int | None:
+        """How often it is tried at most."""
+    def to_dict(self) -> shapes.OperatorRetryStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorRetryStart) -> OperatorRetryStart: ...
+
+class OperatorSavePoint(Record):
+    """The session is written. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["save_point"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSavePoint: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSavePoint) -> OperatorSavePoint: ...
+
+class OperatorSelectDialog(Record):
+    """Asks to choose from a list. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["title"], Literal["message"], Literal["options"]]] = ("title", "message", "options")
+    def __new__(cls, *, title: str | None = None, message: str | None = None, options: Sequence[str] | None = None) -> Self: ...
+    @property
+    def title(self) -> str | None:
+        """The question."""
+    @property
+    def message(self) -> str | None:
+        """What it is about."""
+    @property
+    def options(self) -> list[str] | None:
+        """The choices."""
+    def to_dict(self) -> shapes.OperatorSelectDialog: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSelectDialog) -> OperatorSelectDialog: ...
+
+class OperatorSessionBeforeCompact(Record):
+    """The conversation will be compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["preparation"], Literal["branch_entries"], Literal["custom_instructions"]]] = ("preparation", "branch_entries", "custom_instructions")
+    type: Literal["session_before_compact"]
+    def __new__(cls, *, preparation: Mapping[str, JsonValue] | None = None, branch_entries: Sequence[JsonValue] | None = None, custom_instructions: str | None = None) -> Self: ...
+    @property
+    def preparation(self) -> JsonObject | None:
+        """What will be summed up, and what is kept."""
+    @property
+    def branch_entries(self) -> list[JsonValue] | None:
+        """The entries of the branch."""
+    @property
+    def custom_instructions(self) -> str | None:
+        """The extra instructions."""
+    def to_dict(self) -> shapes.OperatorSessionBeforeCompact: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionBeforeCompact) -> OperatorSessionBeforeCompact: ...
+
+class OperatorSessionBeforeFork(Record):
+    """The session will be forked. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["position"]]] = ("entry_id", "position")
+    type: Literal["session_before_fork"]
+    def __new__(cls, *, entry_id: str, position: str | None = None) -> Self: ...
+    @property
+    def entry_id(self) -> str:
+        """From which entry."""
+    @property
+    def position(self) -> str | None:
+        """Whether the entry itself is kept, as in `at`."""
+    def to_dict(self) -> shapes.OperatorSessionBeforeFork: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionBeforeFork) -> OperatorSessionBeforeFork: ...
+
+class OperatorSessionBeforeSwitch(Record):
+    """Another session will be opened. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["target_session_file"]]] = ("reason", "target_session_file")
+    type: Literal["session_before_switch"]
+    def __new__(cls, *, reason: str, target_session_file: str | None = None) -> Self: ...
+    @property
+    def reason(self) -> str:
+        """Why."""
+    @property
+    def target_session_file(self) -> str | None:
+        """Its file."""
+    def to_dict(self) -> shapes.OperatorSessionBeforeSwitch: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionBeforeSwitch) -> OperatorSessionBeforeSwitch: ...
+
+class OperatorSessionBeforeTree(Record):
+    """Another place in the tree of the session will be gone to. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["session_before_tree"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSessionBeforeTree: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionBeforeTree) -> OperatorSessionBeforeTree: ...
+
+class OperatorSessionCompact(Record):
+    """The conversation was compacted. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["compaction_entry"], Literal["from_extension"]]] = ("compaction_entry", "from_extension")
+    type: Literal["session_compact"]
+    def __new__(cls, *, compaction_entry: shapes.OperatorCompactionEntry | OperatorCompactionEntry | None = None, from_extension: bool | None = None) -> Self: ...
+    @property
+    def compaction_entry(self) -> OperatorCompactionEntry | None:
+        """The summary as an entry of the session."""
+    @property
+    def from_extension(self) -> bool | None:
+        """Whether an extension made it."""
+    def to_dict(self) -> shapes.OperatorSessionCompact: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionCompact) -> OperatorSessionCompact: ...
+
+class OperatorSessionNameParams(Record):
+    """Parameters of `set_session_name`.
+
+    Names the session. Blanks around the name are left out.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
+    def __new__(cls, *, name: str) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The name."""
+    def to_dict(self) -> shapes.OperatorSessionNameParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionNameParams) -> OperatorSessionNameParams: ...
+
+class OperatorSessionShutdown(Record):
+    """The session is left. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["target_session_file"]]] = ("reason", "target_session_file")
+    type: Literal["session_shutdown"]
+    def __new__(cls, *, reason: str, target_session_file: str | None = None) -> Self: ...
+    @property
+    def reason(self) -> str:
+        """Why, as in `new`."""
+    @property
+    def target_session_file(self) -> str | None:
+        """The file of the session that follows."""
+    def to_dict(self) -> shapes.OperatorSessionShutdown: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionShutdown) -> OperatorSessionShutdown: ...
+
+class OperatorSessionStart(Record):
+    """A session begins. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["previous_session_file"]]] = ("reason", "previous_session_file")
+    type: Literal["session_start"]
+    def __new__(cls, *, reason: str, previous_session_file: str | None = None) -> Self: ...
+    @property
+    def reason(self) -> str:
+        """Why, as in `fork`."""
+    @property
+    def previous_session_file(self) -> str | None:
+        """The file of the session before."""
+    def to_dict(self) -> shapes.OperatorSessionStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionStart) -> OperatorSessionStart: ...
+
+class OperatorSessionStats(Record):
+    """Numbers of the session. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["session_id"], Literal["session_name"], Literal["entry_count"], Literal["context_tokens"], Literal["context_window"]]] = ("session_id", "session_name", "entry_count", "context_tokens", "context_window")
+    def __new__(cls, *, entry_count: int, session_id: str | None = None, session_name: str | None = None, context_tokens: int | None = None, context_window: int | None = None) -> Self: ...
+    @property
+    def session_id(self) -> str | None:
+        """The session's id."""
+    @property
+    def session_name(self) -> str | None:
+        """The session's name."""
+    @property
+    def entry_count(self) -> int:
+        """The number of entries in the session."""
+    @property
+    def context_tokens(self) -> int | None:
+        """Tokens in the context."""
+    @property
+    def context_window(self) -> int | None:
+        """The context window in tokens."""
+    def to_dict(self) -> shapes.OperatorSessionStats: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionStats) -> OperatorSessionStats: ...
+
+class OperatorSessionTree(Record):
+    """Another place in the tree of the session was gone to. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["session_tree"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSessionTree: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSessionTree) -> OperatorSessionTree: ...
+
+class OperatorSettled(Record):
+    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["settled"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSettled: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSettled) -> OperatorSettled: ...
 
 class OperatorState(Record):
     """The agent's current state."""
@@ -3478,20 +4044,53 @@ class OperatorState(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorState) -> OperatorState: ...
 
+class OperatorSubagentEnd(Record):
+    """Work of a subagent is over. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["subagent_end"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSubagentEnd: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSubagentEnd) -> OperatorSubagentEnd: ...
+
+class OperatorSubagentStart(Record):
+    """Work of a subagent begins. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["subagent_start"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorSubagentStart: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSubagentStart) -> OperatorSubagentStart: ...
+
 class OperatorSwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
-    Opens another session file.
+    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+    the directory of sessions; both look like success.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_file"]]] = ("session_file",)
     def __new__(cls, *, session_file: str) -> Self: ...
     @property
     def session_file(self) -> str:
-        """The session's file."""
+        """The session's file. Called `session_path` since operator@live."""
     def to_dict(self) -> shapes.OperatorSwitchSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSwitchSessionParams) -> OperatorSwitchSessionParams: ...
+
+class OperatorSwitched(Record):
+    """A session that another one took the place of. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["cancelled"]]] = ("cancelled",)
+    def __new__(cls, *, cancelled: bool | None = None) -> Self: ...
+    @property
+    def cancelled(self) -> bool | None:
+        """Whether that was prevented; the agent always says false."""
+    def to_dict(self) -> shapes.OperatorSwitched: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSwitched) -> OperatorSwitched: ...
 
 class OperatorText(Record):
     """Text of a message."""
@@ -3522,6 +4121,43 @@ class OperatorThinking(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorThinking) -> OperatorThinking: ...
 
+class OperatorThinkingLevelSelect(Record):
+    """Another thinking level was chosen. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["thinking_level_select"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorThinkingLevelSelect: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorThinkingLevelSelect) -> OperatorThinkingLevelSelect: ...
+
+class OperatorThinkingParams(Record):
+    """Parameters of `set_thinking_level`.
+
+    Sets the thinking level.
+    """
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
+    def __new__(cls, *, level: shapes.OperatorThinkingLevel | OperatorThinkingLevel) -> Self: ...
+    @property
+    def level(self) -> OperatorThinkingLevel:
+        """The level."""
+    def to_dict(self) -> shapes.OperatorThinkingParams: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorThinkingParams) -> OperatorThinkingParams: ...
+
+class OperatorThinkingSet(Record):
+    """The thinking level that was set. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
+    def __new__(cls, *, level: shapes.OperatorThinkingLevel | OperatorThinkingLevel) -> Self: ...
+    @property
+    def level(self) -> OperatorThinkingLevel:
+        """The level."""
+    def to_dict(self) -> shapes.OperatorThinkingSet: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorThinkingSet) -> OperatorThinkingSet: ...
+
 class OperatorToolCall(Record):
     """A tool call of the model."""
     __slots__ = ()
@@ -3547,6 +4183,25 @@ class OperatorToolCall(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolCall) -> OperatorToolCall: ...
 
+class OperatorToolCalled(Record):
+    """A tool will run. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["input"]]] = ("tool_call_id", "tool_name", "input")
+    type: Literal["tool_call"]
+    def __new__(cls, *, tool_call_id: str, tool_name: str, input: Mapping[str, JsonValue]) -> Self: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def input(self) -> JsonObject:
+        """The arguments."""
+    def to_dict(self) -> shapes.OperatorToolCalled: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorToolCalled) -> OperatorToolCalled: ...
+
 class OperatorToolExecutionEnd(Record):
     """A tool is done."""
     __slots__ = ()
@@ -3560,6 +4215,28 @@ class OperatorToolExecutionEnd(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionEnd) -> OperatorToolExecutionEnd: ...
 
+class OperatorToolExecutionFailure(Record):
+    """A tool broke; its end follows. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["tool_call_id"], Literal["input"], Literal["error"]]] = ("tool_name", "tool_call_id", "input", "error")
+    type: Literal["tool_execution_failure"]
+    def __new__(cls, *, tool_name: str, tool_call_id: str, input: Mapping[str, JsonValue], error: str) -> Self: ...
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id."""
+    @property
+    def input(self) -> JsonObject:
+        """The arguments."""
+    @property
+    def error(self) -> str:
+        """What went wrong."""
+    def to_dict(self) -> shapes.OperatorToolExecutionFailure: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorToolExecutionFailure) -> OperatorToolExecutionFailure: ...
+
 class OperatorToolExecutionStart(Record):
     """A tool begins to run."""
     __slots__ = ()
@@ -3572,6 +4249,19 @@ class OperatorToolExecutionStart(Record):
     def to_dict(self) -> shapes.OperatorToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionStart) -> OperatorToolExecutionStart: ...
+
+class OperatorToolExecutionUpdate(Record):
+    """A tool that runs has something to show. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["partial_tool_result"]]] = ("partial_tool_result",)
+    type: Literal["tool_execution_update"]
+    def __new__(cls, *, partial_tool_result: shapes.OperatorPartialResult | OperatorPartialResult) -> Self: ...
+    @property
+    def partial_tool_result(self) -> OperatorPartialResult:
+        """What there is so far."""
+    def to_dict(self) -> shapes.OperatorToolExecutionUpdate: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorToolExecutionUpdate) -> OperatorToolExecutionUpdate: ...
 
 class OperatorToolResult(Record):
     """The result of a tool call."""
@@ -3601,12 +4291,40 @@ class OperatorToolResult(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolResult) -> OperatorToolResult: ...
 
+class OperatorToolReturned(Record):
+    """A tool has returned. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["input"], Literal["content"], Literal["is_error"]]] = ("tool_call_id", "tool_name", "input", "content", "is_error")
+    type: Literal["tool_result"]
+    def __new__(cls, *, tool_call_id: str, tool_name: str, input: Mapping[str, JsonValue], content: str, is_error: bool) -> Self: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def input(self) -> JsonObject:
+        """The arguments."""
+    @property
+    def content(self) -> str:
+        """What the tool says."""
+    @property
+    def is_error(self) -> bool:
+        """Whether it failed."""
+    def to_dict(self) -> shapes.OperatorToolReturned: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorToolReturned) -> OperatorToolReturned: ...
+
 class OperatorTurnEnd(Record):
     """A request to the model and its tools are over."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]] = ("message", "tool_results")
+    __match_args__: ClassVar[tuple[Literal["turn_index"], Literal["message"], Literal["tool_results"]]] = ("turn_index", "message", "tool_results")
     type: Literal["turn_end"]
-    def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage | None = None, tool_results: Sequence[shapes.OperatorToolResult | OperatorToolResult] | None = None) -> Self: ...
+    def __new__(cls, *, turn_index: int | None = None, message: shapes.OperatorMessage | OperatorMessage | None = None, tool_results: Sequence[shapes.OperatorToolResult | OperatorToolResult] | None = None) -> Self: ...
+    @property
+    def turn_index(self) -> int | None:
+        """Its number; always 0. Since operator@live."""
     @property
     def message(self) -> OperatorMessage | None:
         """The model's message; null where the request failed."""
@@ -3620,9 +4338,15 @@ class OperatorTurnEnd(Record):
 class OperatorTurnStart(Record):
     """A request to the model begins."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[()]] = ()
+    __match_args__: ClassVar[tuple[Literal["turn_index"], Literal["timestamp"]]] = ("turn_index", "timestamp")
     type: Literal["turn_start"]
-    def __new__(cls) -> Self: ...
+    def __new__(cls, *, turn_index: int | None = None, timestamp: float | None = None) -> Self: ...
+    @property
+    def turn_index(self) -> int | None:
+        """Its number; always 0. Since operator@live."""
+    @property
+    def timestamp(self) -> float | None:
+        """When; always 0. Since operator@live."""
     def to_dict(self) -> shapes.OperatorTurnStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorTurnStart) -> OperatorTurnStart: ...
@@ -3651,20 +4375,31 @@ class OperatorUsage(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorUsage) -> OperatorUsage: ...
 
-class PromptCacheTimes(Record):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+class OperatorUserBash(Record):
+    """The user ran a shell command. Since operator@live."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["short"], Literal["long"]]] = ("short", "long")
-    def __new__(cls, *, short: float | None = None, long: float | None = None) -> Self: ...
-    @property
-    def short(self) -> float | None:
-        """With the usual retention."""
-    @property
-    def long(self) -> float | None:
-        """With the long one."""
-    def to_dict(self) -> shapes.PromptCacheTimes: ...
+    __match_args__: ClassVar[tuple[()]] = ()
+    type: Literal["user_bash"]
+    def __new__(cls) -> Self: ...
+    def to_dict(self) -> shapes.OperatorUserBash: ...
     @classmethod
-    def from_dict(cls, members: shapes.PromptCacheTimes) -> PromptCacheTimes: ...
+    def from_dict(cls, members: shapes.OperatorUserBash) -> OperatorUserBash: ...
+
+class OperatorValueAnswer(Record):
+    """A dialog answered with a text. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["value"]]] = ("id", "value")
+    type: Literal["extension_ui_response"]
+    def __new__(cls, *, id: str, value: str) -> Self: ...
+    @property
+    def id(self) -> str:
+        """The id of the question."""
+    @property
+    def value(self) -> str:
+        """The chosen option, or the text entered."""
+    def to_dict(self) -> shapes.OperatorValueAnswer: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorValueAnswer) -> OperatorValueAnswer: ...
 
 class PromptParams(Record):
     """Parameters of `prompt`.
@@ -4371,7 +5106,7 @@ class SessionState(Record):
     def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, model: shapes.Model | Model | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model in use; null or absent where there is none."""
+        """The model in use; absent where there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel:
         """The thinking level."""
@@ -6469,9 +7204,6 @@ InputKind: TypeAlias = Literal["text", "image"] | str
 InterruptMode: TypeAlias = Literal["immediate", "wait"]
 "When steering messages reach the agent."
 
-ModelKind: TypeAlias = Literal["chat"] | str
-"What a model is for."
-
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 "What kind of notice it is."
 
@@ -6484,8 +7216,14 @@ OpalStatus: TypeAlias = Literal["idle", "running", "streaming", "executing_tools
 OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
 "What the agent is doing."
 
-OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool"] | str
+OperatorQueue: TypeAlias = Literal["steering", "followup"] | str
+"A queue of words of the user."
+
+OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"] | str
 "The role of the speaker."
+
+OperatorThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"] | str
+"How long the model thinks."
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 "How many queued messages are delivered at a time."
@@ -6538,7 +7276,7 @@ AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd
 InputBlock: TypeAlias = TextContent | ImageContent | Unknown
 "A block of a user's message or of a tool's result."
 
-OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | Unknown
+OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | Unknown
 "A part of a message."
 
 SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
@@ -6558,6 +7296,9 @@ LinePart: TypeAlias = str | LineRepeat
 
 OpalToolResult: TypeAlias = OpalToolSuccess | OpalToolFailure
 "What came of a tool call."
+
+OperatorDialogAnswer: TypeAlias = OperatorCancelledAnswer | OperatorConfirmedAnswer | OperatorValueAnswer
+"The answer to a dialog."
 
 ScriptArguments: TypeAlias = dict[str, Any] | str | list[str]
 "Arguments of a scripted tool call: an object, or JSON text in pieces."

@@ -11,6 +11,7 @@ use crate::chunks::{Assembler, Step};
 use crate::error::{Error, Refused};
 use crate::failure;
 use crate::framing::{FrameReader, FrameText, Incoming};
+use crate::redact::{redact, sealed};
 use crate::route::{Routed, route};
 use crate::run_tracker::Input;
 use crate::scan;
@@ -131,6 +132,11 @@ impl Shared {
         if frame.as_str().trim_ascii().is_empty() {
             return wake_pending;
         }
+        // What an event carries beside a key is dropped where it is read, so that nobody can show it.
+        let frame = match self.seals.then(|| sealed(frame.as_str())).flatten() {
+            Some(shown) => FrameText::from(shown),
+            None => frame,
+        };
         self.tap_frame(Direction::Received, frame.as_str());
         match self.put_together(frame, pieces) {
             Some(frame) => {
@@ -161,7 +167,7 @@ impl Shared {
             Ok(routed) => routed,
             Err(reason) => {
                 let text: String = frame.as_str().chars().take(200).collect();
-                self.diagnose(Diagnostic::Noise { text: crate::redact::redact(&text).into_owned(), reason });
+                self.diagnose(Diagnostic::Noise { text: redact(&text).into_owned(), reason });
                 return wake_pending;
             }
         };
@@ -240,7 +246,7 @@ impl Shared {
         let result = result.map_err(|refused| self.failure(&settled.command, refused));
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
         // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
-        if role == RunRole::Replaces && result.is_ok() && self.spec.run_end.barrier.is_some() {
+        if role == RunRole::Replaces && result.is_ok() && self.run_end().barrier.is_some() {
             self.feed_runs(None, Input::MayEnd);
         }
         if role == RunRole::Starts
@@ -260,7 +266,7 @@ impl Shared {
             }
             Some(Waiter::Run { token }) => {
                 let busy = result.ok().and_then(|answer| {
-                    let member = self.spec.run_end.barrier?.busy;
+                    let member = self.run_end().barrier?.busy;
                     crate::route::flag(answer.data?.as_str(), member)
                 });
                 self.state_came(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{EventFrame, Shared};
+use super::{EventFrame, Shared, writer};
 use crate::error::{Error, Refused};
+use crate::renames;
 use crate::revision::{Contradiction, Known};
-use crate::spec::{EventSpec, RunEffect, Spec};
+use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
 use crate::tap::Diagnostic;
 
 /// What the frames of a connection say of the revision.
@@ -60,6 +61,49 @@ impl Shared {
         self.revision.revision.get().copied()
     }
 
+    /// How a run ends in the agent's revision, or in the oldest where it is not known.
+    pub(super) fn run_end(&self) -> RunEnd {
+        self.revision().unwrap_or(self.spec).run_end
+    }
+
+    /// The line of a command, with the names that its parameters have in the agent's revision. Where that is not known they
+    /// stand there with all their names, unless a revision would not read a line that long.
+    pub(super) fn line(&self, command: &str, id: &str, members: &str) -> String {
+        let plain = |members: &str| writer::command_line(self.spec, command, id, members);
+        let renamed = self.spec.command(command).map_or(&[][..], |row| row.renamed);
+        if renamed.is_empty() {
+            return plain(members);
+        }
+        match self.revision() {
+            Some(revision) => {
+                let own = revision.command(command).map_or(&[][..], |row| row.renamed);
+                plain(&renames::renamed(members, own))
+            }
+            None => {
+                let line = plain(&renames::with_both(members, renamed));
+                let limits = self.spec.revisions.iter().filter_map(|spec| spec.edges.longest_command);
+                match limits.min() {
+                    Some(most) if line.len() as u64 > most => plain(members),
+                    _ => line,
+                }
+            }
+        }
+    }
+
+    /// Refuses a line that is too long for the agent's revision.
+    pub(super) fn is_short_enough(&self, command: &str, line: &str) -> Result<(), Error> {
+        let Some(revision) = self.revision() else { return Ok(()) };
+        match revision.edges.longest_command {
+            Some(most) if line.len() as u64 > most => Err(Error::TooLong {
+                command: command.to_owned(),
+                bytes: line.len(),
+                most,
+                revision: revision.id(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a command that the agent's revision does not have.
     pub(super) fn has_command(&self, command: &str) -> Result<(), Error> {
         match self.revision.known().lacks(command) {
@@ -73,7 +117,8 @@ impl Shared {
     /// Looks at an event, for what it says of the revision.
     pub(super) fn look_at_event(&self, event: &EventFrame) {
         let body = || event.body().as_str();
-        self.contradicted(self.revision.look(|known| known.event(&event.kind, body())));
+        let wrapped = event.inner.is_some();
+        self.contradicted(self.revision.look(|known| known.event(&event.kind, body(), wrapped)));
     }
 
     /// Looks at a successful answer.

@@ -83,7 +83,7 @@ impl Shared {
                 token,
                 command_id: key.to_owned(),
                 session,
-                tracker: RunTracker::new(self.spec.run_end),
+                tracker: RunTracker::new(self.run_end()),
                 sender: events,
                 wake: 0,
                 asking: false,
@@ -125,9 +125,11 @@ impl Shared {
 
     /// Tells one run and does what it wants.
     pub(super) fn feed_run(self: &Arc<Self>, token: u64, input: Input) {
+        let rules = self.run_end();
         let (action, wake) = {
             let mut state = self.state();
             let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
+            run.tracker.follow(rules);
             let action = run.tracker.feed(input);
             // A new wish for time makes earlier ones void.
             run.wake += u64::from(matches!(action, Action::Wake(_)));
@@ -148,7 +150,7 @@ impl Shared {
 
     /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever.
     fn ask_state(self: &Arc<Self>, token: u64) {
-        let Some(barrier) = self.spec.run_end.barrier else { return };
+        let Some(barrier) = self.run_end().barrier else { return };
         // An answer that is on its way serves as well: it comes after what was seen.
         if self.asking(token, true) {
             return;

@@ -3,10 +3,38 @@
 
 #[allow(unused_imports)]
 use super::*;
-use crate::wire::{record, strings, tagged};
+use crate::wire::{choice, record, strings, tagged};
 
 record! {
-    /// A run is over; the answer to its prompt follows.
+    /// The model has answered. Since operator@live.
+    pub struct OperatorAfterProviderResponse("type" = "after_provider_response") {
+        /// The model, as the agent keeps it.
+        maybe model: serde_json::Value = "model",
+        /// Its answer.
+        maybe response: OperatorMessage = "response",
+    }
+}
+
+impl OperatorAfterProviderResponse {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            model: crate::wire::Maybe::Absent,
+            response: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorAfterProviderResponse {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
+    /// the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
     pub struct OperatorAgentEnd("type" = "agent_end") {
         /// The messages of the run.
         required messages: Vec<OperatorMessage> = "messages",
@@ -21,6 +49,24 @@ impl OperatorAgentEnd {
         Self {
             messages,
             reason: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The request to the model failed. Since operator@live.
+    pub struct OperatorAgentError("type" = "agent_error") {
+        /// What went wrong.
+        required error: String = "error",
+    }
+}
+
+impl OperatorAgentError {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(error: impl Into<String>) -> Self {
+        Self {
+            error: error.into(),
             extra: crate::wire::Extra::default(),
         }
     }
@@ -48,9 +94,127 @@ impl Default for OperatorAgentStart {
 }
 
 record! {
+    /// Sounds that belong to a message. Since operator@live.
+    pub struct OperatorAudio("type" = "audio") {
+        /// Them, as the agent keeps them.
+        required audio: Vec<serde_json::Value> = "audio",
+    }
+}
+
+impl OperatorAudio {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(audio: Vec<serde_json::Value>) -> Self {
+        Self {
+            audio,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Whether the agent compacts on its own. Since operator@live.
+    pub struct OperatorAutoCompaction() {
+        /// Whether it does.
+        required enabled: bool = "enabled",
+    }
+}
+
+impl OperatorAutoCompaction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(enabled: bool) -> Self {
+        Self {
+            enabled,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_auto_compaction`.
+    ///
+    /// Sets whether the agent compacts on its own when the context fills up.
+    pub struct OperatorAutoCompactionParams() {
+        /// Whether it is to.
+        required enabled: bool = "enabled",
+    }
+}
+
+impl OperatorAutoCompactionParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(enabled: bool) -> Self {
+        Self {
+            enabled,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The system prompt was built, and a run will begin. Since operator@live.
+    pub struct OperatorBeforeAgentStart("type" = "before_agent_start") {
+        /// The user's words.
+        required prompt: String = "prompt",
+        /// The whole system prompt.
+        maybe system_prompt: String = "system_prompt",
+    }
+}
+
+impl OperatorBeforeAgentStart {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(prompt: impl Into<String>) -> Self {
+        Self {
+            prompt: prompt.into(),
+            system_prompt: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
+    /// read it, and show its type alone. Since operator@live.
+    pub struct OperatorBeforeProviderRequest("type" = "before_provider_request") {
+    }
+}
+
+impl OperatorBeforeProviderRequest {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorBeforeProviderRequest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A dialog dismissed: who asked gets nothing. Since operator@live.
+    pub struct OperatorCancelledAnswer("type" = "extension_ui_response", "cancelled" = true) {
+        /// The id of the question.
+        required id: String = "id",
+    }
+}
+
+impl OperatorCancelledAnswer {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// Parameters of `compact`.
     ///
-    /// Compacts the conversation now. Refused while a turn is going on.
+    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// the next turn.
     pub struct OperatorCompactParams() {
         /// Extra instructions for the summary.
         optional custom_instructions: String = "custom_instructions",
@@ -73,6 +237,99 @@ impl Default for OperatorCompactParams {
     }
 }
 
+record! {
+    /// The entry that stands for what was compacted. Since operator@live.
+    pub struct OperatorCompactionEntry("type" = "compaction") {
+        /// Its id.
+        optional id: String = "id",
+        /// When, in seconds since the epoch.
+        optional timestamp: serde_json::Value = "timestamp",
+        /// The entry before it.
+        maybe parent_id: String = "parent_id",
+        /// The summary.
+        maybe summary: String = "summary",
+        /// The first entry that is kept.
+        maybe first_kept_entry_id: String = "first_kept_entry_id",
+        /// How many tokens the context had.
+        maybe tokens_before: serde_json::Number = "tokens_before",
+        /// Facts of who made it.
+        maybe details: serde_json::Value = "details",
+        /// Whether an extension made it.
+        maybe from_hook: bool = "from_hook",
+    }
+}
+
+impl OperatorCompactionEntry {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            timestamp: None,
+            parent_id: crate::wire::Maybe::Absent,
+            summary: crate::wire::Maybe::Absent,
+            first_kept_entry_id: crate::wire::Maybe::Absent,
+            tokens_before: crate::wire::Maybe::Absent,
+            details: crate::wire::Maybe::Absent,
+            from_hook: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorCompactionEntry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Asks for yes or no. Since operator@live.
+    pub struct OperatorConfirmDialog() {
+        /// The question.
+        optional title: String = "title",
+        /// What it is about.
+        optional message: String = "message",
+    }
+}
+
+impl OperatorConfirmDialog {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            title: None,
+            message: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorConfirmDialog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A dialog answered with yes or no. Since operator@live.
+    pub struct OperatorConfirmedAnswer("type" = "extension_ui_response") {
+        /// The id of the question.
+        required id: String = "id",
+        /// Yes or no.
+        required value: bool = "value",
+    }
+}
+
+impl OperatorConfirmedAnswer {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, value: bool) -> Self {
+        Self {
+            id: id.into(),
+            value,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 tagged! {
     /// A part of a message.
     pub enum OperatorContent by "type" open {
@@ -84,6 +341,37 @@ tagged! {
         ToolCall(OperatorToolCall) = "tool_call",
         /// The result of a tool call.
         ToolResult(OperatorToolResult) = "tool_result",
+        /// Pictures that belong to a message.
+        Image(OperatorImages) = "image",
+        /// Sounds that belong to a message.
+        Audio(OperatorAudio) = "audio",
+    }
+}
+
+record! {
+    /// The messages that the model will be told. Since operator@live.
+    pub struct OperatorContext("type" = "context") {
+        /// Them.
+        required messages: Vec<OperatorMessage> = "messages",
+    }
+}
+
+impl OperatorContext {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(messages: Vec<OperatorMessage>) -> Self {
+        Self {
+            messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+choice! {
+    /// The answer to a dialog. Since operator@live.
+    pub enum OperatorDialogAnswer {
+        Cancelled(OperatorCancelledAnswer) Members,
+        Confirmed(OperatorConfirmedAnswer) Members,
+        Value(OperatorValueAnswer) Members,
     }
 }
 
@@ -102,6 +390,150 @@ impl OperatorForkParams {
     pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
             entry_id: entry_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A session that was forked. Since operator@live.
+    pub struct OperatorForked() {
+        /// The entry from which it goes on.
+        optional entry_id: String = "entry_id",
+        /// Whether that was prevented; the agent always says false.
+        optional cancelled: bool = "cancelled",
+    }
+}
+
+impl OperatorForked {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            entry_id: None,
+            cancelled: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorForked {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// What the agent works towards has changed. Since operator@live.
+    pub struct OperatorGoalUpdate("type" = "goal_update") {
+    }
+}
+
+impl OperatorGoalUpdate {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorGoalUpdate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Pictures that belong to a message. Since operator@live.
+    pub struct OperatorImages("type" = "image") {
+        /// Them, as the agent keeps them.
+        required images: Vec<serde_json::Value> = "images",
+    }
+}
+
+impl OperatorImages {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(images: Vec<serde_json::Value>) -> Self {
+        Self {
+            images,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A prompt has reached the agent. Since operator@live.
+    pub struct OperatorInput("type" = "input") {
+        /// The words.
+        required text: String = "text",
+        /// Where they come from; `rpc` for prompts of this protocol.
+        optional source: String = "source",
+    }
+}
+
+impl OperatorInput {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            source: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Asks for a line of text. Since operator@live.
+    pub struct OperatorInputDialog() {
+        /// The question.
+        optional title: String = "title",
+        /// What it is about.
+        optional message: String = "message",
+        /// Grey text in the empty field.
+        optional placeholder: String = "placeholder",
+    }
+}
+
+impl OperatorInputDialog {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            title: None,
+            message: None,
+            placeholder: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorInputDialog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The last answer. Since operator@live.
+    pub struct OperatorLastText() {
+        /// The last text of the last answer that has one; null where there is none.
+        nullable text: String = "text",
+    }
+}
+
+impl OperatorLastText {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(text: Option<String>) -> Self {
+        Self {
+            text,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorLastText {
+    fn default() -> Self {
+        Self {
+            text: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -203,6 +635,155 @@ impl OperatorMessageUpdate {
     }
 }
 
+record! {
+    /// Messages of the process, without the user's prompts. Since operator@live.
+    pub struct OperatorMessages() {
+        /// The messages, the oldest first.
+        required messages: Vec<OperatorMessage> = "messages",
+    }
+}
+
+impl OperatorMessages {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(messages: Vec<OperatorMessage>) -> Self {
+        Self {
+            messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorMessages {
+    fn default() -> Self {
+        Self {
+            messages: Default::default(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Parameters of `set_model`.
+    ///
+    /// Asks for a model. The agent says yes and goes on with the model that it has.
+    pub struct OperatorModelParams() {
+        /// The model's id.
+        required model_id: String = "model_id",
+        /// The provider's name.
+        optional provider: String = "provider",
+    }
+}
+
+impl OperatorModelParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(model_id: impl Into<String>) -> Self {
+        Self {
+            model_id: model_id.into(),
+            provider: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another model was chosen. Since operator@live.
+    pub struct OperatorModelSelect("type" = "model_select") {
+    }
+}
+
+impl OperatorModelSelect {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorModelSelect {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The model that was asked for. Since operator@live.
+    pub struct OperatorModelSet() {
+        /// Its id, as it was sent.
+        required model_id: String = "model_id",
+    }
+}
+
+impl OperatorModelSet {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(model_id: impl Into<String>) -> Self {
+        Self {
+            model_id: model_id.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Says something. No answer is expected. Since operator@live.
+    pub struct OperatorNotice() {
+        /// What it is about.
+        optional title: String = "title",
+        /// The words.
+        optional message: String = "message",
+    }
+}
+
+impl OperatorNotice {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            title: None,
+            message: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorNotice {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// What a tool has given so far. Since operator@live.
+    pub struct OperatorPartialResult() {
+        /// The id of the call.
+        required id: String = "id",
+        /// What the tool says.
+        required content: String = "content",
+        /// Whether the tool failed.
+        optional is_error: bool = "is_error",
+        /// Facts of the tool.
+        maybe metadata: serde_json::Map<String, serde_json::Value> = "metadata",
+        /// Whether the run stops here.
+        optional terminate: bool = "terminate",
+        /// What to say when it stops.
+        maybe terminate_message: String = "terminate_message",
+    }
+}
+
+impl OperatorPartialResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            content: content.into(),
+            is_error: None,
+            metadata: crate::wire::Maybe::Absent,
+            terminate: None,
+            terminate_message: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 strings! {
     /// What the agent is doing.
     pub enum OperatorPhase open {
@@ -218,11 +799,13 @@ strings! {
 record! {
     /// Parameters of `prompt`.
     ///
-    /// Runs a user's turn. Answered when the turn is over.
+    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
+    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
+    /// agent there.
     pub struct OperatorPromptParams() {
-        /// The prompt.
+        /// The prompt. Called `message` since operator@live.
         required text: String = "text",
-        /// Options of the turn; an open object.
+        /// Options of the turn; an open object. Until operator@live.
         optional options: serde_json::Map<String, serde_json::Value> = "options",
     }
 }
@@ -239,6 +822,124 @@ impl OperatorPromptParams {
 }
 
 strings! {
+    /// A queue of words of the user. Since operator@live.
+    pub enum OperatorQueue open {
+        /// They reach the model when the tools that run are done.
+        Steering = "steering",
+        /// They reach the model when the turn is over.
+        Followup = "followup",
+    }
+}
+
+record! {
+    /// Words of the user were queued. Nothing is said when they are taken out. Since operator@live.
+    pub struct OperatorQueueUpdate("type" = "queue_update") {
+        /// The queue.
+        required queue: OperatorQueue = "queue",
+        /// The message that was queued.
+        maybe message: OperatorMessage = "message",
+        /// All messages in the queue.
+        required messages: Vec<OperatorMessage> = "messages",
+    }
+}
+
+impl OperatorQueueUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(queue: OperatorQueue, messages: Vec<OperatorMessage>) -> Self {
+        Self {
+            queue,
+            message: crate::wire::Maybe::Absent,
+            messages,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Words of the user for the turn that is going on. Since operator@live.
+    pub struct OperatorQueuedWords() {
+        /// The words.
+        required message: String = "message",
+    }
+}
+
+impl OperatorQueuedWords {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Skills, prompts and the like are looked for. Since operator@live.
+    pub struct OperatorResourcesDiscover("type" = "resources_discover") {
+    }
+}
+
+impl OperatorResourcesDiscover {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorResourcesDiscover {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// An attempt is judged; the first failure has number 0. Since operator@live.
+    pub struct OperatorRetryEnd("type" = "retry_end") {
+        /// The number of the attempt.
+        required attempt: u64 = "attempt",
+        /// Whether it went well.
+        required success: bool = "success",
+        /// What went wrong.
+        maybe error: String = "error",
+    }
+}
+
+impl OperatorRetryEnd {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(attempt: u64, success: bool) -> Self {
+        Self {
+            attempt,
+            success,
+            error: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A failed request will be made again after a pause, in a run of its own. Since operator@live.
+    pub struct OperatorRetryStart("type" = "retry_start") {
+        /// The number of the attempt, from 1.
+        required attempt: u64 = "attempt",
+        /// How often it is tried at most.
+        optional max_retries: u64 = "max_retries",
+    }
+}
+
+impl OperatorRetryStart {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(attempt: u64) -> Self {
+        Self {
+            attempt,
+            max_retries: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+strings! {
     /// The role of the speaker.
     pub enum OperatorRole open {
         /// The system prompt.
@@ -249,6 +950,330 @@ strings! {
         Assistant = "assistant",
         /// Tools.
         Tool = "tool",
+        /// An extension. Since operator@live.
+        Custom = "custom",
+        /// The agent, who sums up a branch that was left. Since operator@live.
+        BranchSummary = "branch_summary",
+        /// The agent, who sums up what was compacted. Since operator@live.
+        CompactionSummary = "compaction_summary",
+    }
+}
+
+record! {
+    /// The session is written. Since operator@live.
+    pub struct OperatorSavePoint("type" = "save_point") {
+    }
+}
+
+impl OperatorSavePoint {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSavePoint {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Asks to choose from a list. Since operator@live.
+    pub struct OperatorSelectDialog() {
+        /// The question.
+        optional title: String = "title",
+        /// What it is about.
+        optional message: String = "message",
+        /// The choices.
+        optional options: Vec<String> = "options",
+    }
+}
+
+impl OperatorSelectDialog {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            title: None,
+            message: None,
+            options: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSelectDialog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The conversation will be compacted. Since operator@live.
+    pub struct OperatorSessionBeforeCompact("type" = "session_before_compact") {
+        /// What will be summed up, and what is kept.
+        maybe preparation: serde_json::Map<String, serde_json::Value> = "preparation",
+        /// The entries of the branch.
+        optional branch_entries: Vec<serde_json::Value> = "branch_entries",
+        /// The extra instructions.
+        maybe custom_instructions: String = "custom_instructions",
+    }
+}
+
+impl OperatorSessionBeforeCompact {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            preparation: crate::wire::Maybe::Absent,
+            branch_entries: None,
+            custom_instructions: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSessionBeforeCompact {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The session will be forked. Since operator@live.
+    pub struct OperatorSessionBeforeFork("type" = "session_before_fork") {
+        /// From which entry.
+        required entry_id: String = "entry_id",
+        /// Whether the entry itself is kept, as in `at`.
+        optional position: String = "position",
+    }
+}
+
+impl OperatorSessionBeforeFork {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entry_id: impl Into<String>) -> Self {
+        Self {
+            entry_id: entry_id.into(),
+            position: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another session will be opened. Since operator@live.
+    pub struct OperatorSessionBeforeSwitch("type" = "session_before_switch") {
+        /// Why.
+        required reason: String = "reason",
+        /// Its file.
+        maybe target_session_file: String = "target_session_file",
+    }
+}
+
+impl OperatorSessionBeforeSwitch {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            target_session_file: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another place in the tree of the session will be gone to. Since operator@live.
+    pub struct OperatorSessionBeforeTree("type" = "session_before_tree") {
+    }
+}
+
+impl OperatorSessionBeforeTree {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSessionBeforeTree {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The conversation was compacted. Since operator@live.
+    pub struct OperatorSessionCompact("type" = "session_compact") {
+        /// The summary as an entry of the session.
+        maybe compaction_entry: OperatorCompactionEntry = "compaction_entry",
+        /// Whether an extension made it.
+        optional from_extension: bool = "from_extension",
+    }
+}
+
+impl OperatorSessionCompact {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            compaction_entry: crate::wire::Maybe::Absent,
+            from_extension: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSessionCompact {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Parameters of `set_session_name`.
+    ///
+    /// Names the session. Blanks around the name are left out.
+    pub struct OperatorSessionNameParams() {
+        /// The name.
+        required name: String = "name",
+    }
+}
+
+impl OperatorSessionNameParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The session is left. Since operator@live.
+    pub struct OperatorSessionShutdown("type" = "session_shutdown") {
+        /// Why, as in `new`.
+        required reason: String = "reason",
+        /// The file of the session that follows.
+        maybe target_session_file: String = "target_session_file",
+    }
+}
+
+impl OperatorSessionShutdown {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            target_session_file: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A session begins. Since operator@live.
+    pub struct OperatorSessionStart("type" = "session_start") {
+        /// Why, as in `fork`.
+        required reason: String = "reason",
+        /// The file of the session before.
+        maybe previous_session_file: String = "previous_session_file",
+    }
+}
+
+impl OperatorSessionStart {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            previous_session_file: crate::wire::Maybe::Absent,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Numbers of the session. Since operator@live.
+    pub struct OperatorSessionStats() {
+        /// The session's id.
+        maybe session_id: String = "session_id",
+        /// The session's name.
+        maybe session_name: String = "session_name",
+        /// The number of entries in the session.
+        required entry_count: u64 = "entry_count",
+        /// Tokens in the context.
+        optional context_tokens: u64 = "context_tokens",
+        /// The context window in tokens.
+        optional context_window: u64 = "context_window",
+    }
+}
+
+impl OperatorSessionStats {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entry_count: u64) -> Self {
+        Self {
+            session_id: crate::wire::Maybe::Absent,
+            session_name: crate::wire::Maybe::Absent,
+            entry_count,
+            context_tokens: None,
+            context_window: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSessionStats {
+    fn default() -> Self {
+        Self {
+            session_id: crate::wire::Maybe::Absent,
+            session_name: crate::wire::Maybe::Absent,
+            entry_count: 0,
+            context_tokens: None,
+            context_window: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// Another place in the tree of the session was gone to. Since operator@live.
+    pub struct OperatorSessionTree("type" = "session_tree") {
+    }
+}
+
+impl OperatorSessionTree {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSessionTree {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live.
+    pub struct OperatorSettled("type" = "settled") {
+    }
+}
+
+impl OperatorSettled {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSettled {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -292,11 +1317,54 @@ impl OperatorState {
 }
 
 record! {
+    /// Work of a subagent is over. Since operator@live.
+    pub struct OperatorSubagentEnd("type" = "subagent_end") {
+    }
+}
+
+impl OperatorSubagentEnd {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSubagentEnd {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Work of a subagent begins. Since operator@live.
+    pub struct OperatorSubagentStart("type" = "subagent_start") {
+    }
+}
+
+impl OperatorSubagentStart {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSubagentStart {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Parameters of `switch_session`.
     ///
-    /// Opens another session file.
+    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
+    /// the directory of sessions; both look like success.
     pub struct OperatorSwitchSessionParams() {
-        /// The session's file.
+        /// The session's file. Called `session_path` since operator@live.
         required session_file: String = "session_file",
     }
 }
@@ -308,6 +1376,30 @@ impl OperatorSwitchSessionParams {
             session_file: session_file.into(),
             extra: crate::wire::Extra::default(),
         }
+    }
+}
+
+record! {
+    /// A session that another one took the place of. Since operator@live.
+    pub struct OperatorSwitched() {
+        /// Whether that was prevented; the agent always says false.
+        optional cancelled: bool = "cancelled",
+    }
+}
+
+impl OperatorSwitched {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            cancelled: None,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorSwitched {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -350,6 +1442,85 @@ impl OperatorThinking {
     }
 }
 
+strings! {
+    /// How long the model thinks. Since operator@live.
+    pub enum OperatorThinkingLevel open {
+        /// Not at all.
+        Off = "off",
+        /// As little as it can.
+        Minimal = "minimal",
+        /// A little.
+        Low = "low",
+        /// Some time.
+        Medium = "medium",
+        /// Long.
+        High = "high",
+        /// Longer.
+        Xhigh = "xhigh",
+        /// As long as it can.
+        Max = "max",
+    }
+}
+
+record! {
+    /// Another thinking level was chosen. Since operator@live.
+    pub struct OperatorThinkingLevelSelect("type" = "thinking_level_select") {
+    }
+}
+
+impl OperatorThinkingLevelSelect {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorThinkingLevelSelect {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// Parameters of `set_thinking_level`.
+    ///
+    /// Sets the thinking level.
+    pub struct OperatorThinkingParams() {
+        /// The level.
+        required level: OperatorThinkingLevel = "level",
+    }
+}
+
+impl OperatorThinkingParams {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: OperatorThinkingLevel) -> Self {
+        Self {
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// The thinking level that was set. Since operator@live.
+    pub struct OperatorThinkingSet() {
+        /// The level.
+        required level: OperatorThinkingLevel = "level",
+    }
+}
+
+impl OperatorThinkingSet {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: OperatorThinkingLevel) -> Self {
+        Self {
+            level,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
 record! {
     /// A tool call of the model.
     pub struct OperatorToolCall("type" = "tool_call") {
@@ -381,6 +1552,30 @@ impl OperatorToolCall {
 }
 
 record! {
+    /// A tool will run. Since operator@live.
+    pub struct OperatorToolCalled("type" = "tool_call") {
+        /// The call's id.
+        required tool_call_id: String = "tool_call_id",
+        /// The tool's name.
+        required tool_name: String = "tool_name",
+        /// The arguments.
+        required input: serde_json::Map<String, serde_json::Value> = "input",
+    }
+}
+
+impl OperatorToolCalled {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, input: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            tool_name: tool_name.into(),
+            input,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A tool is done.
     pub struct OperatorToolExecutionEnd("type" = "tool_execution_end") {
         /// The result.
@@ -399,6 +1594,46 @@ impl OperatorToolExecutionEnd {
 }
 
 record! {
+    /// A tool broke; its end follows. Since operator@live.
+    pub struct OperatorToolExecutionFailure("type" = "tool_execution_failure") {
+        /// The tool's name.
+        required tool_name: String = "tool_name",
+        /// The call's id.
+        required tool_call_id: String = "tool_call_id",
+        /// The arguments.
+        required input: serde_json::Map<String, serde_json::Value> = "input",
+        /// What went wrong.
+        required error: String = "error",
+    }
+}
+
+/// Builds a [`OperatorToolExecutionFailure`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct OperatorToolExecutionFailureBuilder {
+    /// The tool's name.
+    pub tool_name: String,
+    /// The call's id.
+    pub tool_call_id: String,
+    /// The arguments.
+    pub input: serde_json::Map<String, serde_json::Value>,
+    /// What went wrong.
+    pub error: String,
+}
+
+impl OperatorToolExecutionFailureBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> OperatorToolExecutionFailure {
+        OperatorToolExecutionFailure {
+            tool_name: self.tool_name,
+            tool_call_id: self.tool_call_id,
+            input: self.input,
+            error: self.error,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A tool begins to run.
     pub struct OperatorToolExecutionStart("type" = "tool_execution_start") {
         /// The call.
@@ -411,6 +1646,24 @@ impl OperatorToolExecutionStart {
     pub fn new(tool_call: OperatorToolCall) -> Self {
         Self {
             tool_call,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
+    /// A tool that runs has something to show. Since operator@live.
+    pub struct OperatorToolExecutionUpdate("type" = "tool_execution_update") {
+        /// What there is so far.
+        required partial_tool_result: OperatorPartialResult = "partial_tool_result",
+    }
+}
+
+impl OperatorToolExecutionUpdate {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(partial_tool_result: OperatorPartialResult) -> Self {
+        Self {
+            partial_tool_result,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -450,8 +1703,55 @@ impl OperatorToolResult {
 }
 
 record! {
+    /// A tool has returned. Since operator@live.
+    pub struct OperatorToolReturned("type" = "tool_result") {
+        /// The call's id.
+        required tool_call_id: String = "tool_call_id",
+        /// The tool's name.
+        required tool_name: String = "tool_name",
+        /// The arguments.
+        required input: serde_json::Map<String, serde_json::Value> = "input",
+        /// What the tool says.
+        required content: String = "content",
+        /// Whether it failed.
+        required is_error: bool = "is_error",
+    }
+}
+
+/// Builds a [`OperatorToolReturned`]: a literal with every required member, then [`build`](Self::build).
+#[derive(Debug, Clone)]
+pub struct OperatorToolReturnedBuilder {
+    /// The call's id.
+    pub tool_call_id: String,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The arguments.
+    pub input: serde_json::Map<String, serde_json::Value>,
+    /// What the tool says.
+    pub content: String,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+impl OperatorToolReturnedBuilder {
+    /// Makes the value; set the optional members on the result.
+    pub fn build(self) -> OperatorToolReturned {
+        OperatorToolReturned {
+            tool_call_id: self.tool_call_id,
+            tool_name: self.tool_name,
+            input: self.input,
+            content: self.content,
+            is_error: self.is_error,
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+record! {
     /// A request to the model and its tools are over.
     pub struct OperatorTurnEnd("type" = "turn_end") {
+        /// Its number; always 0. Since operator@live.
+        optional turn_index: u64 = "turn_index",
         /// The model's message; null where the request failed.
         maybe message: OperatorMessage = "message",
         /// The results of the tools.
@@ -463,6 +1763,7 @@ impl OperatorTurnEnd {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
+            turn_index: None,
             message: crate::wire::Maybe::Absent,
             tool_results: None,
             extra: crate::wire::Extra::default(),
@@ -479,6 +1780,10 @@ impl Default for OperatorTurnEnd {
 record! {
     /// A request to the model begins.
     pub struct OperatorTurnStart("type" = "turn_start") {
+        /// Its number; always 0. Since operator@live.
+        optional turn_index: u64 = "turn_index",
+        /// When; always 0. Since operator@live.
+        optional timestamp: serde_json::Number = "timestamp",
     }
 }
 
@@ -486,6 +1791,8 @@ impl OperatorTurnStart {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
+            turn_index: None,
+            timestamp: None,
             extra: crate::wire::Extra::default(),
         }
     }
@@ -530,5 +1837,47 @@ impl OperatorUsage {
 impl Default for OperatorUsage {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// The user ran a shell command. Since operator@live.
+    pub struct OperatorUserBash("type" = "user_bash") {
+    }
+}
+
+impl OperatorUserBash {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::Extra::default(),
+        }
+    }
+}
+
+impl Default for OperatorUserBash {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// A dialog answered with a text. Since operator@live.
+    pub struct OperatorValueAnswer("type" = "extension_ui_response") {
+        /// The id of the question.
+        required id: String = "id",
+        /// The chosen option, or the text entered.
+        required value: String = "value",
+    }
+}
+
+impl OperatorValueAnswer {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            value: value.into(),
+            extra: crate::wire::Extra::default(),
+        }
     }
 }

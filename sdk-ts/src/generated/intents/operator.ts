@@ -13,26 +13,57 @@ export const operator: Carriers = {
     "prompt": [
       {"command":"prompt","sends":{"text":"text"},"gives":{}}
     ],
+    "steer": [
+      {"command":"steer","sends":{"message":"text"},"gives":{}}
+    ],
+    "followUp": [
+      {"command":"follow_up","sends":{"message":"text"},"gives":{}}
+    ],
     "abort": [
       {"command":"abort","sends":{},"gives":{}}
     ],
     "newSession": [
-      {"command":"new_session","sends":{},"gives":{}}
+      {"command":"new_session","sends":{},"gives":{"cancelled":"data.cancelled"}}
     ],
     "openSession": [
-      {"command":"switch_session","sends":{"session_file":"session"},"gives":{}}
+      {"command":"switch_session","sends":{"session_file":"session"},"gives":{"cancelled":"data.cancelled"}}
     ],
     "fork": [
-      {"command":"fork","sends":{"entry_id":"entry"},"gives":{}}
+      {"command":"fork","sends":{"entry_id":"entry"},"gives":{"cancelled":"data.cancelled"}}
     ],
     "state": [
       {"command":"get_state","sends":{},"gives":{"working":{"map":"data.phase","to":{"idle":false,"turn":true}},"messages":"data.message_count","session.id":"data.session_id","session.file":"data.session_file","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ],
+    "messages": [
+      {"command":"get_messages","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}}}
+    ],
+    "lastText": [
+      {"command":"get_last_assistant_text","sends":{},"gives":{"text":"data.text"}}
+    ],
+    "stats": [
+      {"command":"get_session_stats","sends":{},"gives":{"context.tokens":"data.context_tokens","context.window":"data.context_window"}}
+    ],
+    "setModel": [
+      {"command":"set_model","sends":{"provider":"provider","model_id":"id"},"gives":{}}
+    ],
+    "setThinking": [
+      {"command":"set_thinking_level","sends":{"level":"level"},"gives":{}}
+    ],
     "compact": [
       {"command":"compact","sends":{"custom_instructions":"instructions"},"gives":{}}
+    ],
+    "setAutoCompaction": [
+      {"command":"set_auto_compaction","sends":{"enabled":"enabled"},"gives":{}}
+    ],
+    "setSessionName": [
+      {"command":"set_session_name","sends":{"name":"name"},"gives":{}}
     ]
   },
   "own": {},
   "made": ["turn_end"],
-  "answers": {}
+  "answers": {
+    "confirm": "value",
+    "select": "value",
+    "input": "value"
+  }
 };

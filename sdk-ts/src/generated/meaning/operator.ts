@@ -7,6 +7,10 @@ import type { Meaning } from "../../ui/meaning.js";
 export const operator: Meaning = {
   "dialect": "operator",
   "framing": "enveloped",
+  "dialogFrames": {
+    "request": "extension_ui_request",
+    "answer": "extension_ui_response"
+  },
   "asks": ["get_state"],
   "readers": {
     "message": {
@@ -24,6 +28,12 @@ export const operator: Meaning = {
         {"tag":"tool_call","gives":{"type":{"is":"tool"},"callId":"id","name":"name","arguments":"args","state":{"is":"coming"}}},
         {"tag":"(string)","gives":{"type":{"is":"text"},"text":""}},
         {"tag":"(other)","gives":{"type":{"is":"data"},"value":""}}
+      ]
+    },
+    "summary": {
+      "tag": "",
+      "cases": [
+        {"tag":"(other)","gives":{"role":{"is":"summary"},"kind":{"is":"compaction"},"blocks":{"each":"block","of":"summary"},"tokensBefore":"tokens_before"}}
       ]
     },
     "usage": {
@@ -44,6 +54,13 @@ export const operator: Meaning = {
     "agent_end": [
       {"act":"work","slots":{"on":{"is":false}}}
     ],
+    "settled": [
+      {"act":"work","slots":{"on":{"is":false}}}
+    ],
+    "session_compact": [
+      {"act":"work","slots":{"on":{"is":false}}},
+      {"act":"compacted","slots":{"message":{"read":"summary","of":"compaction_entry"}}}
+    ],
     "message_start": [
       {"act":"begin","when":[{"not":["message.role","user"]}],"slots":{"message":{"read":"message","of":"message"}}}
     ],
@@ -53,14 +70,29 @@ export const operator: Meaning = {
       {"act":"tool","when":[{"is":["type","tool_call"]}],"over":"message.contents","slots":{"callId":"id","name":"name","arguments":"args"}}
     ],
     "message_end": [
-      {"act":"end","when":[{"has":"message"},{"not":["message.role","user"]}],"slots":{"message":{"read":"message","of":"message"}}},
+      {"act":"end","when":[{"has":"message"}],"slots":{"message":{"read":"message","of":"message"}}},
       {"act":"end","when":[{"lacks":"message"}],"slots":{}}
     ],
     "tool_execution_start": [
       {"act":"tool","slots":{"callId":"tool_call.id","name":"tool_call.name","arguments":"tool_call.args","state":{"is":"running"}}}
     ],
+    "tool_execution_update": [
+      {"act":"tool","slots":{"callId":"partial_tool_result.id","output":{"each":"block","of":"partial_tool_result.content"},"details":"partial_tool_result.metadata","state":{"is":"running"}}}
+    ],
     "tool_execution_end": [
       {"act":"tool","slots":{"callId":"tool_result.id","result":{"each":"block","of":"tool_result.content"},"details":"tool_result.metadata","state":{"map":"tool_result.is_error","to":{"true":"failed","false":"done"}}}}
+    ],
+    "retry_start": [
+      {"act":"retry","slots":{"attempt":"attempt","maxAttempts":"max_retries"}}
+    ],
+    "retry_end": [
+      {"act":"retried","slots":{"error":"error"}}
+    ],
+    "agent_error": [
+      {"act":"work","slots":{"on":{"is":false},"error":"error"}}
+    ],
+    "session_before_compact": [
+      {"act":"compacting","slots":{"reason":{"is":"threshold"}}}
     ]
   },
   "sent": {
@@ -68,21 +100,34 @@ export const operator: Meaning = {
       {"act":"abort","slots":{}}
     ],
     "prompt": [
-      {"act":"wait","slots":{"text":"text","mode":{"is":"prompt"}}}
+      {"act":"wait","slots":{"text":{"first":["text","message"]},"mode":{"is":"prompt"}}}
+    ],
+    "steer": [
+      {"act":"wait","slots":{"text":"message","mode":{"is":"steer"}}}
+    ],
+    "follow_up": [
+      {"act":"wait","slots":{"text":"message","mode":{"is":"followUp"}}}
     ],
     "compact": [
       {"act":"compacting","slots":{"reason":{"is":"manual"}}}
     ]
   },
   "answers": {
-    "prompt": [
-      {"act":"work","slots":{"on":{"is":false}}}
-    ],
     "abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
     ],
+    "prompt": [
+      {"act":"work","when":[{"has":"data"}],"slots":{"on":{"is":false}}}
+    ],
+    "steer": [
+      {"act":"waited","slots":{"state":{"is":"queued"}}}
+    ],
+    "follow_up": [
+      {"act":"waited","slots":{"state":{"is":"queued"}}}
+    ],
     "compact": [
-      {"act":"compacted","slots":{"unknown":{"is":true}}}
+      {"act":"compacted","when":[{"has":"data"}],"slots":{"unknown":{"is":true}}},
+      {"act":"compacted","when":[{"lacks":"data"}],"slots":{}}
     ],
     "new_session": [
       {"act":"replace","slots":{"empty":{"is":true}}}
@@ -96,19 +141,50 @@ export const operator: Meaning = {
     "get_state": [
       {"act":"set","slots":{"session.file":"data.session_file","session.id":"data.session_id","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}},
       {"act":"work","slots":{"on":{"map":"data.phase","to":{"idle":false,"turn":true}}}}
+    ],
+    "set_session_name": [
+      {"act":"keep","slots":{"session.name":"params.name"}}
+    ],
+    "set_thinking_level": [
+      {"act":"keep","slots":{"thinkingLevel":"data.level"}}
+    ],
+    "set_auto_compaction": [
+      {"act":"keep","slots":{"settings.autoCompaction":"data.enabled"}}
+    ],
+    "get_session_stats": [
+      {"act":"keep","slots":{"session.id":"data.session_id","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ]
   },
   "refused": {
-    "prompt": [
-      {"act":"work","slots":{"on":{"is":false}}},
-      {"act":"waited","slots":{"state":{"is":"gone"}}}
-    ],
     "abort": [
       {"act":"abort","slots":{"over":{"is":true}}}
+    ],
+    "prompt": [
+      {"act":"waited","slots":{"state":{"is":"gone"}}},
+      {"act":"work","when":[{"not":["error","Agent is busy (phase='turn'). Wait for the current operation to finish."]},{"not":["error","Agent is busy (phase='compaction'). Wait for the current operation to finish."]}],"slots":{"on":{"is":false}}}
+    ],
+    "steer": [
+      {"act":"waited","slots":{"state":{"is":"gone"}}}
+    ],
+    "follow_up": [
+      {"act":"waited","slots":{"state":{"is":"gone"}}}
     ],
     "compact": [
       {"act":"compacted","slots":{}}
     ]
   },
-  "dialogs": {}
+  "dialogs": {
+    "confirm": [
+      {"act":"ask","slots":{"kind":{"is":"confirm"},"title":"title","text":"message"}}
+    ],
+    "select": [
+      {"act":"ask","slots":{"kind":{"is":"select"},"title":"title","text":"message","options":"options"}}
+    ],
+    "input": [
+      {"act":"ask","slots":{"kind":{"is":"input"},"title":"title","text":"message","placeholder":"placeholder"}}
+    ],
+    "notify": [
+      {"act":"notice","slots":{"level":{"is":"info"},"text":{"first":["message","title"]}}}
+    ]
+  }
 };

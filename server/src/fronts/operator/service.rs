@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::operator::{
-    Operator, OperatorCompactParams, OperatorForkParams, OperatorPhase, OperatorPromptParams, OperatorState,
-    OperatorSwitchSessionParams,
+    Operator, OperatorCompactParams, OperatorForkParams, OperatorForked, OperatorPhase, OperatorPromptParams,
+    OperatorState, OperatorSwitchSessionParams, OperatorSwitched,
 };
 use agentese::serve::{Call, Emitter, Refusal};
 use agentese::spec::Spec;
@@ -89,13 +89,21 @@ impl agentese::operator::Service for Front {
         Ok(())
     }
 
-    async fn new_session(&self, _: NoParams, call: Call<Operator>) -> Result<(), Refusal> {
+    async fn new_session(
+        &self,
+        _: NoParams,
+        call: Call<Operator, Option<OperatorSwitched>>,
+    ) -> Result<Option<OperatorSwitched>, Refusal> {
         let _order = self.seat.wait().await?;
         self.desk.new_session(None, Caller::of(&call)).await;
-        Ok(())
+        Ok(None)
     }
 
-    async fn fork(&self, params: OperatorForkParams, call: Call<Operator>) -> Result<(), Refusal> {
+    async fn fork(
+        &self,
+        params: OperatorForkParams,
+        call: Call<Operator, Option<OperatorForked>>,
+    ) -> Result<Option<OperatorForked>, Refusal> {
         let _order = self.seat.wait().await?;
         let entry = &params.entry_id;
         // The text, quotes and all, is the document's.
@@ -103,17 +111,17 @@ impl agentese::operator::Service for Front {
             ForkError::Elsewhere(reason) => Refusal::new(reason),
             _ => Refusal::new(format!("\"Entry '{entry}' not found in session.\"")),
         };
-        self.desk.go_to(entry, Caller::of(&call)).await.map(|_| ()).map_err(refused)
+        self.desk.go_to(entry, Caller::of(&call)).await.map(|_| None).map_err(refused)
     }
 
     async fn switch_session(
         &self,
         params: OperatorSwitchSessionParams,
-        call: Call<Operator>,
-    ) -> Result<(), Refusal> {
+        call: Call<Operator, Option<OperatorSwitched>>,
+    ) -> Result<Option<OperatorSwitched>, Refusal> {
         let _order = self.seat.wait().await?;
         let file = Path::new(&params.session_file);
-        self.desk.switch_session(file, Caller::of(&call)).await.map(|_| ()).map_err(|error| match error {
+        self.desk.switch_session(file, Caller::of(&call)).await.map(|_| None).map_err(|error| match error {
             // The text is the document's.
             OpenError::Missing { .. } => {
                 Refusal::new(format!("session file not found: {}", params.session_file))

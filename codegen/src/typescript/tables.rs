@@ -1,0 +1,249 @@
+//! The tables of a dialect: what all its revisions have, and what each has otherwise.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::{Framing, HandlerFailure, RunEnd, Sign};
+use agentese_protocol::index::Reply;
+use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
+use agentese_protocol::secrets::SEALED;
+
+use super::{key, quote};
+
+/// The time limit that tables leave out.
+const USUAL_TIMEOUT: u64 = 30_000;
+
+pub fn write(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    out.push_str("/** The tables of this dialect. */\nexport const spec: Spec<Types> = {\n  name: dialect,\n  revision,\n");
+    let framing = match index.framing() {
+        Framing::Flat => "flat",
+        Framing::Enveloped => "enveloped",
+        Framing::JsonRpc { .. } => "json-rpc",
+    };
+    let _ = writeln!(out, "  framing: {},", quote(framing));
+    if let Framing::JsonRpc { notification } = index.framing() {
+        let _ = writeln!(out, "  notification: {},", quote(notification));
+    }
+    if let Some(member) = dialect.event_members.first() {
+        let _ = writeln!(out, "  session: {},", quote(member.name));
+    }
+    if let Some(frames) = index.dialog_frames() {
+        let _ = writeln!(
+            out,
+            "  dialogFrames: {{ request: {}, answer: {} }},",
+            quote(frames.request),
+            quote(frames.answer)
+        );
+    }
+    if let Some(chunks) = index.chunks() {
+        let names = [
+            ("event", chunks.event),
+            ("id", chunks.id),
+            ("index", chunks.index),
+            ("count", chunks.count),
+            ("length", chunks.length),
+            ("data", chunks.data),
+        ];
+        let mut members: Vec<String> =
+            names.iter().map(|(name, value)| format!("{name}: {}", quote(value))).collect();
+        members.push(format!("most: {}", chunks.most));
+        members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
+        let _ = writeln!(out, "  chunks: {},", object(&members));
+    }
+    let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
+    if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
+        let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
+        let _ = writeln!(out, "  failsWithId: [{}],", except.join(", "));
+    }
+    let _ = writeln!(out, "  failures: {{ prefix: parsePrefixes.{0}, texts: failures }},", dialect.name);
+    let _ = writeln!(out, "  runEnd: {},", run_end(index.revision.run_end));
+    if has_own_lines(index) {
+        out.push_str("  lines,\n");
+    }
+    revisions(out, index);
+    out.push_str("  commands: {\n");
+    for command in &index.commands {
+        let _ = writeln!(out, "    {}: {},", key(command.wire), command_spec(index, command));
+    }
+    out.push_str("  },\n  events: {\n");
+    for event in &index.events {
+        let _ = writeln!(out, "    {}: {},", key(event.name), event_spec(event));
+    }
+    out.push_str("  },\n  dialogs: {\n");
+    for dialog in &index.dialogs {
+        let _ = writeln!(out, "    {}: {},", key(dialog.wire), dialog_spec(index, dialog));
+    }
+    out.push_str("  },\n};\n\n");
+}
+
+/// Whether revisions name parameters differently, limit commands, or send events that are read in part.
+pub fn has_own_lines(index: &Index) -> bool {
+    index.events.iter().any(|event| SEALED.contains(&event.name))
+        || index.commands.iter().any(|command| !index.renamed(command).is_empty())
+        || index.dialect.revisions.iter().any(|revision| revision.edges.longest_command.is_some())
+}
+
+/// How a run ends, as an object literal.
+fn run_end(end: RunEnd) -> String {
+    let barrier = end.barrier.map_or_else(String::new, |barrier| {
+        format!(
+            "barrier: {{ command: {}, busy: {}, limit: {} }}, ",
+            quote(barrier.command),
+            quote(barrier.busy),
+            barrier.limit_ms
+        )
+    });
+    format!("{{ {barrier}gap: {}, answerEnds: {} }}", end.gap_ms, end.answer_ends)
+}
+
+/// What each revision has otherwise than the tables of all, where there are several.
+fn revisions(out: &mut String, index: &Index) {
+    let dialect = index.dialect;
+    if dialect.revisions.len() == 1 {
+        return;
+    }
+    out.push_str("  revisions: [\n");
+    for revision in dialect.revisions {
+        let exact = Index::exact(dialect, revision);
+        let has = |wire: &str| exact.commands.iter().any(|command| command.wire == wire);
+        let lacks = index.commands.iter().filter(|command| !has(command.wire));
+        let lacks: Vec<String> = lacks.map(|command| quote(command.wire)).collect();
+        let all =
+            |name: &str| index.events.iter().find(|event| event.name == name).map(|event| event_spec(event));
+        let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(event)));
+        let events: Vec<String> =
+            events.map(|event| format!("{}: {}", key(event.name), event_spec(event))).collect();
+        // What is the same as in the tables of all is left out.
+        let mut more = String::new();
+        if run_end(revision.run_end) != run_end(index.revision.run_end) {
+            let _ = writeln!(more, "      runEnd: {},", run_end(revision.run_end));
+        }
+        if let Some(longest) = revision.edges.longest_command {
+            let _ = writeln!(more, "      longest: {longest},");
+        }
+        let renames = exact.commands.iter().filter(|command| !exact.renamed(command).is_empty());
+        let renames: Vec<String> =
+            renames.map(|command| format!("{}: {}", key(command.wire), renamed(&exact, command))).collect();
+        if !renames.is_empty() {
+            let _ = writeln!(more, "      renamed: {},", object(&renames));
+        }
+        let signs = |signs: &[Sign]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            out,
+            "    {{\n      name: {},\n      lacks: [{}],\n      events: {},\n      shows: [{}],\n      excludes: [{}],\n{more}    }},",
+            quote(revision.name),
+            lacks.join(", "),
+            object(&events),
+            signs(revision.shows),
+            signs(revision.excludes)
+        );
+    }
+    out.push_str("  ],\n");
+}
+
+fn sign(sign: &Sign) -> String {
+    let (kind, name, member, is_absent) = match *sign {
+        Sign::AnswerBare(name) => {
+            return object(&[format!("answer: {}", quote(name)), "isBare: true".to_owned()]);
+        }
+        Sign::BareEvent => return object(&["isBare: true".to_owned()]),
+        Sign::WrappedEvent => return object(&["isBare: false".to_owned()]),
+        Sign::Event(name) => ("event", name, None, false),
+        Sign::EventMember(name, member) => ("event", name, Some(member), false),
+        Sign::EventWithout(name, member) => ("event", name, Some(member), true),
+        Sign::AnswerMember(name, member) => ("answer", name, Some(member), false),
+        Sign::AnswerWithout(name, member) => ("answer", name, Some(member), true),
+    };
+    let mut members = vec![format!("{kind}: {}", quote(name))];
+    members.extend(member.map(|member| format!("member: {}", quote(member))));
+    if is_absent {
+        members.push("isAbsent: true".to_owned());
+    }
+    object(&members)
+}
+
+fn event_spec(event: &Event) -> String {
+    let mut members = Vec::new();
+    let (run, member) = match event.run {
+        RunEffect::None => (None, None),
+        RunEffect::Begins => (Some("begins"), None),
+        RunEffect::MayEnd => (Some("may_end"), None),
+        RunEffect::Holds => (Some("holds"), None),
+        RunEffect::MayEndUnless(member) => (Some("may_end_unless"), Some(member)),
+        RunEffect::MayEndIf(member) => (Some("may_end_if"), Some(member)),
+        RunEffect::HoldsIf(member) => (Some("holds_if"), Some(member)),
+        RunEffect::Ends => (Some("ends"), None),
+    };
+    members.extend(run.map(|run| format!("run: {}", quote(run))));
+    members.extend(member.map(|member| format!("member: {}", quote(member))));
+    if event.snapshot {
+        members.push("snapshot: true".to_owned());
+    }
+    object(&members)
+}
+
+/// An object literal in one line.
+pub fn object(members: &[String]) -> String {
+    if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+}
+
+/// The parameters of a command that have another name in some revisions, as an object literal.
+fn renamed(index: &Index, command: &Command) -> String {
+    let names: Vec<String> = index
+        .renamed(command)
+        .iter()
+        .map(|(name, later)| format!("{}: {}", key(name), quote(later)))
+        .collect();
+    object(&names)
+}
+
+fn command_spec(index: &Index, command: &Command) -> String {
+    let mut members = Vec::new();
+    match command.answer {
+        Answer::Done => {}
+        Answer::Accepted => members.push("answer: \"accepted\"".to_owned()),
+        Answer::Acknowledged => members.push("answer: \"acknowledged\"".to_owned()),
+        Answer::Never => members.push("answer: \"never\"".to_owned()),
+    }
+    match command.run {
+        RunRole::None => {}
+        RunRole::Starts => members.push("run: \"starts\"".to_owned()),
+        RunRole::Acts => members.push("run: \"acts\"".to_owned()),
+        RunRole::Stops => members.push("run: \"stops\"".to_owned()),
+        RunRole::Replaces => members.push("run: \"replaces\"".to_owned()),
+    }
+    match command.timeout {
+        Timeout::Milliseconds(USUAL_TIMEOUT) => {}
+        Timeout::Milliseconds(milliseconds) => members.push(format!("timeout: {milliseconds}")),
+        Timeout::Never => members.push("timeout: 0".to_owned()),
+    }
+    if command.reads {
+        members.push("reads: true".to_owned());
+    }
+    if !index.renamed(command).is_empty() {
+        members.push(format!("renamed: {}", renamed(index, command)));
+    }
+    object(&members)
+}
+
+fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
+    let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
+    if let Reply::Member(member) = index.reply(dialog) {
+        members.push(format!("member: {}", quote(member.name)));
+    }
+    if let Some(frames) = dialog.frames {
+        let mut own = vec![format!("request: {}", quote(frames.request))];
+        own.extend(frames.answer.map(|kind| format!("answer: {}", quote(kind))));
+        own.extend(frames.progress.map(|(kind, _)| format!("progress: {}", quote(kind))));
+        members.push(format!("frames: {}", object(&own)));
+    }
+    if let Some(fallback) = dialog.fallback {
+        let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
+        members.push(format!("fallback: {value}"));
+    }
+    // The time after which the agent answers for itself.
+    members.extend(dialog.expires.map(|member| format!("timeout: {}", quote(member))));
+    members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
+    object(&members)
+}

@@ -1,0 +1,65 @@
+//! Parameters that have another name in some revisions: raw JSON objects in, raw JSON objects out.
+
+use std::borrow::Cow;
+
+use crate::scan::{self, Wanted, member};
+
+/// Each of these members with both its names.
+pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
+    let mut all = Cow::Borrowed(members);
+    for (name, later) in names {
+        let more = value(&all, name, later).map(|value| format!(",\"{later}\":{value}}}"));
+        if let (Some(more), Some(head)) = (more, all.trim_end().strip_suffix('}')) {
+            all = Cow::Owned(format!("{head}{more}"));
+        }
+    }
+    all
+}
+
+/// Each of these members with its second name.
+pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
+    let mut all = Cow::Borrowed(members);
+    for (name, later) in names {
+        let key = value(&all, name, later).and_then(|value| {
+            // The name stands right before its value.
+            let before = &all[..value.as_ptr() as usize - all.as_ptr() as usize];
+            before.rfind(&format!("\"{name}\"")).map(|at| at + 1)
+        });
+        if let Some(at) = key {
+            let (head, rest) = (&all[..at], &all[at + name.len()..]);
+            all = Cow::Owned(format!("{head}{later}{rest}"));
+        }
+    }
+    all
+}
+
+/// The value of a member, where the other name is not there as well.
+fn value<'a>(object: &'a str, name: &'static str, later: &'static str) -> Option<&'a str> {
+    let found = scan::scan(object, &Wanted::new([member(name), member(later)])).ok()?;
+    found.get(0).filter(|_| found.get(1).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &[(&str, &str)] = &[("text", "message")];
+
+    #[test]
+    fn a_member_has_one_name_or_both() {
+        let members = r#"{"options":{"text":1},"text":"a \"text\": b","n":12345678901234567890}"#;
+        assert_eq!(
+            renamed(members, NAMES),
+            r#"{"options":{"text":1},"message":"a \"text\": b","n":12345678901234567890}"#
+        );
+        assert_eq!(with_both(r#"{"text":"hi"}"#, NAMES), r#"{"text":"hi","message":"hi"}"#);
+    }
+
+    #[test]
+    fn what_is_not_there_or_has_the_name_already_stays() {
+        for members in ["{}", r#"{"other":1}"#, r#"{"message":"hi"}"#, r#"{"text":"a","message":"b"}"#] {
+            assert_eq!(renamed(members, NAMES), members);
+            assert_eq!(with_both(members, NAMES), members);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/** Lines of dialects whose revisions name parameters differently, limit commands, or send keys in events. */
+
+import { UsageError } from "./error.js";
+import { SEALED } from "./generated/secrets.js";
+import type { Known } from "./revision.js";
+import { type Lines, row } from "./spec.js";
+
+type Names = Readonly<Record<string, string>>;
+
+export const lines: Lines = {
+  write(spec, known, command, params, plain) {
+    const names = row(spec.commands, command)?.renamed;
+    const { revision } = known;
+    // Until the revision is known they stand there with all their names, unless a revision would not read a line that long.
+    if (revision === undefined) {
+      if (names === undefined) return plain(params);
+      const line = plain({ ...params, ...alsoCalled(params, names) });
+      const longest = Math.min(...(spec.revisions ?? []).map((one) => one.longest ?? Infinity));
+      return byteLength(line) > longest ? plain(params) : line;
+    }
+    const own = revision.renamed?.[command];
+    const line = plain(own === undefined ? params : renamed(params, own));
+    lines.check(known, command, line);
+    return line;
+  },
+
+  check(known: Known, command: string, line: string): void {
+    const { revision } = known;
+    const longest = revision?.longest;
+    if (longest === undefined) return;
+    const bytes = byteLength(line);
+    if (bytes <= longest) return;
+    const agent = known.id(revision);
+    throw new UsageError(`\`${command}\` was not sent: its line has ${bytes} bytes, and ${agent} reads ${longest} at most`);
+  },
+
+  // What an event carries beside a key is dropped where it is read, so that nobody can show it.
+  shown(line) {
+    const type = SEALED.find((type) => line.includes(`"${type}"`));
+    if (type === undefined) return undefined;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      // No frame: what looks like such an event is taken for one.
+      return JSON.stringify({ type });
+    }
+    const of = (object: unknown): unknown => (object as { type?: unknown } | null | undefined)?.type;
+    if (of(value) === type) return JSON.stringify({ type });
+    const { event } = (value ?? {}) as { event?: unknown };
+    return of(value) === "event" && of(event) === type ? JSON.stringify({ type: "event", event: { type } }) : undefined;
+  },
+};
+
+/** How long a line is in UTF-8, in bytes. */
+function byteLength(line: string): number {
+  return new TextEncoder().encode(line).length;
+}
+
+/** The members that have another name too, under that name; where it is not there as well. */
+function alsoCalled(params: object, names: Names): object {
+  const members = params as Readonly<Record<string, unknown>>;
+  const both = Object.entries(names).filter(([name, later]) => name in members && !(later in members));
+  return Object.fromEntries(both.map(([name, later]) => [later, members[name]]));
+}
+
+/** The parameters with the other names, in their order. */
+function renamed(params: object, names: Names): object {
+  const entries = Object.entries(params).map(([name, value]) => {
+    const later = Object.hasOwn(names, name) ? names[name] : undefined;
+    return [later === undefined || later in params ? name : later, value] as const;
+  });
+  return Object.fromEntries(entries);
+}
