@@ -121,7 +121,8 @@ fn leads(dialect: &Dialect, index: &Index, on: On, path: &str) -> bool {
     let common = dialect.event_members.iter().any(|field| field.name == first);
     match (on, first) {
         (On::Answer(_) | On::Refused(_), "params") => member(carried.params, &rest),
-        (On::Answer(_), "data") => member(carried.data, &rest),
+        // Whether there are data is seen in answers without any.
+        (On::Answer(_), "data") => rest.is_empty() || member(carried.data, &rest),
         (On::Refused(_), "error") => rest.is_empty(),
         (On::Answer(_) | On::Refused(_), _) => false,
         _ => common || member(carried.body, &[&[first], rest.as_slice()].concat()),

@@ -200,13 +200,14 @@ def test_a_run_is_steered_and_stopped(start, dialect, seen, tool):
     async def talk():
         async with await start(dialect, script) as agent:
             run = await agent.prompt("Hello")
+            # What comes tells the revision.
+            await until(run, "textGrew")
             if agent.can("steer"):
-                await until(run, "textGrew")
                 assert await agent.steer("other way") in ("queued", None)
                 assert (await run.result()).text == "Changed."
                 assert words(agent, "user") == ["Hello", "other way"]
             else:
-                await everything(run)
+                await run.result()
             slow = await agent.prompt("Go on")
             await until(slow, "textGrew")
             await agent.abort()

@@ -1,5 +1,6 @@
 /** Lines of dialects whose revisions name parameters differently, limit commands, or send keys in events. */
 
+import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
 import { SEALED } from "./generated/secrets.js";
 import type { Known } from "./revision.js";
@@ -8,7 +9,8 @@ import { type Lines, row } from "./spec.js";
 type Names = Readonly<Record<string, string>>;
 
 export const lines: Lines = {
-  write(spec, known, command, params, plain) {
+  write(spec, command, id, params, known) {
+    const plain = (params: object): string => commandLine(spec, command, id, params);
     const names = row(spec.commands, command)?.renamed;
     const { revision } = known;
     // Until the revision is known they stand there with all their names, unless a revision would not read a line that long.
@@ -20,18 +22,8 @@ export const lines: Lines = {
     }
     const own = revision.renamed?.[command];
     const line = plain(own === undefined ? params : renamed(params, own));
-    lines.check(known, command, line);
+    check(known, command, line);
     return line;
-  },
-
-  check(known: Known, command: string, line: string): void {
-    const { revision } = known;
-    const longest = revision?.longest;
-    if (longest === undefined) return;
-    const bytes = byteLength(line);
-    if (bytes <= longest) return;
-    const agent = known.id(revision);
-    throw new UsageError(`\`${command}\` was not sent: its line has ${bytes} bytes, and ${agent} reads ${longest} at most`);
   },
 
   // What an event carries beside a key is dropped where it is read, so that nobody can show it.
@@ -51,6 +43,17 @@ export const lines: Lines = {
     return of(value) === "event" && of(event) === type ? JSON.stringify({ type: "event", event: { type } }) : undefined;
   },
 };
+
+/** Fails where a line is longer than the agent reads. */
+function check(known: Known, command: string, line: string): void {
+  const { revision } = known;
+  const longest = revision?.longest;
+  if (longest === undefined) return;
+  const bytes = byteLength(line);
+  if (bytes <= longest) return;
+  const agent = known.id(revision);
+  throw new UsageError(`\`${command}\` was not sent: its line has ${bytes} bytes, and ${agent} reads ${longest} at most`);
+}
 
 /** How long a line is in UTF-8, in bytes. */
 function byteLength(line: string): number {

@@ -68,18 +68,14 @@ export class Known {
   }
 
   /** Looks at an event. `isBare` says whether it stood in no envelope. */
-  event(type: unknown, body: object, isBare = true): Contradiction | undefined {
-    return this.#look((sign) =>
-      sign.event === undefined ? sign.answer === undefined && sign.isBare === isBare : sign.event === type && fits(sign, body),
-    );
+  event(type: unknown, body: object, isBare: boolean): Contradiction | undefined {
+    return this.#look((sign) => sign.isBare === isBare || (sign.event === type && fits(sign, body)));
   }
 
   /** Looks at the data of a successful answer. */
   answer(command: string, data: JsonValue | undefined): Contradiction | undefined {
     const object = typeof data === "object" && data !== null ? data : {};
-    return this.#look(
-      (sign) => sign.answer === command && (sign.isBare === undefined ? fits(sign, object) : data === undefined),
-    );
+    return this.#look((sign) => sign.answer === command && (sign.member ? fits(sign, object) : data === undefined));
   }
 
   /** Where no revision that the agent may have has a command, and others have it. */

@@ -15,12 +15,6 @@ import type { RunEnd } from "./spec.js";
  */
 export const BEGIN_WITHIN = 500;
 
-/** How soon an agent that says it is busy, and shows nothing of it, is asked again, in milliseconds. */
-export const LOOK_AGAIN = 250;
-
-/** How often an agent has to be idle before a prompt that began nothing counts as handled. */
-const IDLE_CHECKS = 2;
-
 /** What the tracker is told. */
 export type Input =
   /** The command that starts the run was answered with success. */
@@ -54,20 +48,14 @@ export type Action =
 
 /** Follows one run. */
 export class RunTracker {
-  #rules: RunEnd;
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
   #begun = false;
-  #idle = 0;
+  /** Whether the agent was idle before anything began. */
+  #isIdle = false;
 
-  constructor(rules: RunEnd) {
-    this.#rules = rules;
-  }
-
-  /** From here on these rules count: the agent's revision has become known. */
-  follow(rules: RunEnd): void {
-    this.#rules = rules;
-  }
+  /** The rules are those of the agent's revision as soon as it is known. */
+  constructor(public rules: RunEnd) {}
 
   /** Takes an input and says what to do. */
   feed(input: Input): Action {
@@ -75,26 +63,24 @@ export class RunTracker {
     switch (input) {
       case "answered":
         this.#answered = true;
-        if (this.#rules.answerEnds) return this.#end("answer");
-        return this.#phase === "waiting" && this.#rules.barrier ? { want: "wake", after: BEGIN_WITHIN } : undefined;
+        if (this.rules.answerEnds) return this.#end("answer");
+        return this.#phase === "waiting" && this.rules.barrier ? this.#later() : undefined;
       case "begins":
       case "holds":
         this.#begun = true;
         this.#phase = "running";
         return undefined;
       case "may_end":
-        if (this.#rules.answerEnds) return undefined;
+        if (this.rules.answerEnds) return undefined;
         this.#begun = true;
-        return this.#rules.barrier ? this.#ask() : this.#wait();
+        return this.rules.barrier ? this.#ask() : this.#wait();
       case "ends":
         // An end that comes before our prompt was answered or began belongs to earlier work.
         return this.#answered || this.#begun ? this.#end("event") : undefined;
       case "busy":
         if (this.#phase !== "asking") return undefined;
         // Work goes on: look again later, whether something is seen of it or not.
-        this.#idle = 0;
-        this.#phase = "waiting";
-        return { want: "wake", after: this.#begun ? LOOK_AGAIN : BEGIN_WITHIN };
+        return this.#later();
       case "idle":
       case "no_state":
         return this.#phase === "asking" ? this.#wait() : undefined;
@@ -102,6 +88,11 @@ export class RunTracker {
         if (this.#phase === "gap") return this.#end(this.#begun ? "event" : "handled");
         return this.#phase === "waiting" && this.#answered ? this.#ask() : undefined;
     }
+  }
+
+  #later(): Action {
+    this.#phase = "waiting";
+    return { want: "wake", after: BEGIN_WITHIN };
   }
 
   #ask(): Action {
@@ -116,14 +107,14 @@ export class RunTracker {
       this.#begun = false;
       return undefined;
     }
-    // What has not begun may still begin: an extension, a token that is fetched.
-    if (!this.#begun && ++this.#idle < IDLE_CHECKS) {
-      this.#phase = "waiting";
-      return { want: "wake", after: BEGIN_WITHIN };
+    // What has not begun may still begin (an extension, a token that is fetched): it is looked at twice.
+    if (!this.#begun && !this.#isIdle) {
+      this.#isIdle = true;
+      return this.#later();
     }
-    if (this.#rules.gap === 0) return this.#end(this.#begun ? "event" : "handled");
+    if (this.rules.gap === 0) return this.#end(this.#begun ? "event" : "handled");
     this.#phase = "gap";
-    return { want: "wake", after: this.#rules.gap };
+    return { want: "wake", after: this.rules.gap };
   }
 
   #end(by: EndedBy): Action {

@@ -2,7 +2,6 @@
 
 import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
-import type { UsageError } from "./error.js";
 import type { Known } from "./revision.js";
 import type { SafeTap } from "./tap.js";
 
@@ -81,10 +80,8 @@ export interface RunEnd {
 
 /** Parameters with names of their own in some revisions, lines of a limited length, and events that are read in part. */
 export interface Lines {
-  /** The line of a command. `plain` writes one with these parameters. Fails where it is longer than the agent reads. */
-  write(spec: Spec, known: Known, command: string, params: object, plain: (params: object) => string): string;
-  /** Fails with a {@link UsageError} where a line is longer than the agent reads. */
-  check(known: Known, command: string, line: string): void;
+  /** The line of a command. Fails with a `UsageError` where it is longer than the agent reads. */
+  write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: Known): string;
   /** What is read of a line of which a part is dropped; none of any other. */
   shown(line: string): string | undefined;
 }
@@ -104,8 +101,8 @@ export interface AnyTypes {
 
 /**
  * A frame that tells revisions apart: an event of that type, or a successful answer to that command; where `member` is
- * named, one that has that member, or, with `isAbsent`, one that has it not. With `isBare`, an answer without the member for
- * data, or any event that stands in no envelope (`true`) or in one (`false`).
+ * named, one that has that member, or, with `isAbsent`, one that has it not. An answer of which no member is named has no
+ * data; `isBare` is any event that stands in no envelope (`true`) or in one (`false`).
  */
 export interface Sign {
   readonly event?: string;

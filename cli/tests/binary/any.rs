@@ -146,9 +146,10 @@ async fn a_run_is_steered_and_stopped() {
             slow(),
         ], "default": {"text": "Then."}});
         let agent = agent(&place, started, script).await;
+        // What comes tells the revision.
+        let mut run = agent.prompt("Hello").await.unwrap();
+        until_text(&mut run).await;
         if agent.can(Intent::Steer) {
-            let mut run = agent.prompt("Hello").await.unwrap();
-            until_text(&mut run).await;
             let outcome = within("steering", agent.steer("other way")).await.unwrap();
             assert!(outcome.is_none_or(|outcome| outcome == "queued"), "{started}");
             let (events, result) = all(run).await;
@@ -156,7 +157,7 @@ async fn a_run_is_steered_and_stopped() {
             assert_eq!(words(&agent.conversation(), Role::User), ["Hello", "other way"], "{started}");
             assert!(events.iter().any(|event| matches!(event, Event::Queue { .. })), "{started}");
         } else {
-            all(agent.prompt("Hello").await.unwrap()).await;
+            all(run).await;
         }
         let mut run = agent.prompt("Go on").await.unwrap();
         until_text(&mut run).await;

@@ -144,9 +144,6 @@ fn revisions(out: &mut String, index: &Index) {
 
 fn sign(sign: &Sign) -> String {
     let (kind, name, member, is_absent) = match *sign {
-        Sign::AnswerBare(name) => {
-            return object(&[format!("answer: {}", quote(name)), "isBare: true".to_owned()]);
-        }
         Sign::BareEvent => return object(&["isBare: true".to_owned()]),
         Sign::WrappedEvent => return object(&["isBare: false".to_owned()]),
         Sign::Event(name) => ("event", name, None, false),
@@ -154,6 +151,7 @@ fn sign(sign: &Sign) -> String {
         Sign::EventWithout(name, member) => ("event", name, Some(member), true),
         Sign::AnswerMember(name, member) => ("answer", name, Some(member), false),
         Sign::AnswerWithout(name, member) => ("answer", name, Some(member), true),
+        Sign::AnswerBare(name) => ("answer", name, None, false),
     };
     let mut members = vec![format!("{kind}: {}", quote(name))];
     members.extend(member.map(|member| format!("member: {}", quote(member))));

@@ -253,7 +253,6 @@ impl Shared {
             return Err(Error::Terminated(termination));
         }
         self.admit("a raw line")?;
-        self.is_short_enough("a raw line", &line)?;
         self.queue_line(line);
         Ok(())
     }

@@ -107,7 +107,7 @@ export class Connection {
   }
 
   /** Looks at an event, for what it says of the agent's revision. */
-  lookAtEvent(type: unknown, body: object, isBare?: boolean): void {
+  lookAtEvent(type: unknown, body: object, isBare: boolean): void {
     if (!this.known.isSettled) this.#take(this.known.event(type, body, isBare));
   }
 
@@ -217,8 +217,7 @@ export class Connection {
     if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
-    const plain = (params: object): string => commandLine(this.spec, command, id, params);
-    const line = this.spec.lines === undefined ? plain(params) : this.spec.lines.write(this.spec, this.known, command, params, plain);
+    const line = (this.spec.lines?.write ?? commandLine)(this.spec, command, id, params, this.known);
     this.writer.admit(command);
     this.pending.insert(String(id), command, waiter, failsWithId);
     before?.(String(id));

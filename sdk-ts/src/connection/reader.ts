@@ -118,11 +118,13 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
       if (whole !== line) object = parseObject((line = whole));
     }
     connection.settings.watch?.("received", line);
-    const { type } = object;
-    if (!connection.known.isSettled && connection.spec.framing === "flat") connection.lookAtEvent(type, object);
     // What most lines are, told without more ado.
-    const known = connection.spec.framing === "flat" ? connection.eventSpec(type) : undefined;
-    if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
+    if (connection.spec.framing === "flat") {
+      const { type } = object;
+      connection.lookAtEvent(type, object, true);
+      const known = connection.eventSpec(type);
+      if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
+    }
     const routed = route(connection.spec, object, line);
     switch (routed.kind) {
       case "event": {
@@ -229,7 +231,7 @@ function answer(
   const role = row(spec.commands, settled.command)?.run;
   const run = role === "starts" ? runs.of(settled.id) : undefined;
   if (success) {
-    if (!connection.known.isSettled) connection.lookAtAnswer(settled.command, frame["data"]);
+    connection.lookAtAnswer(settled.command, frame["data"]);
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
     if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "may_end");
     if (run !== undefined) runs.feed(run, "answered");

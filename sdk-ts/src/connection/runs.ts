@@ -118,7 +118,7 @@ export class Runs {
 
   /** Tells one run and does what it wants. */
   feed(slot: RunSlot, input: Input): void {
-    slot.tracker.follow(this.#connection.runEnd);
+    slot.tracker.rules = this.#connection.runEnd;
     const action = slot.tracker.feed(input);
     switch (action?.want) {
       case "end":

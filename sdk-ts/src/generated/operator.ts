@@ -409,7 +409,7 @@ export const spec: Spec<Types> = {
       name: "live",
       lacks: [],
       events: {},
-      shows: [{ isBare: true }, { answer: "prompt", isBare: true }, { answer: "new_session", member: "cancelled" }, { answer: "fork", member: "cancelled" }, { answer: "switch_session", member: "cancelled" }, { answer: "get_messages", member: "messages" }, { answer: "get_session_stats", member: "entry_count" }],
+      shows: [{ isBare: true }, { answer: "prompt" }, { answer: "new_session", member: "cancelled" }, { answer: "fork", member: "cancelled" }, { answer: "switch_session", member: "cancelled" }, { answer: "get_messages", member: "messages" }, { answer: "get_session_stats", member: "entry_count" }],
       excludes: [{ isBare: false }, { answer: "new_session", member: "cancelled", isAbsent: true }, { answer: "fork", member: "cancelled", isAbsent: true }, { answer: "switch_session", member: "cancelled", isAbsent: true }],
       runEnd: { barrier: { command: "get_state", busy: "is_streaming", limit: 1000 }, gap: 250, answerEnds: false },
       longest: 65536,
