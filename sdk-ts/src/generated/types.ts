@@ -747,7 +747,13 @@ export interface ContextEditEntry {
   /** That entry. */
   targetId: string;
   /** What it sees in its place; null where it sees nothing. */
-  replacement: InputContent | null;
+  replacement: ContextReplacement | null;
+}
+
+/** Other words in place of those of a message. */
+export interface ContextReplacement {
+  /** The words. */
+  content: InputContent;
 }
 
 /** How much of the model's context is in use. */
@@ -1151,6 +1157,28 @@ export interface ImageContent {
   mimeType: string;
 }
 
+/** Limits for images. */
+export interface ImageLimits {
+  /** The most in one message. */
+  maxPerMessage?: number | undefined;
+  /** The most in one request. */
+  maxPerRequest?: number | undefined;
+  /** To what size they are brought. */
+  resize?: ImageSize | undefined;
+}
+
+/** To what size images are brought before they enter a conversation. */
+export interface ImageSize {
+  /** Pixels from left to right. */
+  maxWidth?: number | undefined;
+  /** Pixels from top to bottom. */
+  maxHeight?: number | undefined;
+  /** Bytes as base64. */
+  maxBytes?: number | undefined;
+  /** From 1 to 100. */
+  jpegQuality?: number | undefined;
+}
+
 /**
  * A block of a user's message or of a tool's result.
  *
@@ -1176,6 +1204,14 @@ export interface InputDialog {
 
 /** What a model can read. */
 export type InputKind = "text" | "image" | (string & {});
+
+/** How much a provider takes at a time. */
+export interface InputLimits {
+  /** The largest request in bytes. */
+  maxRequestBytes?: number | undefined;
+  /** Limits for images. */
+  images?: ImageLimits | undefined;
+}
 
 /** The text that the user entered. */
 export interface InputResult {
@@ -1354,6 +1390,14 @@ export interface Model {
   maxTokens: number;
   /** Prices. */
   cost: ModelCost;
+  /** How its API differs from others of that wire format, as it is configured. Since pi@1.5. */
+  compat?: JsonObject | undefined;
+  /** How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5. */
+  promptCache?: PromptCacheTimes | undefined;
+  /** How much its provider takes at a time, where that is known. Since pi@1.5. */
+  inputLimits?: InputLimits | undefined;
+  /** What it is for; of models that the agent knows without a file. Since pi@1.5. */
+  type?: ModelKind | undefined;
 }
 
 /** Another model was chosen. */
@@ -1387,6 +1431,9 @@ export interface ModelCost {
   /** Tokens written to the provider's cache. */
   cacheWrite: number;
 }
+
+/** What a model is for. */
+export type ModelKind = "chat" | (string & {});
 
 /** What the model answers, request by request. */
 export interface ModelScript {
@@ -2732,6 +2779,14 @@ export interface OperatorValueAnswer {
   value: string;
 }
 
+/** How long a provider keeps the beginnings of prompts in its cache, in seconds. */
+export interface PromptCacheTimes {
+  /** With the usual retention. */
+  short?: number | undefined;
+  /** With the long one. */
+  long?: number | undefined;
+}
+
 /**
  * Parameters of `prompt`.
  *
@@ -3174,7 +3229,7 @@ export interface SessionStarted {
 
 /** The agent's current state. */
 export interface SessionState {
-  /** The model in use; absent where there is none. */
+  /** The model in use; null or absent where there is none. */
   model?: Model | null | undefined;
   /** The thinking level. */
   thinkingLevel: ThinkingLevel;

@@ -653,8 +653,14 @@ class ContextEditEntry(TypedDict):
     """When, as ISO 8601."""
     targetId: "str"
     """That entry."""
-    replacement: "InputContent | None"
+    replacement: "ContextReplacement | None"
     """What it sees in its place; null where it sees nothing."""
+
+
+class ContextReplacement(TypedDict):
+    """Other words in place of those of a message."""
+    content: "InputContent"
+    """The words."""
 
 
 class ContextUsage(TypedDict):
@@ -1030,6 +1036,28 @@ class ImageContent(TypedDict):
     """The MIME type, as in `image/png`."""
 
 
+class ImageLimits(TypedDict):
+    """Limits for images."""
+    maxPerMessage: NotRequired["int"]
+    """The most in one message."""
+    maxPerRequest: NotRequired["int"]
+    """The most in one request."""
+    resize: NotRequired["ImageSize"]
+    """To what size they are brought."""
+
+
+class ImageSize(TypedDict):
+    """To what size images are brought before they enter a conversation."""
+    maxWidth: NotRequired["int"]
+    """Pixels from left to right."""
+    maxHeight: NotRequired["int"]
+    """Pixels from top to bottom."""
+    maxBytes: NotRequired["int"]
+    """Bytes as base64."""
+    jpegQuality: NotRequired["int"]
+    """From 1 to 100."""
+
+
 class InputDialog(TypedDict):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     title: "str"
@@ -1038,6 +1066,14 @@ class InputDialog(TypedDict):
     """Grey text in the empty field."""
     timeout: NotRequired["int"]
     """After how many milliseconds the agent answers for itself."""
+
+
+class InputLimits(TypedDict):
+    """How much a provider takes at a time."""
+    maxRequestBytes: NotRequired["int"]
+    """The largest request in bytes."""
+    images: NotRequired["ImageLimits"]
+    """Limits for images."""
 
 
 class InputResult(TypedDict):
@@ -1209,6 +1245,14 @@ class Model(TypedDict):
     """The most tokens of one answer."""
     cost: "ModelCost"
     """Prices."""
+    compat: NotRequired["Mapping[str, JsonValue]"]
+    """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
+    promptCache: NotRequired["PromptCacheTimes"]
+    """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
+    inputLimits: NotRequired["InputLimits"]
+    """How much its provider takes at a time, where that is known. Since pi@1.5."""
+    type: NotRequired["ModelKind"]
+    """What it is for; of models that the agent knows without a file. Since pi@1.5."""
 
 
 class ModelChangeEntry(TypedDict):
@@ -2529,6 +2573,14 @@ class OperatorValueAnswer(TypedDict):
     """The chosen option, or the text entered."""
 
 
+class PromptCacheTimes(TypedDict):
+    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    short: NotRequired["float"]
+    """With the usual retention."""
+    long: NotRequired["float"]
+    """With the long one."""
+
+
 class PromptParams(TypedDict):
     """Parameters of `prompt`.
 
@@ -2928,7 +2980,7 @@ class SessionStarted(TypedDict):
 class SessionState(TypedDict):
     """The agent's current state."""
     model: NotRequired["Model | None"]
-    """The model in use; absent where there is none."""
+    """The model in use; null or absent where there is none."""
     thinkingLevel: "ThinkingLevel"
     """The thinking level."""
     isStreaming: "bool"
@@ -4161,6 +4213,8 @@ HostUriOperation: TypeAlias = Literal["read", "write"] | str
 InputKind: TypeAlias = Literal["text", "image"] | str
 
 InterruptMode: TypeAlias = Literal["immediate", "wait"]
+
+ModelKind: TypeAlias = Literal["chat"] | str
 
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 

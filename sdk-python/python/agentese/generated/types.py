@@ -626,7 +626,15 @@ class ContextEditEntry(Record):
     parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
     timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
     target_id = Member("targetId", "str", "str: That entry.")
-    replacement = Member("replacement", "InputContent", "InputContent | None: What it sees in its place; null where it sees nothing.", nullable=True)
+    replacement = Member("replacement", "ContextReplacement", "ContextReplacement | None: What it sees in its place; null where it sees nothing.", nullable=True)
+
+
+class ContextReplacement(Record):
+    """Other words in place of those of a message."""
+    __slots__ = ()
+    __match_args__ = ("content",)
+    _constants = {}
+    content = Member("content", "InputContent", "InputContent: The words.")
 
 
 class ContextUsage(Record):
@@ -1022,6 +1030,27 @@ class ImageContent(Record):
     mime_type = Member("mimeType", "str", "str: The MIME type, as in `image/png`.")
 
 
+class ImageLimits(Record):
+    """Limits for images."""
+    __slots__ = ()
+    __match_args__ = ("max_per_message", "max_per_request", "resize")
+    _constants = {}
+    max_per_message = Member("maxPerMessage", "int", "int | None: The most in one message.", required=False, nullable=True)
+    max_per_request = Member("maxPerRequest", "int", "int | None: The most in one request.", required=False, nullable=True)
+    resize = Member("resize", "ImageSize", "ImageSize | None: To what size they are brought.", required=False, nullable=True)
+
+
+class ImageSize(Record):
+    """To what size images are brought before they enter a conversation."""
+    __slots__ = ()
+    __match_args__ = ("max_width", "max_height", "max_bytes", "jpeg_quality")
+    _constants = {}
+    max_width = Member("maxWidth", "int", "int | None: Pixels from left to right.", required=False, nullable=True)
+    max_height = Member("maxHeight", "int", "int | None: Pixels from top to bottom.", required=False, nullable=True)
+    max_bytes = Member("maxBytes", "int", "int | None: Bytes as base64.", required=False, nullable=True)
+    jpeg_quality = Member("jpegQuality", "int", "int | None: From 1 to 100.", required=False, nullable=True)
+
+
 class InputDialog(Record):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
@@ -1030,6 +1059,15 @@ class InputDialog(Record):
     title = Member("title", "str", "str: The question.")
     placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+
+
+class InputLimits(Record):
+    """How much a provider takes at a time."""
+    __slots__ = ()
+    __match_args__ = ("max_request_bytes", "images")
+    _constants = {}
+    max_request_bytes = Member("maxRequestBytes", "int", "int | None: The largest request in bytes.", required=False, nullable=True)
+    images = Member("images", "ImageLimits", "ImageLimits | None: Limits for images.", required=False, nullable=True)
 
 
 class InputResult(Record):
@@ -1194,7 +1232,7 @@ class MessagesPage(Record):
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
-    __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
+    __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
     _constants = {}
     id = Member("id", "str", "str: The model's id at its provider.")
     name = Member("name", "str", "str: A name for people.")
@@ -1206,6 +1244,10 @@ class Model(Record):
     context_window = Member("contextWindow", "int", "int: The context window in tokens.")
     max_tokens = Member("maxTokens", "int", "int: The most tokens of one answer.")
     cost = Member("cost", "ModelCost", "ModelCost: Prices.")
+    compat = Member("compat", "object", "JsonObject | None: How its API differs from others of that wire format, as it is configured. Since pi@1.5.", required=False, nullable=True)
+    prompt_cache = Member("promptCache", "PromptCacheTimes", "PromptCacheTimes | None: How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5.", required=False, nullable=True)
+    input_limits = Member("inputLimits", "InputLimits", "InputLimits | None: How much its provider takes at a time, where that is known. Since pi@1.5.", required=False, nullable=True)
+    type = Member("type", "ModelKind", "ModelKind | None: What it is for; of models that the agent knows without a file. Since pi@1.5.", required=False, nullable=True)
 
 
 class ModelChangeEntry(Record):
@@ -2605,6 +2647,15 @@ class OperatorValueAnswer(Record):
     value = Member("value", "str", "str: The chosen option, or the text entered.")
 
 
+class PromptCacheTimes(Record):
+    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    __slots__ = ()
+    __match_args__ = ("short", "long")
+    _constants = {}
+    short = Member("short", "number", "float | None: With the usual retention.", required=False, nullable=True)
+    long = Member("long", "number", "float | None: With the long one.", required=False, nullable=True)
+
+
 class PromptParams(Record):
     """Parameters of `prompt`.
 
@@ -3006,7 +3057,7 @@ class SessionState(Record):
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     _constants = {}
-    model = Member("model", "Model", "Model | None: The model in use; absent where there is none.", required=False, nullable=True)
+    model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The thinking level.")
     is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
     is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
@@ -4195,6 +4246,8 @@ InputKind = Literal["text", "image"] | str
 
 InterruptMode = Literal["immediate", "wait"]
 
+ModelKind = Literal["chat"] | str
+
 NotifyType = Literal["info", "warning", "error"] | str
 
 OpalAuthStatus = Literal["ready", "setup_required"] | str
@@ -4350,6 +4403,7 @@ STRINGS = {
     "HostUriOperation": (True, ["read", "write"]),
     "InputKind": (True, ["text", "image"]),
     "InterruptMode": (False, ["immediate", "wait"]),
+    "ModelKind": (True, ["chat"]),
     "NotifyType": (True, ["info", "warning", "error"]),
     "OpalAuthStatus": (True, ["ready", "setup_required"]),
     "OpalStatus": (True, ["idle", "running", "streaming", "executing_tools"]),

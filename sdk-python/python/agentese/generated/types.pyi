@@ -1087,7 +1087,7 @@ class ContextEditEntry(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["replacement"]]] = ("id", "parent_id", "timestamp", "target_id", "replacement")
     type: Literal["context_edit"]
-    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.InputContent | InputContent | None) -> Self: ...
+    def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.ContextReplacement | ContextReplacement | None) -> Self: ...
     @property
     def id(self) -> str:
         """The entry's id."""
@@ -1101,11 +1101,23 @@ class ContextEditEntry(Record):
     def target_id(self) -> str:
         """That entry."""
     @property
-    def replacement(self) -> InputContent | None:
+    def replacement(self) -> ContextReplacement | None:
         """What it sees in its place; null where it sees nothing."""
     def to_dict(self) -> shapes.ContextEditEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ContextEditEntry) -> ContextEditEntry: ...
+
+class ContextReplacement(Record):
+    """Other words in place of those of a message."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["content"]]] = ("content",)
+    def __new__(cls, *, content: shapes.InputContent | InputContent) -> Self: ...
+    @property
+    def content(self) -> InputContent:
+        """The words."""
+    def to_dict(self) -> shapes.ContextReplacement: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ContextReplacement) -> ContextReplacement: ...
 
 class ContextUsage(Record):
     """How much of the model's context is in use."""
@@ -1764,6 +1776,45 @@ class ImageContent(Record):
     @classmethod
     def from_dict(cls, members: shapes.ImageContent) -> ImageContent: ...
 
+class ImageLimits(Record):
+    """Limits for images."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["max_per_message"], Literal["max_per_request"], Literal["resize"]]] = ("max_per_message", "max_per_request", "resize")
+    def __new__(cls, *, max_per_message: int | None = None, max_per_request: int | None = None, resize: shapes.ImageSize | ImageSize | None = None) -> Self: ...
+    @property
+    def max_per_message(self) -> int | None:
+        """The most in one message."""
+    @property
+    def max_per_request(self) -> int | None:
+        """The most in one request."""
+    @property
+    def resize(self) -> ImageSize | None:
+        """To what size they are brought."""
+    def to_dict(self) -> shapes.ImageLimits: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ImageLimits) -> ImageLimits: ...
+
+class ImageSize(Record):
+    """To what size images are brought before they enter a conversation."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["max_width"], Literal["max_height"], Literal["max_bytes"], Literal["jpeg_quality"]]] = ("max_width", "max_height", "max_bytes", "jpeg_quality")
+    def __new__(cls, *, max_width: int | None = None, max_height: int | None = None, max_bytes: int | None = None, jpeg_quality: int | None = None) -> Self: ...
+    @property
+    def max_width(self) -> int | None:
+        """Pixels from left to right."""
+    @property
+    def max_height(self) -> int | None:
+        """Pixels from top to bottom."""
+    @property
+    def max_bytes(self) -> int | None:
+        """Bytes as base64."""
+    @property
+    def jpeg_quality(self) -> int | None:
+        """From 1 to 100."""
+    def to_dict(self) -> shapes.ImageSize: ...
+    @classmethod
+    def from_dict(cls, members: shapes.ImageSize) -> ImageSize: ...
+
 class InputDialog(Record):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
@@ -1781,6 +1832,21 @@ class InputDialog(Record):
     def to_dict(self) -> shapes.InputDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.InputDialog) -> InputDialog: ...
+
+class InputLimits(Record):
+    """How much a provider takes at a time."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["max_request_bytes"], Literal["images"]]] = ("max_request_bytes", "images")
+    def __new__(cls, *, max_request_bytes: int | None = None, images: shapes.ImageLimits | ImageLimits | None = None) -> Self: ...
+    @property
+    def max_request_bytes(self) -> int | None:
+        """The largest request in bytes."""
+    @property
+    def images(self) -> ImageLimits | None:
+        """Limits for images."""
+    def to_dict(self) -> shapes.InputLimits: ...
+    @classmethod
+    def from_dict(cls, members: shapes.InputLimits) -> InputLimits: ...
 
 class InputResult(Record):
     """The text that the user entered."""
@@ -2048,8 +2114,8 @@ class MessagesPage(Record):
 class Model(Record):
     """A model that the agent can use."""
     __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost")
-    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost) -> Self: ...
+    __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"], Literal["compat"], Literal["prompt_cache"], Literal["input_limits"], Literal["type"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
+    def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost, compat: Mapping[str, JsonValue] | None = None, prompt_cache: shapes.PromptCacheTimes | PromptCacheTimes | None = None, input_limits: shapes.InputLimits | InputLimits | None = None, type: shapes.ModelKind | ModelKind | None = None) -> Self: ...
     @property
     def id(self) -> str:
         """The model's id at its provider."""
@@ -2080,6 +2146,18 @@ class Model(Record):
     @property
     def cost(self) -> ModelCost:
         """Prices."""
+    @property
+    def compat(self) -> JsonObject | None:
+        """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
+    @property
+    def prompt_cache(self) -> PromptCacheTimes | None:
+        """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
+    @property
+    def input_limits(self) -> InputLimits | None:
+        """How much its provider takes at a time, where that is known. Since pi@1.5."""
+    @property
+    def type(self) -> ModelKind | None:
+        """What it is for; of models that the agent knows without a file. Since pi@1.5."""
     def to_dict(self) -> shapes.Model: ...
     @classmethod
     def from_dict(cls, members: shapes.Model) -> Model: ...
@@ -4401,6 +4479,21 @@ class OperatorValueAnswer(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorValueAnswer) -> OperatorValueAnswer: ...
 
+class PromptCacheTimes(Record):
+    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["short"], Literal["long"]]] = ("short", "long")
+    def __new__(cls, *, short: float | None = None, long: float | None = None) -> Self: ...
+    @property
+    def short(self) -> float | None:
+        """With the usual retention."""
+    @property
+    def long(self) -> float | None:
+        """With the long one."""
+    def to_dict(self) -> shapes.PromptCacheTimes: ...
+    @classmethod
+    def from_dict(cls, members: shapes.PromptCacheTimes) -> PromptCacheTimes: ...
+
 class PromptParams(Record):
     """Parameters of `prompt`.
 
@@ -5106,7 +5199,7 @@ class SessionState(Record):
     def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, model: shapes.Model | Model | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model in use; absent where there is none."""
+        """The model in use; null or absent where there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel:
         """The thinking level."""
@@ -7203,6 +7296,9 @@ InputKind: TypeAlias = Literal["text", "image"] | str
 
 InterruptMode: TypeAlias = Literal["immediate", "wait"]
 "When steering messages reach the agent."
+
+ModelKind: TypeAlias = Literal["chat"] | str
+"What a model is for."
 
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 "What kind of notice it is."
