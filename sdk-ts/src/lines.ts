@@ -1,8 +1,7 @@
-/** Lines of dialects whose revisions name parameters differently, limit commands, or send keys in events. */
+/** Lines of dialects whose revisions name parameters differently, or limit what they read. */
 
 import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
-import { SEALED } from "./generated/secrets.js";
 import type { Known } from "./revision.js";
 import { type Lines, row } from "./spec.js";
 
@@ -24,23 +23,6 @@ export const lines: Lines = {
     const line = plain(own === undefined ? params : renamed(params, own));
     check(known, command, line);
     return line;
-  },
-
-  // What an event carries beside a key is dropped where it is read, so that nobody can show it.
-  shown(line) {
-    const type = SEALED.find((type) => line.includes(`"${type}"`));
-    if (type === undefined) return undefined;
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      // No frame: what looks like such an event is taken for one.
-      return JSON.stringify({ type });
-    }
-    const of = (object: unknown): unknown => (object as { type?: unknown } | null | undefined)?.type;
-    if (of(value) === type) return JSON.stringify({ type });
-    const { event } = (value ?? {}) as { event?: unknown };
-    return of(value) === "event" && of(event) === type ? JSON.stringify({ type: "event", event: { type } }) : undefined;
   },
 };
 

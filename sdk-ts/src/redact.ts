@@ -1,6 +1,6 @@
 /** Replacing keys in text before anybody sees it. */
 
-import { KEYS, type KeyShape, MEMBERS, REDACTED, SUFFIX_LENGTH } from "./generated/secrets.js";
+import { KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
 
 export { REDACTED };
 
@@ -18,6 +18,8 @@ const BEGINNINGS = new RegExp(KEYS.map(beginning).join("|"));
  * the beginning of a frame: what stands at its end and begins as a key does is replaced as well.
  */
 export function redact(frame: string, isCut = false): string {
+  const shown = sealed(frame);
+  if (shown !== undefined) return shown;
   let out = "";
   let copied = 0;
   /** How many brackets are open within the value of a member that holds a key; none outside of one. */
@@ -36,14 +38,30 @@ export function redact(frame: string, isCut = false): string {
       if (depth === undefined && holdsKey(text)) depth = 0;
       continue;
     }
-    const shown = depth !== undefined && text !== "" ? REDACTED : withoutKeys(text, true, isCut && end === frame.length);
-    if (shown !== text) {
-      out += frame.slice(copied, quote + 1) + shown;
+    const plain = depth !== undefined && text !== "" ? REDACTED : withoutKeys(text, true, isCut && end === frame.length);
+    if (plain !== text) {
+      out += frame.slice(copied, quote + 1) + plain;
       copied = end;
     }
     if (depth === 0) depth = undefined;
   }
   return copied === 0 ? frame : out + frame.slice(copied);
+}
+
+/** What is shown of a frame of which nothing is shown but its type; none of any other frame. */
+export function sealed(frame: string): string | undefined {
+  // A type is the same however its letters are written.
+  const plain = frame.includes("\\u00") ? frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : frame;
+  const type = SEALED.find((type) => plain.includes(`"${type}"`));
+  if (type === undefined) return undefined;
+  const shown = { type };
+  try {
+    const value = JSON.parse(frame) as { type?: unknown; event?: { type?: unknown } | null } | null;
+    if (value?.type !== type) return value?.type === "event" && value.event?.type === type ? JSON.stringify({ type: "event", event: shown }) : undefined;
+  } catch {
+    // The beginning of a frame, or none at all: what looks like such an event is taken for one.
+  }
+  return JSON.stringify(shown);
 }
 
 /** The text with the words that look like keys replaced. The text is plain, without the escapes of JSON. */

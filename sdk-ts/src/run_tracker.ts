@@ -15,6 +15,9 @@ import type { RunEnd } from "./spec.js";
  */
 export const BEGIN_WITHIN = 500;
 
+/** How soon an agent that says it is busy, and shows nothing of it, is asked again, in milliseconds. */
+const LOOK_AGAIN = 250;
+
 /** What the tracker is told. */
 export type Input =
   /** The command that starts the run was answered with success. */
@@ -51,7 +54,7 @@ export class RunTracker {
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
   #begun = false;
-  /** Whether the agent was idle before anything began. */
+  /** Whether the agent was idle when it was last asked, before anything began. */
   #isIdle = false;
 
   /** The rules are those of the agent's revision as soon as it is known. */
@@ -64,7 +67,7 @@ export class RunTracker {
       case "answered":
         this.#answered = true;
         if (this.rules.answerEnds) return this.#end("answer");
-        return this.#phase === "waiting" && this.rules.barrier ? this.#later() : undefined;
+        return this.#phase === "waiting" && this.rules.barrier ? this.#later(BEGIN_WITHIN) : undefined;
       case "begins":
       case "holds":
         this.#begun = true;
@@ -80,7 +83,8 @@ export class RunTracker {
       case "busy":
         if (this.#phase !== "asking") return undefined;
         // Work goes on: look again later, whether something is seen of it or not.
-        return this.#later();
+        this.#isIdle = false;
+        return this.#later(LOOK_AGAIN);
       case "idle":
       case "no_state":
         return this.#phase === "asking" ? this.#wait() : undefined;
@@ -90,9 +94,9 @@ export class RunTracker {
     }
   }
 
-  #later(): Action {
+  #later(after: number): Action {
     this.#phase = "waiting";
-    return { want: "wake", after: BEGIN_WITHIN };
+    return { want: "wake", after };
   }
 
   #ask(): Action {
@@ -110,7 +114,7 @@ export class RunTracker {
     // What has not begun may still begin (an extension, a token that is fetched): it is looked at twice.
     if (!this.#begun && !this.#isIdle) {
       this.#isIdle = true;
-      return this.#later();
+      return this.#later(BEGIN_WITHIN);
     }
     if (this.rules.gap === 0) return this.#end(this.#begun ? "event" : "handled");
     this.#phase = "gap";

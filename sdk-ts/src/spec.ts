@@ -78,12 +78,10 @@ export interface RunEnd {
   readonly answerEnds: boolean;
 }
 
-/** Parameters with names of their own in some revisions, lines of a limited length, and events that are read in part. */
+/** Parameters with names of their own in some revisions, and lines of a limited length. */
 export interface Lines {
   /** The line of a command. Fails with a `UsageError` where it is longer than the agent reads. */
   write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: Known): string;
-  /** What is read of a line of which a part is dropped; none of any other. */
-  shown(line: string): string | undefined;
 }
 
 /** The typed vocabulary that stands behind a dialect's tables. */

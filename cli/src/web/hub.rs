@@ -299,6 +299,9 @@ impl Hub {
     /// A line of the agent.
     pub fn told(&mut self, line: &FrameText, now: Instant) {
         self.questions.expire(now);
+        // Tabs, the log that is told again to late ones, and the inspector get what may be shown.
+        let sealed = agentese::redact::sealed(line.as_str()).map(FrameText::from);
+        let line = sealed.as_ref().unwrap_or(line);
         match route(self.spec, line) {
             Ok(Routed::Answer { id, command, .. }) => self.answer(line, id, command.as_deref()),
             Ok(Routed::Event { kind, body, .. }) => {

@@ -320,3 +320,16 @@ fn tabs_get_frames_in_pieces_whole() {
     }
     assert_eq!(tab.read(&hub), [serde_json::from_str::<Value>(whole).unwrap()]);
 }
+
+#[test]
+fn the_members_of_an_event_that_carries_a_key_reach_no_tab() {
+    let mut hub = hub("operator", Policy::default());
+    let mut tab = Reader::join(&mut hub, "a");
+    let event = json!({"type": "before_provider_request", "options": {"plain": "very-private-0123"}});
+    hub.told(&line(&event.to_string()), Instant::now());
+    hub.told(&line(&json!({"type": "event", "event": event}).to_string()), Instant::now());
+    let shown = json!({"type": "before_provider_request"});
+    assert_eq!(tab.read(&hub), [shown.clone(), json!({"type": "event", "event": shown})]);
+    let late = hub.join(&asked("late", None), Instant::now());
+    assert!(!late.hello.to_string().contains("very-private"), "{}", late.hello);
+}

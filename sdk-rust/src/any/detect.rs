@@ -92,14 +92,18 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static S
                     (true, Some(child)) => {
                         let exit = child.shutdown().await;
                         let last = exit.stderr_tail.trim().lines().last().unwrap_or_default();
-                        format!("it ended before it said anything ({exit}): {}", crate::redact::redact(last))
+                        format!(
+                            "it ended before it said anything ({exit}): {}",
+                            crate::redact::redact_text(last)
+                        )
                     }
                     (true, None) => "it ended before it said anything".to_owned(),
                     (false, _) => format!("it said nothing within {first:?}"),
                 },
                 Some(line) => {
-                    let shown: String = line.as_str().chars().take(80).collect();
-                    format!("it says `{}`", crate::redact::redact(&shown))
+                    // Keys are looked for before it is cut: half a key is not known for one.
+                    let shown: String = crate::redact::redact(line.as_str()).chars().take(80).collect();
+                    format!("it says `{shown}`")
                 }
             };
             Err(Error::NotRecognised { reason })
@@ -281,5 +285,36 @@ mod tests {
         let mut again = String::new();
         reader.read_to_string(&mut again).await.unwrap();
         assert_eq!(again, format!("{event}\n"));
+    }
+
+    async fn reason(transport: Transport) -> String {
+        match detect(transport, FIRST).await {
+            Err(Error::NotRecognised { reason }) => reason,
+            Ok((spec, _)) => panic!("{}", spec.name),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_the_cut_would_halve_is_not_shown() {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(ours);
+        let filling = "x".repeat(55);
+        let line = format!(r#"{{"weather":"{filling} sk-ant-0123456789abcdefghij"}}"#);
+        theirs.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        theirs.shutdown().await.unwrap();
+        let reason = reason(Transport::from_io(reader, writer)).await;
+        assert!(reason.contains("weather") && !reason.contains("sk-"), "{reason}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_key_on_stderr_is_not_shown() {
+        use crate::transport::ChildOptions;
+
+        let script = "echo 'refused: sk-ant-0123456789abcdefghij' >&2; exit 3";
+        let options = ChildOptions::new("sh").args(["-c", script]);
+        let reason = reason(Transport::from_child(options).unwrap()).await;
+        assert!(reason.contains("refused") && !reason.contains("sk-"), "{reason}");
     }
 }

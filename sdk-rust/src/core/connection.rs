@@ -100,8 +100,6 @@ pub(crate) struct Shared {
     /// Tells keys of events apart by their session.
     sessions: std::hash::RandomState,
     dialogs: dialogs::OpenDialogs,
-    /// Whether the dialect has events whose members are dropped when they are read.
-    seals: bool,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
     /// Bytes of lines that wait for an agent that does not read.
@@ -149,7 +147,6 @@ impl Connection {
             closing: AtomicBool::new(false),
             sessions: std::hash::RandomState::new(),
             dialogs: dialogs::OpenDialogs::default(),
-            seals: spec.events.iter().any(|event| crate::redact::is_sealed(event.name)),
             tap_broken: AtomicBool::new(false),
             dropped_events: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),

@@ -58,16 +58,11 @@ pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }
 
-/// Whether nothing of an event of that type is shown but the type.
-pub(crate) fn is_sealed(kind: &str) -> bool {
-    SEALED.contains(&kind)
-}
-
 /// What is shown of a frame of which nothing is shown but its type; none of any other frame.
 pub fn sealed(frame: &str) -> Option<String> {
     static TYPES: Wanted<2> = Wanted::new([member("type"), inner("event", "type")]);
-    let kind =
-        SEALED.iter().find(|kind| memchr::memmem::find(frame.as_bytes(), kind.as_bytes()).is_some())?;
+    let plain = with_plain_letters(frame);
+    let kind = SEALED.iter().find(|kind| is_quoted(&plain, kind))?;
     let shown = format!("{{\"type\":\"{kind}\"}}");
     match scan::scan(frame, &TYPES) {
         Ok(found) if found.string(0).as_deref() == Some(kind) => Some(shown),
@@ -78,8 +73,37 @@ pub fn sealed(frame: &str) -> Option<String> {
         }
         Ok(_) => None,
         // The beginning of a frame, or none at all: what looks like such an event is taken for one.
-        Err(_) => frame.contains(&format!("\"{kind}\"")).then_some(shown),
+        Err(_) => Some(shown),
     }
+}
+
+/// Whether a text has that word as a whole string.
+fn is_quoted(text: &str, word: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memmem::find_iter(bytes, word)
+        .any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + word.len()) == Some(&b'"'))
+}
+
+/// The frame with letters and `_` in place of their escapes: a type is the same however it is written. Most frames have none.
+fn with_plain_letters(frame: &str) -> Cow<'_, str> {
+    let bytes = frame.as_bytes();
+    let mut plain = String::new();
+    let mut copied = 0;
+    for at in memchr::memmem::find_iter(bytes, "\\u00") {
+        let Some(code) = frame.get(at + 4..at + 6).and_then(|hex| u8::from_str_radix(hex, 16).ok()) else {
+            continue;
+        };
+        if code.is_ascii_alphabetic() || code == b'_' {
+            plain.push_str(&frame[copied..at]);
+            plain.push(char::from(code));
+            copied = at + 6;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(frame);
+    }
+    plain.push_str(&frame[copied..]);
+    Cow::Owned(plain)
 }
 
 fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {

@@ -235,6 +235,45 @@ mod tests {
         inputs.iter().map(|input| tracker.feed(*input)).filter(|action| *action != Action::None).collect()
     }
 
+    /// The cases that the clients of all languages share.
+    #[test]
+    fn the_vectors_of_all_languages() {
+        let cases: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../../conformance/vectors/run_tracker.json")).unwrap();
+        assert!(cases.len() > 8);
+        let input = |name: &str| match name {
+            "answered" => Input::Answered,
+            "begins" => Input::Begins,
+            "holds" => Input::Holds,
+            "may_end" => Input::MayEnd,
+            "ends" => Input::Ends,
+            "busy" | "idle" => Input::State { busy: name == "busy" },
+            "no_state" => Input::NoState,
+            "elapsed" => Input::Elapsed,
+            other => panic!("no input is called {other}"),
+        };
+        for case in cases {
+            let rules = RunEnd {
+                barrier: PI.barrier.filter(|_| case["barrier"] == true),
+                gap: Duration::from_millis(case["gap"].as_u64().unwrap()),
+                answer_ends: case["answer_ends"] == true,
+            };
+            let inputs = case["inputs"].as_array().unwrap();
+            let inputs: Vec<Input> = inputs.iter().map(|name| input(name.as_str().unwrap())).collect();
+            let actions: Vec<String> = feed(rules, &inputs).into_iter().map(told).collect();
+            assert_eq!(serde_json::json!(actions), case["actions"], "{}", case["name"]);
+        }
+    }
+
+    fn told(action: Action) -> String {
+        match action {
+            Action::None => String::new(),
+            Action::AskState => "state".to_owned(),
+            Action::Wake(after) => format!("wake {}", after.as_millis()),
+            Action::End(Outcome { ended_by, .. }) => format!("end by {ended_by:?}").to_lowercase(),
+        }
+    }
+
     #[test]
     fn a_plain_run_ends_when_the_state_is_idle() {
         use Input::*;

@@ -86,7 +86,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   if (spec === undefined) {
     if (transport.child !== undefined) await transport.child.shutdown();
     else leave(reader, transport.writable, isWritten);
-    const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0]).slice(0, 80), true);
+    const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0])).slice(0, 80);
     throw new NotRecognisedError(
       shown !== undefined
         ? `it says \`${shown}\``

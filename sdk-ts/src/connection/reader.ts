@@ -7,7 +7,7 @@ import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
-import { redact } from "../redact.js";
+import { redact, sealed } from "../redact.js";
 import { type Checked, type Misfit, misfitText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
@@ -103,10 +103,11 @@ async function lines(
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
 function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
+  // What an event carries beside a key is dropped where it is read, so that nobody can show it.
+  if (typeof line === "string") line = sealed(line) ?? line;
   if (connection.ended !== undefined) return lost(connection, line);
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
-  line = connection.spec.lines?.shown(line) ?? line;
   if (connection.tap.seesFrames) connection.tap.frame("received", line);
   try {
     let object = parseObject(line, framer);

@@ -11,7 +11,7 @@ use crate::chunks::{Assembler, Step};
 use crate::error::{Error, Refused};
 use crate::failure;
 use crate::framing::{FrameReader, FrameText, Incoming};
-use crate::redact::{redact, sealed};
+use crate::redact::{redact, redact_beginning, sealed};
 use crate::route::{Routed, route};
 use crate::run_tracker::Input;
 use crate::scan;
@@ -132,11 +132,9 @@ impl Shared {
         if frame.as_str().trim_ascii().is_empty() {
             return wake_pending;
         }
-        // What an event carries beside a key is dropped where it is read, so that nobody can show it.
-        let frame = match self.seals.then(|| sealed(frame.as_str())).flatten() {
-            Some(shown) => FrameText::from(shown),
-            None => frame,
-        };
+        // What an event carries beside a key is dropped where it is read, so that nobody can show it: in all dialects, for the
+        // agent may speak another than it was taken to.
+        let frame = sealed(frame.as_str()).map_or(frame, FrameText::from);
         self.tap_frame(Direction::Received, frame.as_str());
         match self.put_together(frame, pieces) {
             Some(frame) => {
@@ -167,7 +165,9 @@ impl Shared {
             Ok(routed) => routed,
             Err(reason) => {
                 let text: String = frame.as_str().chars().take(200).collect();
-                self.diagnose(Diagnostic::Noise { text: redact(&text).into_owned(), reason });
+                let shown =
+                    if text.len() < frame.as_str().len() { redact_beginning(&text) } else { redact(&text) };
+                self.diagnose(Diagnostic::Noise { text: shown.into_owned(), reason });
                 return wake_pending;
             }
         };
