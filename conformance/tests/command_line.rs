@@ -174,6 +174,36 @@ fn detect_asks_a_program() {
     assert!(silent.starts_with("error: the agent said nothing within 200 ms ("), "{silent}");
 }
 
+/// Both are asked the same, and tell the same state; the live one has a command that the document does not have.
+#[test]
+fn detect_tells_revisions_of_operator_apart() {
+    let agent = |more: &str| {
+        format!(
+            r#"
+            state='{{"phase":"idle","is_streaming":false,"session_file":"/s/a.jsonl","session_id":"s1","session_name":null,"context_tokens":12,"context_window":200000,"message_count":1}}'
+            said() {{ printf '{{"type":"response","command":"%s","success":%s,"id":"%s"}}\n' "$1" "$2" "$id"; }}
+            while read -r line; do
+              id=${{line#*'"id":"'}}; id=${{id%%'"'*}}
+              name=${{line#*'"type":"'}}; name=${{name%%'"'*}}
+              case $line in
+                *'"jsonrpc"'*) ;;
+                *'"type":"get_state"'*) said get_state "true,\"data\":$state" ;;
+                {more}
+                *) said "$name" "false,\"error\":\"Unknown command: '$name'\"" ;;
+              esac
+            done"#
+        )
+    };
+    let live = agent(r#"*'"type":"get_messages"'*) said get_messages 'true,"data":{"messages":[]}' ;;"#);
+    let seed = agent("");
+    for (script, wanted) in [(live, "operator@live"), (seed, "operator@seed")] {
+        let output = run(&["detect", "--", "sh", "-c", &script]);
+        let told = stdout(&output);
+        assert!(told.starts_with(wanted), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{told}");
+    }
+}
+
 /// What says something and is no agent is said to be none, with the exit code of what is not known.
 #[test]
 fn detect_knows_what_is_no_agent() {

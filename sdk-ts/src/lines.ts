@@ -2,7 +2,6 @@
 
 import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
-import type { Known } from "./revision.js";
 import { type Lines, row } from "./spec.js";
 
 type Names = Readonly<Record<string, string>>;
@@ -21,21 +20,20 @@ export const lines: Lines = {
     }
     const own = revision.renamed?.[command];
     const line = plain(own === undefined ? params : renamed(params, own));
-    check(known, command, line);
+    lines.check(known, command, line);
     return line;
   },
-};
 
-/** Fails where a line is longer than the agent reads. */
-function check(known: Known, command: string, line: string): void {
-  const { revision } = known;
-  const longest = revision?.longest;
-  if (longest === undefined) return;
-  const bytes = byteLength(line);
-  if (bytes <= longest) return;
-  const agent = known.id(revision);
-  throw new UsageError(`\`${command}\` was not sent: its line has ${bytes} bytes, and ${agent} reads ${longest} at most`);
-}
+  check(known, what, line) {
+    const { revision } = known;
+    const longest = revision?.longest;
+    if (longest === undefined) return;
+    const bytes = byteLength(line);
+    if (bytes <= longest) return;
+    const agent = known.id(revision);
+    throw new UsageError(`\`${what}\` was not sent: its line has ${bytes} bytes, and ${agent} reads ${longest} at most`);
+  },
+};
 
 /** How long a line is in UTF-8, in bytes. */
 function byteLength(line: string): number {

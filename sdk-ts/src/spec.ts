@@ -82,6 +82,8 @@ export interface RunEnd {
 export interface Lines {
   /** The line of a command. Fails with a `UsageError` where it is longer than the agent reads. */
   write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: Known): string;
+  /** Fails with a `UsageError` where a line is longer than the agent reads. `what` is the command, or the question that it answers. */
+  check(known: Known, what: string, line: string): void;
 }
 
 /** The typed vocabulary that stands behind a dialect's tables. */

@@ -41,11 +41,12 @@ pub enum Diagnostic {
         /// The dialog's method.
         method: String,
     },
-    /// A dialog that does not fit its declaration; it was answered by the declared policy.
+    /// A dialog that does not fit its declaration, or whose answer is longer than the agent reads; it was answered by the
+    /// declared policy.
     DialogMalformed {
         /// The dialog's method.
         method: String,
-        /// Which member is wrong, and why.
+        /// Which member is wrong, and why; or how long the answer was.
         reason: String,
     },
     /// A frame that the revision which the caller named does not send. That revision is spoken on.

@@ -139,6 +139,27 @@ async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     within("the answer", steering).await.unwrap().unwrap();
 }
 
+struct Verbose;
+
+impl agentese::operator::Dialogs for Verbose {
+    async fn input(&self, _: agentese::operator::OperatorInputDialog) -> Option<String> {
+        Some("x".repeat(70_000))
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_that_the_agent_would_not_read_is_not_sent() {
+    let (_client, mut peer, seen) = pair(Builder::<Operator>::default().dialogs(Verbose));
+    peer.say(r#"{"type":"save_point"}"#).await;
+    peer.say(r#"{"type":"extension_ui_request","id":"q1","method":"input","title":"Name?"}"#).await;
+    let dismissed = serde_json::json!({"type": "extension_ui_response", "id": "q1", "cancelled": true});
+    assert_eq!(peer.hear().await, dismissed);
+    let told = |d: &Diagnostic| {
+        matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("operator@live reads 65536 at most"))
+    };
+    assert!(seen.has(told));
+}
+
 /// Since 1.5 an update carries its piece alone: none takes the place of another.
 #[tokio::test]
 async fn updates_that_carry_pieces_alone_are_not_merged() {

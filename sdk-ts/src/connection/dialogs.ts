@@ -78,7 +78,10 @@ export class Dialogs {
       if (value === undefined || value === null) return this.#byPolicy(rawId, method);
       const { member } = declared;
       const members = declared.frames === undefined && member !== undefined ? { [member]: value } : value;
-      this.#reply(method, answerLine(this.#connection.spec, rawId, method, members as Record<string, unknown>));
+      const { spec, known } = this.#connection;
+      const line = answerLine(spec, rawId, method, members as Record<string, unknown>);
+      spec.lines?.check(known, method, line);
+      this.#reply(method, line);
     } catch (error) {
       // A handler that ends itself because nobody waits has not failed.
       if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);

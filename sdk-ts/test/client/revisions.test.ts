@@ -93,3 +93,11 @@ test("a line that a live Operator would not read is not sent", async () => {
   await agent.answer(await soon(agent.expect("steer")));
   await soon(steering);
 });
+
+test("an answer to a question that a live Operator would not read is not sent: the question is dismissed", async () => {
+  const { client, agent, odd } = connected(operator.Client, { dialogs: { input: () => "x".repeat(70_000) } });
+  await agent.say({ type: "save_point" }, { type: "extension_ui_request", id: "q1", method: "input", title: "Name?" });
+  assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"q1","cancelled":true}');
+  assert.ok(odd.some((one) => one.kind === "dialog_by_policy" && /operator@live reads 65536 at most/.test(String(one.error))));
+  await client.close();
+});

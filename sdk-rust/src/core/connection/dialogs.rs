@@ -126,8 +126,12 @@ impl Shared {
                 Some(members) => Some(answer_frame(shared.spec, id.as_str(), &method, &members)),
                 None => policy_frame(shared.spec, id.as_str(), &method),
             };
-            if let Some(line) = line {
-                let _ = shared.send_line(line);
+            let Some(line) = line else { return };
+            match shared.is_short_enough(&method, &line) {
+                Ok(()) => {
+                    let _ = shared.send_line(line);
+                }
+                Err(error) => shared.answer_by_policy(&id, method, Misfit::Malformed(error.to_string())),
             }
         });
     }
