@@ -6,8 +6,6 @@ use crate::meaning::{Slot, at};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
-const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
-
 const CARRIERS: &[Carrier] = &[
     carries(Intent::Prompt, "prompt").sends(&[("text", from("text"))]),
     carries(Intent::Abort, "abort"),
