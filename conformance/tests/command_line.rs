@@ -194,7 +194,9 @@ fn detect_tells_revisions_of_operator_apart() {
             done"#
         )
     };
-    let live = agent(r#"*'"type":"get_messages"'*) said get_messages 'true,"data":{"messages":[]}' ;;"#);
+    let live = agent(
+        r#"*'"type":"get_last_assistant_text"'*) said get_last_assistant_text 'true,"data":{"text":null}' ;;"#,
+    );
     let seed = agent("");
     for (script, wanted) in [(live, "operator@live"), (seed, "operator@seed")] {
         let output = run(&["detect", "--", "sh", "-c", &script]);

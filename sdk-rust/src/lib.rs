@@ -36,10 +36,10 @@ pub mod websocket;
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub use crate::core::{
-    chunks, correlate, frame, framing, queue, redact, revision, route, run_tracker, scan, schema, script,
-    spec, transport, wire,
+    chunks, correlate, frame, framing, queue, redact, renames, revision, route, run_tracker, scan, schema,
+    script, spec, transport, wire,
 };
-pub(crate) use crate::core::{connection, failure, renames};
+pub(crate) use crate::core::{connection, failure};
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "acp")]
 pub use generated::acp;

@@ -10,12 +10,14 @@ use std::time::Instant;
 use agentese::chunks::{Assembler, Step};
 use agentese::correlate::Table;
 use agentese::framing::FrameText;
+use agentese::revision::Known;
 use agentese::route::{Routed, route};
-use agentese::scan::{self, Wanted, inner, member};
+use agentese::scan::{self, Wanted, member};
 use agentese::spec::{Access, Chunks, Framing, RunEffect, RunRole, Spec};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
+use self::lines::named_session;
 use super::access::Policy;
 use super::log::{Common, Entry, KEPT, Kind, Seat, To};
 use super::questions::Questions;
@@ -83,6 +85,8 @@ pub(super) struct Hub {
     spec: &'static Spec,
     policy: Policy,
     pub agent: Agent,
+    /// What the agent's events say of its revision.
+    known: Known,
     pub tabs: Tabs,
     /// The tab that said something last.
     active: Option<Seat>,
@@ -105,10 +109,12 @@ pub(super) struct Hub {
 
 impl Hub {
     pub fn new(spec: &'static Spec, policy: Policy, agent: Agent) -> Self {
+        let named = spec.revisions.iter().copied().find(|spec| agent.revision == Some(spec.revision));
         Self {
             spec,
             policy,
             agent,
+            known: Known::new(spec, named),
             tabs: Tabs::new(KEPT),
             active: None,
             resuming: None,
@@ -243,6 +249,13 @@ impl Hub {
             Some(_) => splice::replaced(&line, "id", &own).unwrap_or(line),
             None => splice::inserted(&line, "id", &own),
         };
+        let line = match self.written(command, line) {
+            Ok(line) => line,
+            Err(reason) => {
+                self.refuse(seat, id.as_deref(), command, &reason);
+                return Heard::Nothing;
+            }
+        };
         if let Some(id) = &id {
             self.ids.insert(own.clone(), (seat, id.clone()));
         }
@@ -257,23 +270,11 @@ impl Hub {
         Heard::Line(line)
     }
 
-    fn refuse(&mut self, seat: Seat, id: Option<&str>, command: &str, reason: &str) {
-        let reason = json!(reason);
-        let text = match self.spec.framing {
-            Framing::JsonRpc { .. } => {
-                let id = id.unwrap_or("null");
-                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":{reason}}}}}"#)
-            }
-            _ => {
-                let id = id.map(|id| format!(r#""id":{id},"#)).unwrap_or_default();
-                let command = json!(command);
-                format!(r#"{{{id}"type":"response","command":{command},"success":false,"error":{reason}}}"#)
-            }
-        };
-        self.push(To::One(seat), text);
-    }
-
     fn answered(&mut self, seat: Seat, id: Option<&str>, line: String, closes: bool) -> Heard {
+        if let Err(error) = self.is_short_enough(&line) {
+            self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
+            return Heard::Nothing;
+        }
         let answers = self.policy.answers();
         if !self.questions.take(id, answers && closes) {
             return Heard::Nothing;
@@ -305,6 +306,7 @@ impl Hub {
         match route(self.spec, line) {
             Ok(Routed::Answer { id, command, .. }) => self.answer(line, id, command.as_deref()),
             Ok(Routed::Event { kind, body, .. }) => {
+                self.known.event(&kind, body.as_ref().unwrap_or(line).as_str(), body.is_some());
                 let body = body.as_ref().unwrap_or(line).as_str();
                 if let Some(chunks) = self.spec.chunks.as_ref().filter(|chunks| *kind == *chunks.event) {
                     return self.piece(chunks, body, now);
@@ -388,11 +390,8 @@ impl Hub {
     }
 }
 
-/// The session that the parameters of a command name.
-fn named_session(line: &str, name: &'static str) -> Option<String> {
-    let wanted = Wanted::new([inner("params", name)]);
-    scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
-}
+#[path = "hub_lines.rs"]
+mod lines;
 
 #[path = "hub_life.rs"]
 mod life;

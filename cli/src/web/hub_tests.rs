@@ -333,3 +333,34 @@ fn the_members_of_an_event_that_carries_a_key_reach_no_tab() {
     let late = hub.join(&asked("late", None), Instant::now());
     assert!(!late.hello.to_string().contains("very-private"), "{}", late.hello);
 }
+
+#[test]
+fn commands_have_the_names_of_the_agents_revision_and_lengths_that_it_reads() {
+    let mut hub = hub("operator", Policy::default());
+    let mut tab = Reader::join(&mut hub, "a");
+    let prompt = |id: &str, text: &str| json!({"id": id, "type": "prompt", "text": text}).to_string();
+    let first = sent(&mut hub, &tab, &prompt("1", "hi"));
+    assert_eq!((&first["text"], &first["message"]), (&json!("hi"), &json!("hi")), "nobody knows yet");
+    let half = "y".repeat(40_000);
+    let first = sent(&mut hub, &tab, &prompt("2", &half));
+    assert_eq!((&first["text"], first.get("message")), (&json!(half), None), "both would be too long");
+    hub.told(&line(r#"{"type":"save_point"}"#), Instant::now());
+    let known = sent(&mut hub, &tab, &prompt("3", "hi"));
+    assert_eq!((known.get("text"), &known["message"]), (None, &json!("hi")));
+    tab.read(&hub);
+    assert_eq!(hub.heard(tab.seat, &prompt("4", &"x".repeat(70_000))), Heard::Nothing);
+    let refused = tab.read(&hub);
+    assert_eq!((&refused[0]["id"], &refused[0]["success"]), (&json!("4"), &json!(false)));
+    let reason = refused[0]["error"].as_str().unwrap();
+    assert!(reason.contains("operator@live reads 65536 at most"), "{reason}");
+    hub.told(
+        &line(r#"{"type":"extension_ui_request","id":"q","method":"input","title":"?"}"#),
+        Instant::now(),
+    );
+    tab.read(&hub);
+    let answer =
+        |value: &str| json!({"type": "extension_ui_response", "id": "q", "value": value}).to_string();
+    assert_eq!(hub.heard(tab.seat, &answer(&"x".repeat(70_000))), Heard::Nothing);
+    assert_eq!(tab.read(&hub)[0]["agentese"], "refused");
+    sent(&mut hub, &tab, &answer("short"));
+}

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use agentese::dynamic::{self, REVISIONS, SPECS};
 use agentese::framing::FrameText;
-use agentese::spec::Framing;
+use agentese::schema::{Side, schema};
+use agentese::spec::{Framing, Spec};
 use agentese::transport::{ChildOptions, SpawnError, Transport};
 use agentese::types::{
     Direction, ModelScript, QuietStep, RawStep, Scenario, ScenarioBuilder, ScenarioStep, TranscriptRecord,
@@ -36,9 +37,12 @@ fn questions() -> Vec<Value> {
     for revisions in REVISIONS {
         for (place, spec) in revisions.iter().enumerate().skip(1) {
             let is_new = |name: &str| revisions[..place].iter().all(|older| older.command(name).is_none());
-            let mut harmless =
-                spec.commands.iter().filter(|command| command.reads && command.required.is_empty());
-            if let Some(command) = harmless.find(|command| is_new(command.wire)) {
+            let harmless = spec
+                .commands
+                .iter()
+                .filter(|command| command.reads && command.required.is_empty() && is_new(command.wire));
+            // A whole history is not asked for where a word tells as much.
+            if let Some(command) = harmless.min_by_key(|command| holds_more(spec, command.wire)) {
                 let question = (matches!(spec.framing, Framing::JsonRpc { .. }), command.wire);
                 if !asked.contains(&question) {
                     asked.push(question);
@@ -52,6 +56,22 @@ fn questions() -> Vec<Value> {
         false => json!({"id": format!("detect-{number}"), "type": command}),
     });
     frames.collect()
+}
+
+/// Whether the answer to a command holds lists or objects.
+fn holds_more(spec: &Spec, command: &str) -> bool {
+    let text = schema(&spec.id(), Side::Server).unwrap_or_default();
+    let Ok(schema) = serde_json::from_str::<Value>(text) else { return true };
+    let definitions = &schema["$defs"];
+    let answers =
+        definitions.as_object().into_iter().flatten().map(|(_, definition)| &definition["properties"]);
+    let mut data =
+        answers.filter(|members| members["command"]["const"] == command).map(|members| &members["data"]);
+    let name = data.find_map(|data| data["$ref"].as_str()?.strip_prefix("#/$defs/"));
+    let members = name.and_then(|name| definitions[name]["properties"].as_object());
+    members.is_none_or(|members| {
+        members.values().any(|member| !member["items"].is_null() || !member["$ref"].is_null())
+    })
 }
 
 /// How long an answer that is to come may take, once the first one is there.

@@ -10,7 +10,7 @@ pub mod frame;
 pub mod framing;
 pub mod queue;
 pub mod redact;
-pub(crate) mod renames;
+pub mod renames;
 pub mod revision;
 pub mod route;
 pub mod run_tracker;

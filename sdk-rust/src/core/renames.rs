@@ -1,8 +1,37 @@
-//! Parameters that have another name in some revisions: raw JSON objects in, raw JSON objects out.
+//! Parameters that have another name in some revisions: raw JSON objects in, raw JSON objects out, as lines are.
 
 use std::borrow::Cow;
 
 use crate::scan::{self, Wanted, member};
+use crate::spec::Spec;
+
+/// The line of a command, with the names that its parameters have in the agent's `revision`; `line` has those of the oldest one.
+/// Where the revision is not known they stand there with all their names, unless a revision would not read a line that long.
+/// `client` are the tables that the client speaks with. Borrowed where nothing changes.
+pub fn line<'a>(
+    client: &Spec,
+    revision: Option<&'static Spec>,
+    command: &str,
+    line: &'a str,
+) -> Cow<'a, str> {
+    let of = |spec: &Spec| spec.command(command).map_or(&[][..], |row| row.renamed);
+    let names = of(client);
+    if names.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    if let Some(revision) = revision {
+        return renamed(line, of(revision));
+    }
+    // The tables of one revision have the names of that one.
+    if client.revisions.is_empty() {
+        return renamed(line, names);
+    }
+    let all = with_both(line, names);
+    match client.revisions.iter().filter_map(|spec| spec.edges.longest_command).min() {
+        Some(most) if all.len() as u64 > most => Cow::Borrowed(line),
+        _ => all,
+    }
+}
 
 /// Each of these members with both its names.
 pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {

@@ -154,9 +154,7 @@ async fn an_answer_to_a_question_that_the_agent_would_not_read_is_not_sent() {
     peer.say(r#"{"type":"extension_ui_request","id":"q1","method":"input","title":"Name?"}"#).await;
     let dismissed = serde_json::json!({"type": "extension_ui_response", "id": "q1", "cancelled": true});
     assert_eq!(peer.hear().await, dismissed);
-    let told = |d: &Diagnostic| {
-        matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("operator@live reads 65536 at most"))
-    };
+    let told = |d: &Diagnostic| matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("operator@live reads 65536 at most"));
     assert!(seen.has(told));
 }
 

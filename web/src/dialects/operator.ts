@@ -1,17 +1,17 @@
-/** Operator: one command at a time, and no history. Commands have the names of all its revisions. */
+/** Operator: one command at a time, and no history. */
 
 import type { Dialect } from "./actions.js";
 
 export const operator: Dialect = {
   actions: {
-    prompt: { command: "prompt", params: (text) => ({ text, message: text }) },
+    prompt: { command: "prompt", params: (text) => ({ text }) },
     abort: { command: "abort", params: () => ({}) },
     compact: {
       command: "compact",
       params: (instructions) => (instructions === "" ? {} : { custom_instructions: instructions }),
     },
     newSession: { command: "new_session", params: () => ({}) },
-    openSession: { command: "switch_session", params: (path) => ({ session_file: path, session_path: path }) },
+    openSession: { command: "switch_session", params: (path) => ({ session_file: path }) },
     fork: { command: "fork", params: (entry) => ({ entry_id: entry }) },
     state: { command: "get_state", params: () => ({}) },
   },

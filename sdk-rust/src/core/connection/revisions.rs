@@ -1,5 +1,6 @@
 //! The revision that the agent speaks, and what follows of it.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -66,27 +67,12 @@ impl Shared {
         self.revision().unwrap_or(self.spec).run_end
     }
 
-    /// The line of a command, with the names that its parameters have in the agent's revision. Where that is not known they
-    /// stand there with all their names, unless a revision would not read a line that long.
+    /// The line of a command, with the names that its parameters have in the agent's revision; see [`renames::line`].
     pub(super) fn line(&self, command: &str, id: &str, members: &str) -> String {
-        let plain = |members: &str| writer::command_line(self.spec, command, id, members);
-        let renamed = self.spec.command(command).map_or(&[][..], |row| row.renamed);
-        if renamed.is_empty() {
-            return plain(members);
-        }
-        match self.revision() {
-            Some(revision) => {
-                let own = revision.command(command).map_or(&[][..], |row| row.renamed);
-                plain(&renames::renamed(members, own))
-            }
-            None => {
-                let line = plain(&renames::with_both(members, renamed));
-                let limits = self.spec.revisions.iter().filter_map(|spec| spec.edges.longest_command);
-                match limits.min() {
-                    Some(most) if line.len() as u64 > most => plain(members),
-                    _ => line,
-                }
-            }
+        let plain = writer::command_line(self.spec, command, id, members);
+        match renames::line(self.spec, self.revision(), command, &plain) {
+            Cow::Owned(line) => line,
+            Cow::Borrowed(_) => plain,
         }
     }
 
