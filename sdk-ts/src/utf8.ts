@@ -10,9 +10,15 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** What Node, Bun and Deno have for bytes; a browser has nothing of it. */
+/** What Node, Bun and Deno have for bytes; a browser has nothing of it. Pages compile this without the types of Node. */
 interface Platform {
-  readonly process?: { getBuiltinModule?(name: "buffer"): typeof import("node:buffer") | undefined };
+  readonly process?: { getBuiltinModule?(name: "buffer"): NodeBytes | undefined };
+}
+
+/** The part of `node:buffer` that is used here. */
+interface NodeBytes {
+  readonly isAscii?: (bytes: Uint8Array) => boolean;
+  readonly Buffer: { readonly prototype: { latin1Slice(this: Uint8Array): string } };
 }
 
 const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
