@@ -1069,8 +1069,9 @@ SessionReason: TypeAlias = Literal["startup", "quit", "new", "resume", "fork"] |
 
 
 class SessionShutdownHook(TypedDict):
-    """The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
-    also told when another session takes the place of this one: `session_start` follows then.
+    """The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
+    agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
+    of a hook, and `session_start` follows.
     """
     type: Literal["session_shutdown"]
     reason: NotRequired["SessionReason"]

@@ -144,8 +144,9 @@ protocol! {
         example {"type": "session_compact", "compactionEntry": {"type": "compaction", "id": "a1b2c3d4"}, "fromExtension": false}
     }
 
-    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
-    /// also told when another session takes the place of this one: `session_start` follows then.
+    /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
+    /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
+    /// of a hook, and `session_start` follows.
     record SessionShutdownHook(type = "session_shutdown") {
         /// Why; said where the agent is pi from 1.5 on.
         reason: Opt<SessionReason>,

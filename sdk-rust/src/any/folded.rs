@@ -34,7 +34,8 @@ struct State {
 }
 
 struct Listener {
-    sender: mpsc::UnboundedSender<Event>,
+    /// None once it is cut off: it reads what it has, and then that nothing follows.
+    sender: Option<mpsc::UnboundedSender<Event>>,
     queue: Arc<Queue>,
 }
 
@@ -93,7 +94,7 @@ impl Folded {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic while the lock is held cannot leave it half changed: the view is replaced whole.
+        // After a panic while the lock was held the view may lack a part of one frame, which is better than no view.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -107,7 +108,7 @@ impl Folded {
         let queue = Arc::new(Queue::default());
         let mut state = self.state();
         if !state.is_over {
-            state.listeners.push(Listener { sender, queue: queue.clone() });
+            state.listeners.push(Listener { sender: Some(sender), queue: queue.clone() });
         }
         Heard { receiver, queue }
     }
@@ -156,7 +157,7 @@ impl Folded {
         state.view.frame(direction, &frame, at);
         let Some(before) = before.filter(|_| is_heard) else { return };
         for event in differences(&before, &state.view.conversation()) {
-            state.listeners.retain(|listener| listener.hear(&event));
+            state.listeners.retain_mut(|listener| listener.hear(&event));
         }
     }
 
@@ -172,24 +173,50 @@ impl Folded {
 }
 
 impl Listener {
-    /// Gives an event to the listener; false where it is gone.
-    fn hear(&self, event: &Event) -> bool {
-        if self.sender.is_closed() {
+    /// Gives an event to the listener, or counts it where the listener is cut off; false where it is gone.
+    fn hear(&mut self, event: &Event) -> bool {
+        // Its end of the queue is the other one.
+        if Arc::strong_count(&self.queue) == 1 {
             return false;
         }
         if self.queue.bytes.load(Ordering::Relaxed) > MOST {
             self.queue.cut.store(true, Ordering::Relaxed);
-            self.queue.dropped.fetch_add(1, Ordering::Relaxed);
-            return false;
+            self.sender = None;
         }
+        let Some(sender) = &self.sender else {
+            self.queue.dropped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
         self.queue.bytes.fetch_add(size(event), Ordering::Relaxed);
-        self.sender.send(event.clone()).is_ok()
+        sender.send(event.clone()).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_cut_off_hears_how_many_events_it_did_not_get() {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let queue = Arc::new(Queue::default());
+        let mut listener = Listener { sender: Some(sender), queue: queue.clone() };
+        let mut heard = Heard { receiver, queue };
+        let event = || Event::TextGrew { message: String::new(), block: 0, text: String::new() };
+        assert!(listener.hear(&event()));
+        listener.queue.bytes.fetch_add(MOST, Ordering::Relaxed);
+        for missed in 1..4 {
+            assert!(listener.hear(&event()));
+            assert_eq!(heard.cut_off(), Some(missed));
+        }
+        assert!(heard.ready().is_some() && heard.ready().is_none());
+        // What it reads brings it back nothing: it is cut off for good.
+        heard.queue.bytes.store(0, Ordering::Relaxed);
+        assert!(listener.hear(&event()) && heard.ready().is_none());
+        assert_eq!(heard.cut_off(), Some(4));
+        drop(heard);
+        assert!(!listener.hear(&event()));
+    }
 
     #[test]
     fn the_first_other_session_that_an_answer_names_is_followed() {

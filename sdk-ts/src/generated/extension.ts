@@ -989,8 +989,9 @@ export interface SessionForkHook {
 export type SessionReason = "startup" | "quit" | "new" | "resume" | "fork" | (string & {});
 
 /**
- * The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
- * also told when another session takes the place of this one: `session_start` follows then.
+ * The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
+ * agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
+ * of a hook, and `session_start` follows.
  */
 export interface SessionShutdownHook {
   type: "session_shutdown";

@@ -2604,8 +2604,9 @@ tagged! {
         SessionBeforeCompact(SessionBeforeCompactHook) = "session_before_compact",
         /// The conversation was compacted. Waited for.
         SessionCompact(SessionCompactHook) = "session_compact",
-        /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
-        /// also told when another session takes the place of this one: `session_start` follows then.
+        /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
+        /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
+        /// of a hook, and `session_start` follows.
         SessionShutdown(SessionShutdownHook) = "session_shutdown",
         /// The user sent input that has not been processed yet. The answer may replace or drop it.
         Input(InputHook) = "input",
@@ -5341,8 +5342,9 @@ strings! {
 }
 
 record! {
-    /// The agent is about to end. Waited for, within the limit of a hook; then stdin ends. Where the agent is pi from 1.5 on,
-    /// also told when another session takes the place of this one: `session_start` follows then.
+    /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
+    /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
+    /// of a hook, and `session_start` follows.
     pub struct SessionShutdownHook("type" = "session_shutdown") {
         /// Why; said where the agent is pi from 1.5 on.
         optional reason: SessionReason = "reason",
