@@ -43,7 +43,8 @@ pub fn name(intent: Intent) -> &'static str {
     neutral(intent).map_or("", |row| row.name)
 }
 
-/// The table of a dialect, with what nobody but an account of losses asks for: parameters that only its agents can use.
+/// The table of a dialect, with what not every client asks for: parameters that only its agents can use, and those of
+/// carriers that not all of its revisions have.
 pub fn accounted(index: &Index) -> Value {
     let mut beside: Map<String, Value> = Map::new();
     for row in resolve(index).beside.iter().filter(|row| row.lost) {
@@ -51,7 +52,41 @@ pub fn accounted(index: &Index) -> Value {
     }
     let mut whole = table(index);
     whole["beside"] = beside.into();
+    let carriers = whole["carriers"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for carrier in carriers.filter_map(Value::as_array_mut).flatten() {
+        let only = of_some_revisions(index, carrier);
+        if !only.is_empty() {
+            carrier["only"] = only.into();
+        }
+    }
     whole
+}
+
+/// The parameters of a carrier that some revisions of its command lack, each with the revisions that have it: of those that
+/// a dialect takes over with the carrier and does not have, none.
+fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
+    let revisions = index.dialect.revisions.iter().map(|revision| Index::exact(index.dialect, revision));
+    let command = carrier["command"].as_str().unwrap_or_default();
+    let with_command: Vec<Index> =
+        revisions.filter(|known| known.commands.iter().any(|row| row.wire == command)).collect();
+    let sends = carrier["sends"].as_object().into_iter().flat_map(Map::keys);
+    let partly = sends.filter_map(|param| {
+        let having = with_command.iter().filter(|known| takes(known, command, param));
+        let ids: Vec<String> = having.map(Index::id).collect();
+        (ids.len() < with_command.len()).then(|| (param.clone(), ids.into()))
+    });
+    partly.collect()
+}
+
+/// Whether a command has a parameter.
+fn takes(index: &Index, command: &str, param: &str) -> bool {
+    let params = index.commands.iter().find(|row| row.wire == command).and_then(|row| row.params);
+    match params.and_then(|name| index.type_def(name)).map(|def| &def.shape) {
+        Some(Shape::Record { fields, .. }) => fields.iter().any(|field| field.name == param),
+        // What is not declared as a record may have it.
+        Some(_) => true,
+        None => false,
+    }
 }
 
 /// The table of a dialect.

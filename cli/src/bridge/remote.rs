@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::any::{Agent, Intent};
+use agentese::any::{Agent, Intent, takes};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
 use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, Unwilling};
@@ -139,6 +139,18 @@ impl Remote {
     }
 }
 
+/// Why the agent runs no command whose output its model does not see.
+fn cannot_hide(agent: &Agent) -> Unwilling {
+    let spec = agent.spec();
+    let cannot = "the agent is not known to run commands of the user without its model seeing the output";
+    match spec.revisions.iter().find(|revision| takes(revision, Intent::Bash, "hidden")) {
+        Some(revision) => {
+            format!("{cannot}; one of a revision that does is told by `--from {}`", revision.id())
+        }
+        None => cannot.to_owned(),
+    }
+}
+
 impl Lead for Remote {
     fn next(&self) -> BoxFuture<'_, Deed> {
         async move { self.deeds.lock().await.next().await }.boxed()
@@ -239,11 +251,17 @@ impl Lead for Remote {
     fn bash<'a>(
         &'a self,
         command: &'a str,
-        _hidden: bool,
+        hidden: bool,
         _shown: &'a mut (dyn FnMut(&str) + Send),
     ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
         async move {
-            let done = self.agent.bash(command).await.map_err(|error| reason(&error))?;
+            let done = match hidden {
+                // What is to stay hidden is not run where the model would see it.
+                true if self.agent.takes(Intent::Bash, "hidden") => self.agent.bash_hidden(command).await,
+                true => return Err(cannot_hide(&self.agent)),
+                false => self.agent.bash(command).await,
+            };
+            let done = done.map_err(|error| reason(&error))?;
             Ok(RpcBashOutput {
                 output: done.output,
                 exit_code: done.exit_code.and_then(|code| i32::try_from(code).ok()),
@@ -281,14 +299,13 @@ impl Lead for Remote {
         .boxed()
     }
 
-    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
+    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
         async move {
             let name = Places::of(self.agent.spec()).name_of(&self.agent, &here(), id).await;
-            name.unwrap_or_else(|error| {
-                tracing::warn!(%error, "the agent does not say where it keeps its sessions");
-                None
-            })
-            .map(PathBuf::from)
+            // Nobody knows whether it keeps that session: a fresh one in its place would be another conversation.
+            let failed =
+                |error| format!("the agent does not say which sessions it keeps: {}", reason(&error));
+            Ok(name.map_err(failed)?.map(PathBuf::from))
         }
         .boxed()
     }

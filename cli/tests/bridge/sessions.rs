@@ -1,8 +1,11 @@
 //! Sessions of the agent behind a front end that names sessions by their ids.
 
+use agentese::Error;
+use agentese::any::{Agent, Options};
+use agentese::transport::ChildOptions;
 use agentese::view::Role;
 
-use super::{Pair, nobody, said, soon};
+use super::{Pair, agentese, nobody, said, soon};
 
 /// The session that a client is told is the agent's, and it is opened again where a client asks for it.
 #[tokio::test]
@@ -46,6 +49,34 @@ async fn a_session_that_nobody_keeps_begins_under_its_name() {
     soon("the end", agent.close()).await;
 }
 
+/// An agent of pi that says which session it has once, and refuses to afterwards.
+const SAYS_ONCE: &str = r#"
+asked=0
+while read -r line; do
+  id=${line#*\"id\":\"}; id=${id%%\"*}
+  type=${line#*\"type\":\"}; type=${type%%\"*}
+  says='"success":true,"data":{"models":[],"messages":[],"sessionId":"theirs"}'
+  if [ "$type" = get_state ]; then
+    asked=$((asked + 1))
+    [ $asked = 1 ] || says='"success":false,"error":"the state is out of order"'
+  fi
+  printf '{"id":"%s","type":"response","command":"%s",%s}\n' "$id" "$type" "$says"
+done
+"#;
+
+/// Where the agent does not say whether it keeps a session, no fresh one takes its place.
+#[tokio::test]
+async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
+    let child = ChildOptions::new(agentese())
+        .args(["bridge", "--to", "opal", "--from", "pi", "--", "sh", "-c", SAYS_ONCE]);
+    let agent = soon("the bridge", Agent::spawn(child, Options::new().dialect("opal"))).await.unwrap();
+    let refused = soon("the refusal", agent.open_session("my-own-id")).await.unwrap_err();
+    let Error::Refused(refused) = refused else { panic!("{refused}") };
+    let reason = format!("{:?}", refused.data);
+    assert!(reason.contains("the state is out of order"), "{refused:?}");
+    soon("the end", agent.close()).await;
+}
+
 /// A session that the client wants to keep is kept by the agent: its client can go back in it.
 #[tokio::test]
 async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
@@ -60,6 +91,31 @@ async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
     let texts: Vec<String> = messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["hello", "Hello there"]);
     soon("the end", agent.close()).await;
+}
+
+/// A command whose output the model is not to see is refused as long as nobody knows that the agent keeps it so, and handed
+/// on as such from then on.
+#[tokio::test]
+async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
+    let mut pair = Pair::new("pi@1.5", "pi");
+    pair.keeps = true;
+    pair.more = ["--dialect", "pi@1.5"].map(str::to_owned).into();
+    let agent = pair.connect(nobody).await;
+    let refused = soon("the refusal", agent.bash_hidden("echo se\"\"cret")).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("without its model seeing the output") && refused.contains("--from pi@1.5"),
+        "{refused}"
+    );
+    // The answer to a prompt shows the agent's revision.
+    said(&agent, "hello").await;
+    let done = soon("the command", agent.bash_hidden("echo hid\"\"den")).await.unwrap();
+    assert_eq!(done.output, "hidden\n");
+    said(&agent, "second").await;
+    soon("the end", agent.close()).await;
+    let kept = walk(&pair.place.path().join("home")).join("\n");
+    let command = kept.lines().find(|line| line.contains("hidden\\n")).unwrap_or_else(|| panic!("{kept}"));
+    assert!(command.contains(r#""excludeFromContext":true"#), "{command}");
+    assert!(!kept.contains("secret"), "{kept}");
 }
 
 /// The texts of all files within a folder.

@@ -189,6 +189,13 @@ impl Agent {
         self.shared.table.carrier(self.spec(), intent).is_some()
     }
 
+    /// Whether the agent's command for it takes that neutral parameter. Where its revision is not known yet, whether every
+    /// revision's does.
+    #[must_use]
+    pub fn takes(&self, intent: Intent, param: &str) -> bool {
+        super::takes(self.spec(), intent, param)
+    }
+
     /// The conversation as it stands.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {

@@ -272,6 +272,18 @@ impl Agent {
         self.get(Intent::Bash, one("command", command)).await
     }
 
+    /// Runs a shell command of the user whose output the model does not get to see.
+    ///
+    /// # Errors
+    /// As every call; [`Error::NotInDialect`] where [`Agent::takes`] says that the agent's command does not take `hidden`:
+    /// nothing was sent.
+    pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
+        if !self.takes(Intent::Bash, "hidden") {
+            return Err(Error::NotInDialect { intent: Intent::Bash.name(), dialect: self.spec().id() });
+        }
+        self.get(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
+    }
+
     /// Stops the user's shell command.
     ///
     /// # Errors

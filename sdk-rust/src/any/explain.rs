@@ -165,7 +165,8 @@ impl Pair<'_> {
             members: Vec::new(),
         };
         if self.is_same() && self.agent.spec.command(wire).is_some() {
-            return row((Fate::Carried, String::new()));
+            let untaken = stands_for.iter().find_map(|(intent, front)| self.untaken(*intent, front));
+            return row(untaken.map_or((Fate::Carried, String::new()), |why| (Fate::Approximated, why)));
         }
         if stands_for.is_empty() {
             let own = table.own.get(wire);
@@ -197,10 +198,6 @@ impl Pair<'_> {
         let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else {
             return self.without(intent);
         };
-        let sends: BTreeSet<&String> = carrier.sends.values().flat_map(|send| send.params()).collect();
-        let of_front = front.sends.values().flat_map(|send| send.params());
-        let unsent: Vec<String> =
-            of_front.filter(|param| !sends.contains(param)).map(|param| format!("`{param}`")).collect();
         let untold: Vec<String> = front
             .gives
             .keys()
@@ -218,9 +215,7 @@ impl Pair<'_> {
         if begins && several(&self.front) && !several(&self.agent) {
             reasons.push("the agent has one session at a time".to_owned());
         }
-        if !unsent.is_empty() {
-            reasons.push(format!("`{}` does not take {}", carrier.command, unsent.join(", ")));
-        }
+        reasons.extend(self.untaken(intent, front));
         if !untold.is_empty() {
             reasons.push(format!("the answer to `{}` does not tell {}", carrier.command, untold.join(", ")));
         }
@@ -234,6 +229,20 @@ impl Pair<'_> {
             true => (Fate::Carried, String::new()),
             false => (Fate::Approximated, reasons.join("; ")),
         }
+    }
+
+    /// Which parameters of the front end's command the agent's does not take, in a sentence.
+    fn untaken(&self, intent: Intent, front: &Carrier) -> Option<String> {
+        let (side, spec) = (&self.agent, self.agent.spec);
+        let carrier = side.table.carrier(spec, intent)?;
+        let taken: BTreeSet<&String> = carrier.taken(spec).collect();
+        let untaken: Vec<&String> =
+            front.taken(self.front.spec).filter(|param| !taken.contains(param)).collect();
+        let some = |revision: &&Spec| carrier.taken(revision).any(|param| untaken.contains(&param));
+        let partly = if spec.revisions.iter().any(some) { " in all revisions" } else { "" };
+        let names: Vec<String> = untaken.iter().map(|param| format!("`{param}`")).collect();
+        (!names.is_empty())
+            .then(|| format!("`{}` does not take {}{partly}", carrier.command, names.join(", ")))
     }
 
     /// What becomes of an intent that the agent has no command for.
@@ -317,74 +326,4 @@ impl Pair<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
-        let spec = |name: &str| crate::dynamic::spec(name).unwrap();
-        let rows = explain(spec(front), spec(agent)).unwrap();
-        let row = rows.into_iter().find(|known| known.row == row).unwrap();
-        (row.fate, row.reason)
-    }
-
-    #[test]
-    #[cfg(all(feature = "pi", feature = "opal"))]
-    fn what_an_agent_does_not_tell_on_its_own_is_not_carried() {
-        assert_eq!(told("pi", "opal", "tool_execution_update").0, Fate::Lost);
-        // It tells of compactions that it is asked for alone.
-        for row in ["auto_compaction_start", "auto_compaction_end"] {
-            assert_eq!(told("pi", "opal", row).0, Fate::Approximated, "{row}");
-        }
-    }
-
-    #[test]
-    #[cfg(all(feature = "pi", feature = "opal"))]
-    fn a_notice_of_its_own_is_not_carried_by_any_other() {
-        assert_eq!(told("opal", "pi", "agent_recovered").0, Fate::Approximated);
-        assert_eq!(told("opal", "pi", "error").0, Fate::Carried);
-    }
-
-    #[test]
-    #[cfg(all(feature = "pi", feature = "opal"))]
-    fn parameters_that_nobody_hands_on_and_sessions_that_are_not_there_are_told() {
-        let (fate, reason) = told("opal", "pi", "session/start");
-        assert_eq!(fate, Fate::Approximated);
-        for part in ["the agent has one session at a time", "nobody hands on `system_prompt`, `tools`"] {
-            assert!(reason.contains(part), "{reason}");
-        }
-        assert!(!told("opal", "opal", "session/start").1.contains("one session"));
-    }
-
-    #[test]
-    #[cfg(all(feature = "pi", feature = "omp", feature = "operator"))]
-    fn a_fork_of_the_family_is_told_where_others_go_back_to_any_place() {
-        let (fate, reason) = told("operator", "pi", "fork");
-        assert!(fate == Fate::Approximated && reason.contains("ends before it"), "{reason}");
-        assert!(!told("pi", "omp", "fork").1.contains("ends before it"));
-    }
-
-    fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
-        joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
-    }
-
-    #[test]
-    fn every_reason_of_a_command_with_several_intents_is_told() {
-        let (fate, reason) = of(&[
-            (Intent::Prompt, Fate::Carried, ""),
-            (Intent::Steer, Fate::Approximated, "words wait"),
-            (Intent::FollowUp, Fate::Approximated, "words wait"),
-            (Intent::Fork, Fate::Lost, "no forks"),
-        ]);
-        assert_eq!(fate, Fate::Approximated);
-        assert_eq!(reason, "`steer`, `followUp`: words wait; `fork`: no forks");
-    }
-
-    #[test]
-    fn a_reason_for_all_of_a_command_names_no_intent() {
-        let (fate, reason) = of(&[(Intent::Fork, Fate::Lost, "no"), (Intent::ForkPoints, Fate::Lost, "no")]);
-        assert_eq!((fate, reason.as_str()), (Fate::Lost, "no"));
-        let (fate, reason) =
-            of(&[(Intent::Fork, Fate::Carried, ""), (Intent::ForkPoints, Fate::Carried, "")]);
-        assert_eq!((fate, reason.as_str()), (Fate::Carried, ""));
-    }
-}
+mod tests;

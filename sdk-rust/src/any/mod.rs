@@ -49,4 +49,4 @@ pub use explain::{Fate, RowFate, RowKind, explain};
 pub use members::Member;
 pub use results::{ClearedQueue, Forked, Image, KeptSession, ShellResult, State, Stats, Words};
 pub use run::{Events, Run, RunResult};
-pub use table::carries;
+pub use table::{carries, takes};

@@ -40,10 +40,27 @@ pub(super) struct Carrier {
     /// Its wire name.
     pub command: String,
     pub sends: BTreeMap<String, Send>,
+    /// Those of its parameters that some revisions lack, with the revisions that have them.
+    #[serde(default)]
+    only: BTreeMap<String, Vec<String>>,
     pub gives: Sources,
     /// What is other than the intent says.
     #[serde(default)]
     pub differs: String,
+}
+
+impl Carrier {
+    /// The neutral parameters that the command takes. Of a client's tables, which have all revisions, those that each of
+    /// them takes.
+    pub fn taken<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
+        let id = spec.revisions.is_empty().then(|| spec.id());
+        let has = move |name: &String| match (self.only.get(name), &id) {
+            (None, _) => true,
+            (Some(having), Some(id)) => having.contains(id),
+            (Some(_), None) => false,
+        };
+        self.sends.iter().filter(move |(name, _)| has(name)).flat_map(|(_, send)| send.params())
+    }
 }
 
 /// Why a command carries no intent.
@@ -129,6 +146,14 @@ pub fn carries(spec: &Spec, intent: Intent) -> bool {
     table_of(spec.name).is_some_and(|table| table.carrier(spec, intent).is_some())
 }
 
+/// Whether a dialect's command for an intent takes that neutral parameter: in that revision, or in all of them where it is
+/// what a client knows.
+#[must_use]
+pub fn takes(spec: &Spec, intent: Intent, param: &str) -> bool {
+    let carrier = table_of(spec.name).and_then(|table| table.carrier(spec, intent));
+    carrier.is_some_and(|carrier| carrier.taken(spec).any(|taken| taken == param))
+}
+
 /// What becomes of an intent with an agent whose dialect has no command for it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -167,6 +192,17 @@ mod tests {
             assert!(table.carrier(client, Intent::Prompt).is_some());
         }
         assert!(Intent::ALL.iter().all(|intent| neutral(*intent).is_some()));
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "omp"))]
+    fn a_revision_has_its_own_parameters() {
+        let hidden = |spec: &Spec| takes(spec, Intent::Bash, "hidden");
+        let revisions = crate::pi::CLIENT.revisions;
+        assert!(!hidden(revisions[0]) && hidden(revisions[1]));
+        assert!(!hidden(&crate::pi::CLIENT), "an agent of a revision that is not known may not take it");
+        assert!(!hidden(&crate::omp::CLIENT), "omp has the command from pi without that parameter");
+        assert!(takes(&crate::omp::CLIENT, Intent::Bash, "command"));
     }
 
     #[test]

@@ -186,7 +186,8 @@ pub trait Lead: Send + Sync {
         cannot("compact the conversation")
     }
 
-    /// Runs a command of the user; `shown` is told what it writes.
+    /// Runs a command of the user; `shown` is told what it writes. One that is `hidden` from the model there is refused where
+    /// it would see the output.
     fn bash<'a>(
         &'a self,
         command: &'a str,
@@ -217,10 +218,10 @@ pub trait Lead: Send + Sync {
         cannot("open another session")
     }
 
-    /// What opens the session of that id there; none where it keeps no such session.
-    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<PathBuf>> {
+    /// What opens the session of that id there; none where it keeps no such session. Fails where it does not say.
+    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
         let _ = id;
-        futures::future::ready(None).boxed()
+        futures::future::ready(Ok(None)).boxed()
     }
 
     /// Goes on with a fork that ends before the message of the user with that number, from 0, and that text; false where

@@ -310,7 +310,7 @@ impl Front {
     /// None where the one that it is in is fresh.
     async fn moved(&self, lead: &dyn Lead, id: &str, start: Start) -> Result<Option<Session>, Unwilling> {
         let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.messages().is_empty());
-        let is_moved = match lead.kept(id).await {
+        let is_moved = match lead.kept(id).await? {
             Some(path) => lead.switch_session(&path).await?,
             None if is_fresh() => return Ok(None),
             None => lead.new_session().await?,

@@ -1,0 +1,85 @@
+//! What becomes of rows, by pair.
+
+use super::*;
+
+fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
+    let spec = |name: &str| crate::dynamic::spec(name).unwrap();
+    let rows = explain(spec(front), spec(agent)).unwrap();
+    let row = rows.into_iter().find(|known| known.row == row).unwrap();
+    (row.fate, row.reason)
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "opal"))]
+fn what_an_agent_does_not_tell_on_its_own_is_not_carried() {
+    assert_eq!(told("pi", "opal", "tool_execution_update").0, Fate::Lost);
+    // It tells of compactions that it is asked for alone.
+    for row in ["auto_compaction_start", "auto_compaction_end"] {
+        assert_eq!(told("pi", "opal", row).0, Fate::Approximated, "{row}");
+    }
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "opal"))]
+fn a_notice_of_its_own_is_not_carried_by_any_other() {
+    assert_eq!(told("opal", "pi", "agent_recovered").0, Fate::Approximated);
+    assert_eq!(told("opal", "pi", "error").0, Fate::Carried);
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "opal"))]
+fn parameters_that_nobody_hands_on_and_sessions_that_are_not_there_are_told() {
+    let (fate, reason) = told("opal", "pi", "session/start");
+    assert_eq!(fate, Fate::Approximated);
+    for part in ["the agent has one session at a time", "nobody hands on `system_prompt`, `tools`"] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    assert!(!told("opal", "opal", "session/start").1.contains("one session"));
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "omp", feature = "operator"))]
+fn a_fork_of_the_family_is_told_where_others_go_back_to_any_place() {
+    let (fate, reason) = told("operator", "pi", "fork");
+    assert!(fate == Fate::Approximated && reason.contains("ends before it"), "{reason}");
+    assert!(!told("pi", "omp", "fork").1.contains("ends before it"));
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "omp"))]
+fn what_keeps_output_from_the_model_is_told_where_an_agent_may_not_take_it() {
+    for (agent, part) in
+        [("pi@0.55", "`bash` does not take `hidden`"), ("omp", "`bash` does not take `hidden`")]
+    {
+        let (fate, reason) = told("pi@1.5", agent, "bash");
+        assert!(fate == Fate::Approximated && reason.contains(part), "{agent}: {reason}");
+    }
+    assert_eq!(told("pi@1.5", "pi@1.5", "bash").0, Fate::Carried);
+    let rows = explain(crate::dynamic::spec("pi@1.5").unwrap(), &crate::pi::CLIENT).unwrap();
+    let bash = rows.iter().find(|row| row.row == "bash").unwrap();
+    assert_eq!(bash.reason, "`bash` does not take `hidden` in all revisions");
+}
+
+fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
+    joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
+}
+
+#[test]
+fn every_reason_of_a_command_with_several_intents_is_told() {
+    let (fate, reason) = of(&[
+        (Intent::Prompt, Fate::Carried, ""),
+        (Intent::Steer, Fate::Approximated, "words wait"),
+        (Intent::FollowUp, Fate::Approximated, "words wait"),
+        (Intent::Fork, Fate::Lost, "no forks"),
+    ]);
+    assert_eq!(fate, Fate::Approximated);
+    assert_eq!(reason, "`steer`, `followUp`: words wait; `fork`: no forks");
+}
+
+#[test]
+fn a_reason_for_all_of_a_command_names_no_intent() {
+    let (fate, reason) = of(&[(Intent::Fork, Fate::Lost, "no"), (Intent::ForkPoints, Fate::Lost, "no")]);
+    assert_eq!((fate, reason.as_str()), (Fate::Lost, "no"));
+    let (fate, reason) = of(&[(Intent::Fork, Fate::Carried, ""), (Intent::ForkPoints, Fate::Carried, "")]);
+    assert_eq!((fate, reason.as_str()), (Fate::Carried, ""));
+}
