@@ -29,6 +29,12 @@ const LEVEL: &str = "thinkingLevel";
 const SETS_LEVEL: &[Intent] =
     &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
+/// The check that a case was played to its end.
+pub const SCENARIO: &str = "scenario";
+
+/// Checks about the agent's process and its lines: whoever stands between two dialects always passes them.
+pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
+
 /// What the report of a pair says.
 pub struct Report {
     front: &'static Spec,
@@ -68,15 +74,25 @@ impl Report {
             _ => None,
         };
         let failed: Vec<_> = findings.iter().filter_map(failed).collect();
-        // A case that waits for what does not come is not played further: the rest follows from that.
-        let broken_off = failed
-            .iter()
-            .any(|(check, mismatch)| check == "scenario" && self.is_awaited_in_vain(case, &mismatch.says));
-        if broken_off {
-            return Vec::new();
-        }
+        // A case that waits for what does not come is not played further: what stands behind that follows from it.
+        let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
+        let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, &wait.says));
+        let broken_off = in_vain.map(|step| sent_until(case, step, golden));
         let lost = self.first_lost(golden);
         let unexplained = failed.iter().filter(|(check, mismatch)| {
+            if OF_THE_PROCESS.contains(&check.as_str()) {
+                return !self.is_known(&case.name, check, mismatch);
+            }
+            let place = mismatch.expected.as_ref().map(|shown| shown.record);
+            let is_behind = broken_off.is_some_and(|last| match (check.as_str(), place) {
+                (SCENARIO, _) => true,
+                (_, Some(place)) => place > last,
+                // What was expected of the whole case may be about what was not played.
+                (check, None) => check.starts_with("expect "),
+            });
+            if is_behind {
+                return false;
+            }
             // What the model is asked, the agent alone says.
             check != "requests"
                 && !self.is_known(&case.name, check, mismatch)
@@ -205,25 +221,25 @@ impl Report {
         }
     }
 
-    /// Whether a step waits for a frame that the report says is approximated or lost, or comes behind a command that is.
-    fn is_awaited_in_vain(&self, case: &Scenario, says: &str) -> bool {
-        let steps = serde_json::to_value(&case.steps).unwrap();
-        let number = says.strip_prefix("step ").and_then(|rest| rest.split(':').next()?.parse().ok());
-        let lost = steps.as_array().unwrap().iter().position(|step| {
-            let line = step.get("send").map(Value::to_string).unwrap_or_default();
-            command(&line).is_some_and(|name| self.is_lost(&name))
-        });
-        if number.zip(lost).is_some_and(|(number, lost): (usize, usize)| number > lost + 1) {
-            return true;
+    /// The number of a step, from 1, that waits for a frame of which the report says that it is approximated or lost, or that
+    /// comes behind a command that is lost. The agent is still there, and has answered what it was asked.
+    fn awaited_in_vain(&self, case: &Scenario, says: &str) -> Option<usize> {
+        let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
+        if !is_wait_of_a_live_agent(says) {
+            return None;
         }
-        let Some((_, awaited)) = says.split_once("nothing like ") else { return false };
+        let lost = sends(case).find(|(_, line)| command(line).is_some_and(|name| self.is_lost(&name)));
+        if lost.is_some_and(|(lost, _)| number > lost) {
+            return Some(number);
+        }
+        let (_, awaited) = says.split_once("nothing like ")?;
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
-        let Some(Ok(awaited)) = values.next() else { return false };
+        let awaited = values.next()?.ok()?;
         let names = [awaited.pointer("/params/type"), awaited.get("method"), awaited.get("type")];
         let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
         });
-        rows.next().is_some_and(|row| row.fate != Fate::Carried)
+        rows.next().is_some_and(|row| row.fate != Fate::Carried).then_some(number)
     }
 
     fn frame(&self, shown: &Shown, golden: &Transcript) -> Option<Frame> {
@@ -255,6 +271,27 @@ impl Report {
             }
         })
     }
+}
+
+/// The steps of a case that send a line: number, from 1, and line.
+fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
+    let steps = serde_json::to_value(&case.steps).unwrap();
+    let steps: Vec<Value> = steps.as_array().cloned().unwrap_or_default();
+    let numbered = steps.into_iter().zip(1..);
+    numbered.filter_map(|(step, number)| Some((number, step.get("send")?.to_string())))
+}
+
+/// The place in the recording of the last line that was sent before a step: everything behind it may be missing where the
+/// case broke off there.
+fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
+    let sent = sends(case).filter(|(number, _)| *number < step).count();
+    let places = golden.records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Sent(_)));
+    places.take(sent).last().map_or(0, |(place, _)| place)
+}
+
+/// Whether a case broke off because the time of a wait was over, with an agent that was still there and owed no answer.
+pub fn is_wait_of_a_live_agent(says: &str) -> bool {
+    says.contains("nothing like ") && says.contains("the time is over") && !says.contains("was not answered")
 }
 
 /// The name of the command that was sent last before that record.

@@ -12,7 +12,7 @@ use agentese::types::{CheckLevel, TranscriptHeader};
 use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
 use agentese_conformance::verdict::{self, Finding, Verdict};
 use agentese_conformance::{Suite, Transcript};
-use excuse::Report;
+use excuse::{Report, SCENARIO};
 use futures::{StreamExt, stream};
 use pairs::{Pair, all};
 
@@ -60,6 +60,18 @@ struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
     unexplained: BTreeMap<String, Vec<String>>,
+    /// What no list of what is open excuses.
+    broken: BTreeMap<String, Vec<String>>,
+}
+
+/// What a finding says that no difference of dialects is behind: a crash, a command without an answer, frames that nobody
+/// declares.
+fn breaks(finding: &Finding) -> Option<String> {
+    let verdict::Outcome::Failed(mismatch) = &finding.outcome else { return None };
+    let is_live = excuse::is_wait_of_a_live_agent(&mismatch.says);
+    let is_broken =
+        excuse::OF_THE_PROCESS.contains(&finding.check.as_str()) || (finding.check == SCENARIO && !is_live);
+    is_broken.then(|| format!("{}: {}", finding.check, mismatch.says))
 }
 
 async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outcome {
@@ -93,12 +105,16 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 let counts =
                     |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
                 let musts: Vec<_> = judged.findings.iter().filter(counts).cloned().collect();
+                let broken: Vec<String> = musts.iter().filter_map(breaks).collect();
+                if !broken.is_empty() {
+                    outcome.broken.insert(name.clone(), broken);
+                }
                 // A case without a recording says by itself what is expected.
                 let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
                 let golden = golden.unwrap_or_else(nothing);
                 let mut left = report.unexplained(&judged.case, &musts, &golden);
                 let broke_off = |one: &Finding| {
-                    one.check == "scenario" && matches!(one.outcome, verdict::Outcome::Failed(_))
+                    one.check == SCENARIO && matches!(one.outcome, verdict::Outcome::Failed(_))
                 };
                 if came == Verdict::Inconclusive && !musts.iter().any(broke_off) {
                     left.push("it could not be judged".to_owned());
@@ -144,6 +160,7 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let open: Open = serde_json::from_str(OPEN).unwrap();
     let mut wrong = Vec::new();
     let plan = plan(&suite, &open);
+    assert!(!plan.is_empty(), "{WHICH} names neither a pair, as in `pi-opal`, nor `all`");
     // Of a sample the pairs are played side by side, of all of them the cases of one.
     let beside = if plan.iter().all(|(_, names)| names.is_some()) { SAMPLE.0 } else { 1 };
     let played = stream::iter(plan).map(|(pair, names)| {
@@ -156,7 +173,13 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let mut played = pin!(played.buffered(beside));
     while let Some((pair, outcome)) = played.next().await {
         let known = open.get(&pair.name()).cloned().unwrap_or_default();
-        let Outcome { agree, explained, unexplained } = &outcome;
+        let Outcome { agree, explained, unexplained, broken } = &outcome;
+        if agree.len() + explained.len() + unexplained.len() == 0 {
+            wrong.push(format!("{}: no case of it was played", pair.name()));
+        }
+        for (case, says) in broken.iter().filter(|(case, _)| known.contains_key(*case)) {
+            wrong.push(format!("{} {case}: nothing excuses {}", pair.name(), says.join("; ")));
+        }
         println!(
             "{}: {} agree, {} differ where the report says so, {} differ otherwise",
             pair.name(),

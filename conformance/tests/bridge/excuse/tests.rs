@@ -144,3 +144,54 @@ fn a_front_differs_with_any_agent_as_with_its_own() {
         assert!(!report.is_known(case, check, &mismatch(0, END, path)), "{case} {check} {path}");
     }
 }
+
+/// A case that prompts, waits, runs a command and waits for its answer.
+fn case() -> Scenario {
+    serde_json::from_value(serde_json::json!({
+        "scenario": 1, "name": "c", "dialect": "pi@0.55", "title": "t",
+        "steps": [
+            {"send": {"id": "1", "type": "prompt", "message": "go"}},
+            {"wait": {"type": "agent_end"}},
+            {"send": {"id": "2", "type": "bash", "command": "ls"}},
+            {"wait": {"type": "response", "id": "2"}},
+        ],
+    }))
+    .unwrap()
+}
+
+fn failed(check: &str, mismatch: Mismatch) -> Finding {
+    let level = agentese::types::CheckLevel::Must;
+    Finding { check: check.to_owned(), level, outcome: Outcome::Failed(mismatch) }
+}
+
+#[test]
+fn what_came_before_a_case_broke_off_is_not_excused() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let says =
+        r#"step 4: nothing like {"type":"response","id":"2"} within 9 ms after `bash`: the time is over"#;
+    let broke_off = failed(SCENARIO, Mismatch { says: says.to_owned(), ..Mismatch::default() });
+    let text = |record: usize| failed("events", mismatch(record, END, "message.content[0].text"));
+    let mut golden = golden();
+    golden.records.insert(1, Record::Received(FrameText::from(END)));
+    let left = |findings: &[Finding]| report.unexplained(&case(), findings, &golden);
+    assert_eq!(left(&[broke_off.clone(), text(3)]), Vec::<String>::new(), "it stands behind");
+    assert_eq!(left(&[broke_off, text(1)]).len(), 1);
+}
+
+#[test]
+fn a_crash_and_a_hang_behind_a_lost_command_are_not_explained() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let nothing = r#"nothing like {"type":"response","id":"2"} within 9 ms"#;
+    for says in [
+        format!("step 4: {nothing}: the agent's stdout has ended"),
+        format!("step 4: `get_state` was not answered: {nothing}: the time is over"),
+        "the case took longer than 60 s".to_owned(),
+    ] {
+        let broke_off = failed(SCENARIO, Mismatch { says: says.clone(), ..Mismatch::default() });
+        assert_eq!(report.unexplained(&case(), &[broke_off], &golden()).len(), 1, "{says}");
+    }
+    for check in ["end", "frames"] {
+        let crash = failed(check, mismatch(2, END, "code"));
+        assert_eq!(report.unexplained(&case(), &[crash], &golden()).len(), 1, "{check}");
+    }
+}
