@@ -129,6 +129,18 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("sdk-ts/src/testing/replay.ts", &["abort"], "the event of an AbortSignal"),
     ("pi-host/src/exec.ts", &["abort"], "the event of an AbortSignal"),
     ("pi-host/src/ui.ts", &["abort"], "the event of an AbortSignal"),
+    (
+        "pi-host/src/handle.ts",
+        &[
+            "before_agent_start",
+            "resources_discover",
+            "session_before_compact",
+            "tool_call",
+            "tool_result",
+            "user_bash",
+        ],
+        "hooks of pi's extensions, which a live Operator tells as events",
+    ),
     ("pi-host/src/", ACTIONS, "actions of the extension protocol"),
     ("sdk-ts/src/extension.ts", ACTIONS, "actions of the extension protocol"),
     ("extensions/python/agentese_extension.py", ACTIONS, "actions of the extension protocol"),
@@ -181,8 +193,8 @@ fn hand_written_files_know_no_vocabulary() {
         vocabulary.extend(index.commands.iter().map(|command| command.wire));
         vocabulary.extend(index.events.iter().map(|event| event.name));
     }
-    // Words of the envelopes that happen to be names of Opal's events.
-    vocabulary.retain(|name| !matches!(*name, "error" | "unknown"));
+    // Words of the envelopes, and of any agent, that happen to be names of events of Opal and of Operator.
+    vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
         "cli/src",
         "conformance/src",
