@@ -136,16 +136,16 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let named = named.map_err(|error| unusable(&error))?;
     let transport = Transport::from_child(child(&options, stderr)?);
     let transport = transport.map_err(|error| unusable(&error.into()))?;
-    let (known, transport) = match named {
-        Some(named) => (named, transport),
+    // The answer to a question that was given up is nothing for the client.
+    let (known, transport, is_answered) = match named {
+        Some(named) => (named, transport, true),
         None => {
             let found = agentese::any::detect(transport, DETECTED).await;
-            let (spec, transport) = found.map_err(|error| unusable(&error))?;
-            ((spec, None), transport)
+            let found = found.map_err(|error| unusable(&error))?;
+            ((found.spec, None), found.transport, found.is_answered)
         }
     };
-    let to = options.to.as_deref().unwrap_or_default();
-    if relay::is_same((frontend.spec(), to), (known, options.from.as_deref())) {
+    if is_answered && relay::is_same(frontend.spec(), known) {
         return relay::serve(transport, frontend.spec(), options.report.as_deref(), stderr).await;
     }
     let person = Person::new();

@@ -26,15 +26,53 @@ impl Move {
         self.0.store(stage as u8, Ordering::Release);
     }
 
-    fn is_at(&self, stage: Stage) -> bool {
+    pub fn is_at(&self, stage: Stage) -> bool {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
     /// Whether that is to be told. While the agent makes up its mind, its run goes on or ends; the name and the settings of
     /// where it moves to are taken over in another way.
-    pub fn lets(&self, deed: &Deed) -> bool {
+    fn lets(&self, deed: &Deed) -> bool {
         let is_of_session = matches!(deed, Deed::Named(_) | Deed::Thinks(_) | Deed::Asks(_));
         self.is_at(Stage::Staying) || (self.is_at(Stage::Asked) && !is_of_session)
+    }
+}
+
+/// What of the things that an agent tells is news.
+pub(super) struct News {
+    pub moves: Move,
+    /// What it told of the name and the settings since it was asked to move, the last of each: news, if it stays.
+    named: Option<Deed>,
+    asks: Option<Deed>,
+    thinks: Option<Deed>,
+}
+
+impl News {
+    pub fn of(moves: Move) -> Self {
+        Self { moves, named: None, asks: None, thinks: None }
+    }
+
+    /// The deed, where it is to be told now.
+    pub fn pass(&mut self, deed: Deed) -> Option<Deed> {
+        if self.moves.lets(&deed) {
+            return Some(deed);
+        }
+        match &deed {
+            _ if !self.moves.is_at(Stage::Asked) => {}
+            Deed::Named(_) => self.named = Some(deed),
+            Deed::Asks(_) => self.asks = Some(deed),
+            Deed::Thinks(_) => self.thinks = Some(deed),
+            _ => {}
+        }
+        None
+    }
+
+    /// The move is over. Gives what is news all the same because the agent did not move.
+    pub fn arrived(&mut self) -> Vec<Deed> {
+        let stays = self.moves.is_at(Stage::Asked);
+        self.moves.enter(Stage::Staying);
+        let kept = [self.named.take(), self.asks.take(), self.thinks.take()];
+        kept.into_iter().flatten().filter(|_| stays).collect()
     }
 }
 
@@ -53,5 +91,23 @@ mod tests {
         assert!(!moves.lets(&over) && !moves.lets(&named));
         moves.enter(Stage::Staying);
         assert!(moves.lets(&named));
+    }
+
+    #[test]
+    fn a_name_told_while_the_agent_makes_up_its_mind_is_news_where_it_stays() {
+        let mut news = News::of(Move::default());
+        let named = |name: &str| Deed::Named(name.to_owned());
+        for moved in [false, true] {
+            news.moves.enter(Stage::Asked);
+            assert_eq!((news.pass(named("one")), news.pass(named("two"))), (None, None));
+            if moved {
+                news.moves.enter(Stage::Moved);
+                assert_eq!(news.pass(named("there")), None);
+            }
+            let told = news.arrived();
+            assert_eq!(told, if moved { Vec::new() } else { vec![named("two")] });
+            assert_eq!(news.pass(named("three")), Some(named("three")));
+        }
+        assert!(news.arrived().is_empty());
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::convert;
 use super::deeds::{Deeds, Step};
 use super::late::{Late, may_call};
-use super::moves::{Move, Stage};
+use super::moves::{News, Stage};
 use super::person::Person;
 use super::queue;
 
@@ -27,12 +27,23 @@ pub(super) type Held = Arc<Mutex<VecDeque<(StreamingBehavior, Words)>>>;
 pub(super) enum Word {
     /// A prompt's work is over, all its events came before; the reason where the agent refused it after all.
     Over(Option<String>),
+    /// A prompt was refused before any work.
+    Refused,
     /// A setting was set, or refused.
     Set,
     /// The agent has moved to another conversation.
     Moved,
     /// The messages that are there were told in another way.
     PassOver(oneshot::Sender<()>),
+    /// The agent is where it stays, moved or not, and its messages were told in another way.
+    Arrived(oneshot::Sender<()>),
+}
+
+impl Word {
+    /// Whether no other call follows of an answer that was told before.
+    pub(super) fn ends_calls(&self) -> bool {
+        !matches!(self, Self::Set | Self::Refused)
+    }
 }
 
 /// Words that were kept back and go on with the run that is over.
@@ -55,6 +66,8 @@ pub(super) struct Pump {
     pub told: queue::Sender,
     /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
     pub unanswered: bool,
+    /// Work is over, and nobody was told that nothing follows.
+    pub owes_rest: bool,
     /// Words that go on with that run.
     pub joining: Joining,
     /// Words that were told here, and that the agent may tell as well.
@@ -70,7 +83,7 @@ pub(super) struct Pump {
     pub words: UnboundedSender<Word>,
     /// Somebody stopped the run.
     pub stopped: Arc<AtomicBool>,
-    pub moves: Move,
+    pub news: News,
     pub gone: Arc<Mutex<Option<String>>>,
 }
 
@@ -93,14 +106,20 @@ impl Pump {
                             Err(error) => return self.end(&error),
                         }
                     }
-                    self.no_more_calls();
+                    if word.as_ref().is_none_or(Word::ends_calls) {
+                        self.no_more_calls();
+                    }
                     match word {
                         Some(Word::Over(refused)) => self.over(refused),
+                        Some(Word::Refused) => self.closed(),
                         Some(Word::Set) => self.set(),
-                        Some(Word::Moved) => self.moves.enter(Stage::Moved),
+                        Some(Word::Moved) => self.news.moves.enter(Stage::Moved),
                         Some(Word::PassOver(done)) => {
                             self.deeds.pass_over(&self.agent.conversation());
-                            self.moves.enter(Stage::Staying);
+                            let _ = done.send(());
+                        }
+                        Some(Word::Arrived(done)) => {
+                            self.arrived();
                             let _ = done.send(());
                         }
                         None => return,
@@ -124,6 +143,14 @@ impl Pump {
         }
     }
 
+    fn arrived(&mut self) {
+        let now = self.agent.conversation();
+        self.deeds.pass_over(&now);
+        for deed in self.news.arrived() {
+            self.step(Step::Deed(deed), &now);
+        }
+    }
+
     /// No other call of the answer that is kept back is waited for.
     fn no_more_calls(&mut self) {
         let now = self.agent.conversation();
@@ -133,11 +160,18 @@ impl Pump {
     }
 
     fn step(&mut self, step: Step, now: &Conversation) {
+        let step = match step {
+            Step::Deed(deed) => match self.news.pass(deed) {
+                Some(deed) => Step::Deed(deed),
+                None => return,
+            },
+            step => step,
+        };
         match step {
-            Step::Deed(deed) if !self.moves.lets(&deed) => {}
             // The answer to the prompt says whether something follows.
             Step::Deed(deed @ Deed::RunOver { .. }) => {
                 self.said = None;
+                self.owes_rest = true;
                 let waits = self.agent.spec().run_end.answer_ends || self.has_held();
                 self.unanswered = waits && self.open.load(Ordering::Acquire) > 0;
                 if !self.unanswered {
@@ -202,8 +236,15 @@ impl Pump {
                 }
             });
         }
+        self.owes_rest = true;
+        self.closed();
+    }
+
+    /// A prompt is open no more. The last one tells that nothing follows, where that is owed or words wait.
+    fn closed(&mut self) {
         let open = self.open.fetch_sub(1, Ordering::AcqRel) - 1;
-        if open == 0 && !self.deeds.working() {
+        let goes_on = self.has_held() && !self.stopped.load(Ordering::Acquire);
+        if open == 0 && !self.deeds.working() && (self.owes_rest || goes_on) {
             self.rest();
         }
     }
@@ -237,6 +278,7 @@ impl Pump {
             if std::mem::take(&mut self.unanswered) {
                 self.tell(Deed::RunOver { will_retry: false });
             }
+            self.owes_rest = false;
             return self.tell(Deed::Rested { aborted: false });
         };
         if self.unanswered {
@@ -272,8 +314,17 @@ pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
 
 /// What was told until now was told in another way.
 pub(super) async fn settled(words: &UnboundedSender<Word>) {
+    heard(words, Word::PassOver).await;
+}
+
+/// As [`settled`], at the end of a move to another conversation.
+pub(super) async fn arrived(words: &UnboundedSender<Word>) {
+    heard(words, Word::Arrived).await;
+}
+
+async fn heard(words: &UnboundedSender<Word>, word: fn(oneshot::Sender<()>) -> Word) {
     let (done, over) = oneshot::channel();
-    if words.send(Word::PassOver(done)).is_ok() {
+    if words.send(word(done)).is_ok() {
         let _ = over.await;
     }
 }

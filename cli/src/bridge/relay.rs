@@ -26,15 +26,13 @@ const BLOCK: usize = 64 * 1024;
 /// How long a client may take to read what an agent has said that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(8);
 
-/// Whether an agent speaks what the front speaks. `agent` are the tables of its dialect, with the revision where that is
-/// known; where it is not, the dialect has only one, or both sides are named in the same words.
-pub(super) fn is_same(
-    (front, to): (&Spec, &str),
-    (agent, from): ((&'static Spec, Option<&'static Spec>), Option<&str>),
-) -> bool {
-    match agent {
-        (_, Some(revision)) => revision.id() == front.id(),
-        (dialect, None) => dialect.name == front.name && (dialect.revisions.len() <= 1 || from == Some(to)),
+/// Whether an agent speaks what the front speaks. The agent's are the tables of its dialect, with the revision where that is
+/// known; where it is not, the dialect has to have only one: the front of a dialect without a revision is that of its first
+/// one, and its agent may speak any.
+pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
+    match revision {
+        Some(revision) => revision.id() == front.id(),
+        None => dialect.name == front.name && dialect.revisions.len() <= 1,
     }
 }
 
@@ -46,43 +44,46 @@ pub(super) async fn serve(
     report: Option<&Path>,
     stderr: &Stderr,
 ) -> Result<ExitCode, Failure> {
+    let Some(path) = report else { return pass_on(agent, None, stderr).await };
     let heard = Arc::<Heard>::default();
     let losses = Losses::new(front, front, heard.clone());
     let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
-    let code =
-        pass_on(agent, Counts { losses: &losses, heard: &heard, counts: report.is_some() }, stderr).await?;
-    report.map_or(Ok(()), |path| losses.report(path))?;
+    let code = pass_on(agent, Some(Counts { losses: &losses, heard: &heard }), stderr).await?;
+    losses.report(path)?;
     Ok(code)
 }
 
 /// Who counts frames.
+#[derive(Clone, Copy)]
 struct Counts<'a> {
     losses: &'a Losses,
     heard: &'a Heard,
-    /// Whether anybody wants to know.
-    counts: bool,
 }
 
 impl Counts<'_> {
-    /// Counts the frames of one direction, whose bytes it is given.
-    fn of(&self, direction: Direction) -> impl FnMut(&[u8]) {
-        let mut framer = Framer::new(FramerOptions::default());
-        move |bytes| {
-            if self.counts {
-                framer.push(bytes, &mut |line| {
-                    // What is no line is passed on all the same.
-                    let Ok(line) = line else { return };
-                    match direction {
-                        Direction::Sent => self.losses.sent(line.text),
-                        Direction::Received => self.heard.frame(direction, line.text),
-                    }
-                });
-            }
+    fn count(self, direction: Direction, line: &str) {
+        match direction {
+            Direction::Sent => self.losses.sent(line),
+            Direction::Received => self.heard.frame(direction, line),
         }
     }
 }
 
-async fn pass_on(agent: Transport, counts: Counts<'_>, stderr: &Stderr) -> Result<ExitCode, Failure> {
+/// Counts the frames of one direction, whose bytes it is given, where somebody counts.
+fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
+    let mut framer = Framer::new(FramerOptions::default());
+    move |bytes| {
+        let Some(counts) = counts else { return };
+        framer.push(bytes, &mut |line| {
+            // What is no line is passed on all the same.
+            if let Ok(line) = line {
+                counts.count(direction, line.text);
+            }
+        });
+    }
+}
+
+async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let failed = |context: &str| {
         let context = context.to_owned();
         |source| Failure::Io { context, source }
@@ -92,10 +93,10 @@ async fn pass_on(agent: Transport, counts: Counts<'_>, stderr: &Stderr) -> Resul
     let signals = rpc::end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
     let (told, to_agent, child) = agent.into_parts();
-    let mut down = pin!(pass(told, to_client, counts.of(Direction::Received)));
+    let mut down = pin!(pass(told, to_client, counter(counts, Direction::Received)));
     let mut is_told = false;
     let has_left = {
-        let mut up = pin!(pass(said, to_agent, counts.of(Direction::Sent)));
+        let mut up = pin!(pass(said, to_agent, counter(counts, Direction::Sent)));
         let mut listens = true;
         loop {
             tokio::select! {
@@ -181,26 +182,17 @@ mod tests {
 
     use super::*;
 
-    fn same(to: &str, from: Option<&str>, found: &str) -> bool {
-        let front = dynamic::spec(to).unwrap();
-        is_same((front, to), (dynamic::client(from.unwrap_or(found)).unwrap(), from))
+    fn same(to: &str, from: &str) -> bool {
+        is_same(dynamic::spec(to).unwrap(), dynamic::client(from).unwrap())
     }
 
     #[test]
     fn one_dialect_in_one_revision_needs_no_translation() {
-        assert!(
-            same("pi", Some("pi"), "")
-                && same("pi@1.5", Some("pi@1.5"), "")
-                && same("pi", Some("pi@0.55"), "")
-        );
-        assert!(
-            same("opal", Some("opal"), "")
-                && same("opal@0.1", Some("opal"), "")
-                && same("opal", None, "opal")
-        );
-        // The agent may speak the other revision.
-        assert!(!same("pi", None, "pi") && !same("pi@1.5", Some("pi"), ""));
-        assert!(!same("pi", Some("pi@1.5"), "") && !same("pi", Some("omp"), ""));
+        assert!(same("pi@1.5", "pi@1.5") && same("pi", "pi@0.55"));
+        assert!(same("opal", "opal") && same("opal@0.1", "opal"));
+        // The agent may speak another revision, also where both sides are named in the same words.
+        assert!(!same("pi", "pi") && !same("pi@1.5", "pi") && !same("omp", "omp"));
+        assert!(!same("pi", "pi@1.5") && !same("pi", "omp"));
     }
 
     #[tokio::test]

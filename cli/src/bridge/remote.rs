@@ -21,12 +21,14 @@ use super::deeds::Deeds;
 use super::here;
 use super::kept::Places;
 use super::late::Late;
-use super::moves::{Move, Stage};
+use super::moves::{Move, News, Stage};
 use super::person::Person;
 use super::place;
-use super::pump::{Held, Joining, Pump, Word, is_refusal, kept, reason, settled};
+use super::pump::{Held, Joining, Pump, Word, arrived, is_refusal, kept, reason, settled};
 use super::queue;
 
+#[cfg(test)]
+mod tests;
 mod words;
 
 type Job = BoxFuture<'static, ()>;
@@ -79,6 +81,7 @@ impl Remote {
             late: Late::default(),
             told,
             unanswered: false,
+            owes_rest: false,
             joining: Joining::None,
             said: None,
             unset: unset.clone(),
@@ -88,7 +91,7 @@ impl Remote {
             held: held.clone(),
             words: words.clone(),
             stopped: stopped.clone(),
-            moves: moves.clone(),
+            news: News::of(moves.clone()),
             gone: gone.clone(),
         };
         tokio::spawn(pump.run(said));
@@ -120,7 +123,7 @@ impl Remote {
         match done {
             // What the agent told before comes first.
             Ok(true) => drop(self.words.send(Word::Moved)),
-            _ => settled(&self.words).await,
+            _ => arrived(&self.words).await,
         }
         done
     }
@@ -346,7 +349,7 @@ impl Lead for Remote {
                 true => Some(self.agent.messages().await),
                 false => None,
             };
-            settled(&self.words).await;
+            arrived(&self.words).await;
             let messages = told.transpose().map_err(|error| reason(&error))?;
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }

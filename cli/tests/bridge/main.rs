@@ -98,6 +98,15 @@ impl Pair {
         words
     }
 
+    /// The bridge, for a client that writes its frames itself.
+    fn command(&self, report: bool) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(agentese());
+        command.args(self.words(report)).current_dir(self.place.path().join("work")).kill_on_drop(true);
+        command.env("HOME", self.place.path().join("home")).env("TMPDIR", self.place.path());
+        command.env_remove("PI_CODING_AGENT_DIR").env_remove("AGENTESE_HOME");
+        command
+    }
+
     /// A client of the front's dialect.
     async fn connect(&self, asked: impl agentese::any::Asked) -> Agent {
         let child = ChildOptions::new(agentese())

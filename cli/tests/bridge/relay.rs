@@ -10,7 +10,7 @@ use super::{Pair, agentese, nobody, said, soon};
 
 /// A bridge before a shell that is the agent.
 fn bridge(script: &str) -> Child {
-    let words = ["bridge", "--to", "pi", "--from", "pi", "--", "sh", "-c", script];
+    let words = ["bridge", "--to", "pi", "--from", "pi@0.55", "--", "sh", "-c", script];
     let mut command = Command::new(agentese());
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.kill_on_drop(true).spawn().unwrap()
@@ -76,7 +76,7 @@ async fn a_signal_ends_the_agent_too() {
 
 #[tokio::test]
 async fn nothing_is_lost_between_one_dialect_and_itself() {
-    for (name, found_out) in [("pi", false), ("opal", true)] {
+    for (name, found_out) in [("pi@1.5", false), ("opal", true)] {
         let mut pair = Pair::new(name, name);
         pair.found_out = found_out;
         let agent = pair.connect(nobody).await;

@@ -1,9 +1,13 @@
 //! Sessions of the agent behind a front end that names sessions by their ids.
 
+use std::process::Stdio;
+
 use agentese::Error;
 use agentese::any::{Agent, Options};
 use agentese::transport::ChildOptions;
 use agentese::view::Role;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::{Pair, agentese, nobody, said, soon};
 
@@ -116,6 +120,35 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     let command = kept.lines().find(|line| line.contains("hidden\\n")).unwrap_or_else(|| panic!("{kept}"));
     assert!(command.contains(r#""excludeFromContext":true"#), "{command}");
     assert!(!kept.contains("secret"), "{kept}");
+}
+
+/// Two sessions that begin at the same time would share the one conversation of the agent.
+#[tokio::test]
+async fn one_of_two_sessions_that_begin_together_is_refused() {
+    let mut pair = Pair::new("opal", "pi");
+    pair.keeps = true;
+    let mut command = pair.command(false);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut bridge = command.spawn().unwrap();
+    let (mut to, from) = (bridge.stdin.take().unwrap(), bridge.stdout.take().unwrap());
+    let start = |id: &str| json!({"jsonrpc": "2.0", "id": id, "method": "session/start", "params": {"session_id": id}});
+    let both = format!("{}\n{}\n", start("one"), start("two"));
+    to.write_all(both.as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(from).lines();
+    let mut answers = Vec::new();
+    while answers.len() < 2 {
+        let line = soon("the answers", lines.next_line()).await.unwrap().unwrap();
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        if frame["id"].is_string() {
+            answers.push(frame);
+        }
+    }
+    let (refused, begun): (Vec<Value>, Vec<Value>) =
+        answers.into_iter().partition(|answer| answer["error"].is_object());
+    assert_eq!((refused.len(), begun.len()), (1, 1), "{refused:#?} {begun:#?}");
+    assert!(refused[0].to_string().contains("one conversation at a time"), "{refused:#?}");
+    drop(to);
+    soon("the end", bridge.wait()).await.unwrap();
 }
 
 /// The texts of all files within a folder.

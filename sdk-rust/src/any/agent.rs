@@ -138,8 +138,8 @@ impl Agent {
             }
             None => {
                 let within = options.detect_within.unwrap_or(detect::FIRST);
-                let (spec, transport) = detect(transport, within).await?;
-                (spec, None, transport)
+                let found = detect(transport, within).await?;
+                (found.spec, None, found.transport)
             }
         };
         let unknown = || Error::UnknownDialect { asked: spec.name.to_owned(), known: dynamic::known() };

@@ -35,12 +35,23 @@ struct Candidate {
     score: i32,
 }
 
-/// Finds out which dialect is spoken at the other end. What came besides the answers comes again from the transport that
-/// is given back. An agent may take `first` to answer. Must be called on a tokio runtime.
+/// What was found out of an agent.
+pub struct Detected {
+    /// The tables of its dialect.
+    pub spec: &'static Spec,
+    /// The connection with it. What came besides the answers comes again.
+    pub transport: Transport,
+    /// Whether every question was answered. If not, an answer may still come: with an id that nobody else uses, or
+    /// without one where the agent refuses the question.
+    pub is_answered: bool,
+}
+
+/// Finds out which dialect is spoken at the other end. An agent may take `first` to answer. Must be called on a tokio
+/// runtime.
 ///
 /// # Errors
 /// [`Error::NotRecognised`] where nothing that comes belongs to a dialect.
-pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static Spec, Transport), Error> {
+pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, Error> {
     let Transport { reader, mut writer, child } = transport;
     let questions = questions();
     let mut text = String::new();
@@ -85,7 +96,10 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<(&'static S
     let found = weigh(&lines, &questions);
     let reader = Box::new(Cursor::new(others).chain(reader));
     match found {
-        Some(spec) => Ok((spec, Transport { reader, writer, child })),
+        Some(spec) => {
+            let transport = Transport { reader, writer, child };
+            Ok(Detected { spec, transport, is_answered: is_clear(&lines, &questions) })
+        }
         None => {
             let reason = match lines.first() {
                 None => match (has_ended, child) {
@@ -280,8 +294,8 @@ mod tests {
         }
         theirs.write_all(format!("{event}\n{}\n", refusals[0]).as_bytes()).await.unwrap();
         theirs.shutdown().await.unwrap();
-        let (_, transport) = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
-        let (mut reader, _, _) = transport.into_parts();
+        let found = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
+        let (mut reader, _, _) = found.transport.into_parts();
         let mut again = String::new();
         reader.read_to_string(&mut again).await.unwrap();
         assert_eq!(again, format!("{event}\n"));
@@ -290,7 +304,7 @@ mod tests {
     async fn reason(transport: Transport) -> String {
         match detect(transport, FIRST).await {
             Err(Error::NotRecognised { reason }) => reason,
-            Ok((spec, _)) => panic!("{}", spec.name),
+            Ok(found) => panic!("{}", found.spec.name),
             Err(error) => panic!("{error}"),
         }
     }
@@ -316,5 +330,27 @@ mod tests {
         let options = ChildOptions::new("sh").args(["-c", script]);
         let reason = reason(Transport::from_child(options).unwrap()).await;
         assert!(reason.contains("refused") && !reason.contains("sk-"), "{reason}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_may_still_come_is_told_of() {
+        let data = json!({
+            "thinkingLevel": "off", "isStreaming": false, "isCompacting": false, "steeringMode": "all",
+            "followUpMode": "all", "sessionId": "one", "autoCompactionEnabled": true, "messageCount": 0,
+            "pendingMessageCount": 0,
+        });
+        let asked = questions().into_iter().find(|question| question.command == "get_state").unwrap();
+        let answer = json!({
+            "id": asked.id, "type": "response", "command": asked.command, "success": true, "data": data,
+        });
+        let answer = answer.to_string();
+        let refusal = r#"{"type":"response","command":"parse","success":false,"error":"no"}"#;
+        for (said, is_answered) in [(vec![answer.as_str()], false), (vec![answer.as_str(), refusal], true)] {
+            let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+            let (reader, writer) = tokio::io::split(ours);
+            theirs.write_all(format!("{}\n", said.join("\n")).as_bytes()).await.unwrap();
+            let found = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
+            assert_eq!(found.is_answered, is_answered, "{said:?}");
+        }
     }
 }

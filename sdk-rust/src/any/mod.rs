@@ -42,7 +42,7 @@ mod write;
 pub use crate::generated::intents::Intent;
 pub use agent::{Agent, Options};
 pub use ask::{Answer, Asked, Question};
-pub use detect::detect;
+pub use detect::{Detected, detect};
 pub use differ::differences;
 pub use event::Event;
 pub use explain::{Fate, RowFate, RowKind, explain};

@@ -85,7 +85,7 @@ impl Remote {
         }
         let begun = begin(&self.agent, words, &self.words).await;
         begun.map_err(|error| {
-            self.open.fetch_sub(1, Ordering::AcqRel);
+            let _ = self.words.send(Word::Refused);
             reason(&error)
         })
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `service` | the methods |
 //! | `start`, `opened` | how a session begins, and one that is open |
+//! | `place` | the place of a session that begins |
 //! | `features` | which parts and tools of a session are switched on |
 //! | `sink`, `teller`, `tags` | events: who sends them, what they say, what is cut out of the text |
 //! | `convert` | messages, models and levels as Opal writes them |
@@ -16,6 +17,7 @@ mod client;
 mod convert;
 mod features;
 mod opened;
+mod place;
 mod service;
 mod settings;
 mod sink;
@@ -24,7 +26,7 @@ mod tags;
 mod teller;
 mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{Failure, Opal};
@@ -71,6 +73,8 @@ pub struct Front {
     client: Arc<Client>,
     desks: Registry,
     opened: Mutex<BTreeMap<String, Arc<Opened>>>,
+    /// The ids of sessions that begin.
+    beginning: Mutex<BTreeSet<String>>,
     stop: CancellationToken,
     /// Cancelled when no more is to be waited for.
     closing: CancellationToken,
@@ -100,6 +104,7 @@ impl crate::fronts::Front for Front {
             client: Arc::default(),
             desks: Registry::default(),
             opened: Mutex::default(),
+            beginning: Mutex::default(),
             stop,
             closing: CancellationToken::new(),
         }

@@ -147,13 +147,8 @@ impl Front {
         let mut parts = self.parts().with(None);
         let lead = parts.options.lead.clone();
         let led = lead.is_some();
-        if led {
-            if !self.all().is_empty() {
-                return Err(failed("the agent behind this one has one conversation at a time"));
-            }
-            if params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
-                return Err(failed("the agent behind this one takes no MCP servers"));
-            }
+        if led && params.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+            return Err(failed("the agent behind this one takes no MCP servers"));
         }
         let id = match &params.session_id {
             Some(id) if !may_be_id(id) => {
@@ -162,12 +157,10 @@ impl Front {
                 let values = [("method", "session/start"), ("reason", reason)];
                 return Err(Failure::InvalidParameters.refusal(&values));
             }
-            Some(id) if self.all().contains_key(id) => {
-                return Err(failed(format!("the session \"{id}\" is open already")));
-            }
             Some(id) => id.clone(),
             None => self.id_there().unwrap_or_else(|| parts.options.ids.uuid().replace('-', "")),
         };
+        let _place = self.place(&id, led).map_err(failed)?;
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let usual = parts.options.context.cwd.clone();
         let cwd = params.working_dir.as_deref().map_or_else(

@@ -1,0 +1,124 @@
+//! The order of what an agent tells, with an agent of pi that is played line by line.
+
+use std::time::Duration;
+
+use agentese::any::Options;
+use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese_server::engine::StreamingBehavior;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+
+use super::*;
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(200);
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+/// The agent.
+struct Far {
+    lines: Lines<BufReader<BoxReader>>,
+    writer: BoxWriter,
+}
+
+impl Far {
+    /// The next command; fails where it is another one.
+    async fn hears(&mut self, command: &str) -> Value {
+        let line = soon(command, self.lines.next_line()).await.unwrap().expect("the connection is over");
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(frame["type"], command, "{frame}");
+        frame
+    }
+
+    async fn says(&mut self, frame: Value) {
+        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn answers(&mut self, command: &Value, error: Option<&str>) {
+        let (id, name) = (&command["id"], &command["type"]);
+        let mut frame = json!({"type": "response", "id": id, "command": name, "success": error.is_none()});
+        if let Some(error) = error {
+            frame["error"] = error.into();
+        }
+        self.says(frame).await;
+    }
+}
+
+async fn remote() -> (Arc<Remote>, Far) {
+    let (near, far) = memory_pair(1 << 16);
+    let agent = Agent::over(near, Options::new().dialect("pi")).await.unwrap();
+    let (reader, writer, _) = far.into_parts();
+    let far = Far { lines: BufReader::new(reader).lines(), writer };
+    (Arc::new(Remote::new(agent, Person::new())), far)
+}
+
+/// Says words, and waits for what the agent answers.
+fn says(remote: &Arc<Remote>, text: &'static str) -> tokio::task::JoinHandle<Result<(), Unwilling>> {
+    let remote = remote.clone();
+    tokio::spawn(async move { remote.say(text, &[], Manner::Prompt(Some(StreamingBehavior::Steer))).await })
+}
+
+async fn next(remote: &Remote) -> Deed {
+    soon("a deed", remote.next()).await
+}
+
+#[tokio::test]
+async fn a_run_that_ends_before_another_prompt_is_refused_is_followed_by_rest() {
+    let (remote, mut far) = remote().await;
+    let one = says(&remote, "one");
+    let prompt = far.hears("prompt").await;
+    far.answers(&prompt, None).await;
+    far.says(json!({"type": "agent_start"})).await;
+    soon("the first prompt", one).await.unwrap().unwrap();
+    assert_eq!(next(&remote).await, Deed::RunBegan);
+
+    let two = says(&remote, "two");
+    let prompt = far.hears("prompt").await;
+    far.says(json!({"type": "agent_end", "messages": []})).await;
+    // The first prompt's work is over while the second one is on its way.
+    soon("the end of the first prompt", async {
+        while remote.open.load(Ordering::Acquire) > 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    far.answers(&prompt, Some("no")).await;
+    assert_eq!(soon("the second prompt", two).await.unwrap(), Err("no".to_owned()));
+    assert_eq!(next(&remote).await, Deed::RunOver { will_retry: false });
+    assert_eq!(next(&remote).await, Deed::Rested { aborted: false });
+}
+
+#[tokio::test]
+async fn nothing_is_told_of_a_prompt_that_is_refused_alone() {
+    let (remote, mut far) = remote().await;
+    for error in [Some("no"), None] {
+        let said = says(&remote, "words");
+        let prompt = far.hears("prompt").await;
+        far.answers(&prompt, error).await;
+        assert_eq!(soon("the prompt", said).await.unwrap().err().as_deref(), error);
+    }
+    far.says(json!({"type": "agent_start"})).await;
+    assert_eq!(next(&remote).await, Deed::RunBegan);
+}
+
+#[test]
+fn a_setting_that_is_set_does_not_end_the_wait_for_calls() {
+    assert!(!Word::Set.ends_calls() && !Word::Refused.ends_calls());
+    assert!(Word::Over(None).ends_calls() && Word::Moved.ends_calls());
+}
+
+#[tokio::test]
+async fn a_compaction_does_not_end_a_move() {
+    let (remote, _far) = remote().await;
+    remote.moves.enter(Stage::Asked);
+    remote.words.send(Word::Moved).unwrap();
+    soon("a compaction", settled(&remote.words)).await;
+    assert!(remote.moves.is_at(Stage::Moved));
+    soon("the end of the move", arrived(&remote.words)).await;
+    assert!(remote.moves.is_at(Stage::Staying));
+}
