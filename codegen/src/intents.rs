@@ -69,9 +69,16 @@ fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
     let command = carrier["command"].as_str().unwrap_or_default();
     let with_command: Vec<Index> =
         revisions.filter(|known| known.commands.iter().any(|row| row.wire == command)).collect();
+    // Under another name it is there all the same.
+    let renamed = |param: &str| {
+        let row = index.commands.iter().find(|row| row.wire == command)?;
+        index.renamed(row).into_iter().find(|(name, _)| *name == param).map(|(_, later)| later)
+    };
     let sends = carrier["sends"].as_object().into_iter().flat_map(Map::keys);
     let partly = sends.filter_map(|param| {
-        let having = with_command.iter().filter(|known| takes(known, command, param));
+        let later = renamed(param).unwrap_or(param);
+        let having =
+            with_command.iter().filter(|known| takes(known, command, param) || takes(known, command, later));
         let ids: Vec<String> = having.map(Index::id).collect();
         (ids.len() < with_command.len()).then(|| (param.clone(), ids.into()))
     });

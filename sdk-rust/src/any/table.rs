@@ -206,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "operator")]
+    fn a_parameter_with_another_name_is_taken_all_the_same() {
+        let client = &crate::operator::CLIENT;
+        for spec in client.revisions.iter().copied().chain([client]) {
+            assert!(
+                takes(spec, Intent::Prompt, "text") && takes(spec, Intent::OpenSession, "session"),
+                "{}",
+                spec.id()
+            );
+        }
+    }
+
+    #[test]
     #[cfg(feature = "pi")]
     fn a_revision_has_its_own_commands() {
         let table = table_of("pi").unwrap();
