@@ -103,7 +103,7 @@ impl Opening {
         let ticket = posted.map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()?;
         let (slot, transport) = (inner.slot.clone(), self.take(py)?);
         Ok(Pending::start(ticket, async move {
-            let (spec, transport) = any::detect(transport, within).await?;
+            let any::Detected { spec, transport, .. } = any::detect(transport, within).await?;
             *slot.lock() = Some(transport);
             Ok(Outcome::Data(Some(FrameText::from(format!("\"{}\"", spec.name)))))
         }))
