@@ -64,8 +64,12 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
     };
     let mut commands: Vec<Command> = Vec::new();
     // What a younger revision says of a command counts; what only an older one has is kept.
+    let all = revision.is_none();
     for revision in revisions.into_iter().rev() {
-        for command in of_revision(revision) {
+        for mut command in of_revision(revision) {
+            if all {
+                command.named_as_at_first(revision);
+            }
             match commands.iter_mut().find(|known| known.name == command.name) {
                 None => commands.push(command),
                 Some(known) => {
@@ -77,6 +81,18 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
         }
     }
     Ok(Grammar { spec, revision, commands })
+}
+
+impl Command {
+    /// Parameters that the revision calls otherwise have the names of the document, under which clients take them.
+    fn named_as_at_first(&mut self, revision: &Spec) {
+        let renamed = revision.command(self.name).map_or(&[][..], |command| command.renamed);
+        for param in &mut self.params {
+            if let Some((first, _)) = renamed.iter().find(|(_, later)| *later == param.name) {
+                param.name = (*first).to_owned();
+            }
+        }
+    }
 }
 
 fn of_revision(spec: &'static Spec) -> Vec<Command> {

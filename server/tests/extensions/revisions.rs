@@ -46,15 +46,18 @@ fn another_session_is_a_change_in_older_revisions_and_an_end_and_a_start_in_newe
 
 #[test]
 fn extensions_hear_of_a_run_before_they_are_asked_about_its_context_in_newer_revisions() {
-    for (revision, order) in [("pi@0.55", ["context", "agent_start"]), ("pi@1.5", ["agent_start", "context"])]
-    {
+    for revision in ["pi@0.55", "pi@1.5"] {
         let place = Place::new();
         let mut agent = agent(&place, revision);
         agent.noticed();
         agent.prompt("first");
         let failed = |frame: &Value| frame["type"] == "extension_error";
-        let heard: Vec<Value> =
+        let mut heard: Vec<Value> =
             (0..2).map(|_| agent.until("a failure", failed).pop().unwrap()["event"].clone()).collect();
-        assert_eq!(heard, order, "{revision}");
+        if revision == "pi@0.55" {
+            // There the event is told beside the question, and either may be first.
+            heard.sort_by_key(Value::to_string);
+        }
+        assert_eq!(heard, ["agent_start", "context"], "{revision}");
     }
 }
