@@ -17,7 +17,8 @@ from support.driver import DIALECTS
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
-MODEL = {row["name"]: row for row in json.loads((ROOT / "protocol/model.json").read_text())["dialects"]}
+# Of each dialect its first revision, which is the one that is served where none is named.
+MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
 LIMIT = 60.0
 
 
