@@ -144,7 +144,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await asked(page, "get_fork_messages", "get_state");
     await page.locator(".message.user >> text=Fork here").last().click();
     await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 2);
-    assert.equal(await page.inputValue(".composer > textarea"), "third");
+    await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "third");
     await say(page, "third bis");
     await page.locator(".message.assistant .markdown").nth(2).waitFor();
     assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["first", "second", "third bis"]);
@@ -200,7 +200,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await asked(page, "get_branch_messages", "get_state");
     await page.locator(".message.user >> text=Fork here").last().click();
     await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 1);
-    assert.equal(await page.inputValue(".composer > textarea"), "hello again");
+    await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "hello again");
   });
 
   on("operator: an answer", recorded("operator", "d01_prompt_answered_at_completion"), async (page) => {
