@@ -56,16 +56,13 @@ impl FileLock {
             Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         })?;
-        until(end, held, || match std::fs::create_dir(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if is_stale(&path) {
-                    tracing::warn!(path = %path.display(), "a lock that was left behind is taken over");
-                    std::fs::remove_dir(&path)?;
-                }
-                Ok(false)
+        until(end, held, || {
+            remove_stale(&path)?;
+            match std::fs::create_dir(&path) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error),
             }
-            Err(error) => Err(error),
         })?;
         Ok(Self { path, _directory: directory })
     }
@@ -92,6 +89,19 @@ fn until(
         std::thread::sleep(PAUSE);
     }
     Ok(())
+}
+
+/// Removes a lock that was left behind.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    if !is_stale(path) {
+        return Ok(());
+    }
+    tracing::warn!(path = %path.display(), "a lock that was left behind is taken over");
+    match std::fs::remove_dir(path) {
+        // Its holder lived, or another program was first.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 fn is_stale(path: &Path) -> bool {
@@ -121,10 +131,10 @@ mod tests {
         let file = directory.path().join("settings.json");
         let lock = directory.path().join("settings.json.lock");
         std::fs::create_dir(&lock).unwrap();
-        assert!(matches!(FileLock::acquire(&file, PAUSE), Err(LockError::Held(_))));
+        assert!(matches!(FileLock::acquire(&file, Duration::ZERO), Err(LockError::Held(_))));
         let long_ago = SystemTime::now() - 2 * STALE;
         File::open(&lock).unwrap().set_modified(long_ago).unwrap();
-        drop(FileLock::acquire(&file, 3 * PAUSE).unwrap());
+        drop(FileLock::acquire(&file, Duration::ZERO).unwrap());
         assert!(!lock.exists());
     }
 }
