@@ -8,7 +8,7 @@
 //!
 //! | file | what it knows |
 //! |---|---|
-//! | `live`, `open` | the conversation itself, and how it begins |
+//! | `live`, `open`, `add`, `save` | the conversation itself: how it begins, what is added, how it reaches its file |
 //! | `entry`, `body`, `line`, `header`, `members` | one line: what it says, and its text |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
@@ -19,6 +19,7 @@
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
 
+mod add;
 mod appender;
 mod body;
 mod context;
@@ -41,6 +42,7 @@ mod names;
 mod open;
 mod place;
 mod record;
+mod save;
 mod start;
 mod stats;
 mod storage;

@@ -1,7 +1,10 @@
 //! Sessions in memory.
 
-use serde_json::json;
+use agentese::types::ThinkingLevel;
+use serde_json::{Value, json};
 
+use super::super::body::Compaction;
+use super::super::error::EmptyName;
 use super::*;
 use crate::world::{NumberedIds, SystemClock};
 

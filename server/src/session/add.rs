@@ -1,0 +1,176 @@
+//! What is added to a conversation, and what is taken from what the model sees.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use agentese::framing::FrameText;
+use agentese::types::{AgentMessage, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel};
+use serde_json::Value;
+
+use super::body::{Body, BranchSummary, Compaction};
+use super::entry::{Entry, EntryId, Place};
+use super::error::EmptyName;
+use super::live::Session;
+use super::load::unique;
+
+impl Session {
+    /// An identifier for a message that is on its way; [`Session::append_as`] adds it under that one.
+    pub fn reserve(&self) -> EntryId {
+        self.place(self.now()).id
+    }
+
+    /// Adds a message at the end. Once somebody has said something it goes to the file: it is handed to the system
+    /// when this returns, or where a thread writes ([`Start::beside`](super::Start::beside)) when [`Session::written`] says so. See
+    /// [`Session::storage_trouble`].
+    pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
+        self.append_as(self.reserve(), message)
+    }
+
+    /// As [`Session::append`], under an identifier that was reserved.
+    pub fn append_as(&mut self, id: EntryId, message: Arc<AgentMessage>) -> EntryId {
+        let time = match &*message {
+            // Its entry has no other place for the time of the message.
+            AgentMessage::Custom(custom) => custom.timestamp,
+            _ => self.now(),
+        };
+        let place = Place { id, ..self.place(time) };
+        self.add(Entry::of_message(place, message))
+    }
+
+    /// Names it; white space around the name is dropped. Fails where nothing is left, and changes
+    /// nothing then.
+    pub fn rename(&mut self, name: &str) -> Result<(), EmptyName> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(EmptyName);
+        }
+        self.name = Some(name.to_owned());
+        self.note(Body::SessionInfo { name: self.name.clone() });
+        Ok(())
+    }
+
+    /// The next prompt goes to this model.
+    pub fn model_changed(&mut self, provider: &str, model_id: &str) {
+        self.note(Body::ModelChange { provider: provider.to_owned(), model_id: model_id.to_owned() });
+    }
+
+    /// The model thinks this hard from now on.
+    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
+        self.note(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
+    }
+
+    /// A summary takes the place of the messages before the one that it names. What the model is told beforehand is told
+    /// again at that time.
+    pub fn compacted(&mut self, mut compaction: Compaction) -> EntryId {
+        let place = self.place(self.now());
+        if let Some(told) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
+            told.insert("timestamp".to_owned(), place.time.into());
+        }
+        let id = self.add(Entry::new(place, Body::Compaction(compaction), None));
+        self.rebuild();
+        id
+    }
+
+    /// What was said on a branch that was left.
+    pub fn branch_summary(&mut self, summary: BranchSummary) -> EntryId {
+        self.note(Body::BranchSummary(summary))
+    }
+
+    /// State of an extension.
+    pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
+        let place = self.place(self.now());
+        self.add(Entry::new(place, Body::Custom { custom_type: custom_type.to_owned() }, data))
+    }
+
+    /// A message of an extension.
+    pub fn custom_message(
+        &mut self,
+        custom_type: &str,
+        content: InputContent,
+        display: bool,
+        details: Option<Value>,
+    ) -> EntryId {
+        let mut message =
+            CustomMessageBuilder { custom_type: custom_type.into(), content, display, timestamp: self.now() }
+                .build();
+        message.details = details.into();
+        self.append(Arc::new(message.into()))
+    }
+
+    /// Names an entry, or takes its name away. None where there is no such entry.
+    pub fn label(&mut self, target: &str, label: Option<&str>) -> Option<EntryId> {
+        let target = self.entry(target)?.id().clone();
+        Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
+    }
+
+    /// Takes the last answer from what the model sees, with the results of its calls, before it is asked for again; what
+    /// else came after it, such as a command's output, stays. The file keeps it, as pi does.
+    pub fn forget_last_answer(&mut self) {
+        let message = |at: usize| self.entries[self.spoken[at]].message().map(|message| &**message);
+        let is_answer = |at: &usize| matches!(message(*at), Some(AgentMessage::Assistant(_)));
+        let Some(last) = (0..self.spoken.len()).rev().find(is_answer) else { return };
+        let goes = |at: &usize| {
+            matches!(message(*at), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
+        };
+        let gone: Vec<usize> = (last..self.spoken.len()).filter(goes).collect();
+        self.compacted -= gone.iter().filter(|at| **at < self.compacted).count();
+        let gone: HashSet<usize> = gone.into_iter().map(|at| self.spoken[at]).collect();
+        self.spoken.retain(|position| !gone.contains(position));
+        self.messages = OnceLock::new();
+        self.forgotten.extend(gone);
+    }
+
+    /// Writes down what was taken from what the model sees, so that it stays so when the session is opened again. Gives the
+    /// entries that say so, as they stand in the file.
+    pub fn note_edits(&mut self) -> Vec<FrameText> {
+        let mut gone: Vec<_> = std::mem::take(&mut self.forgotten).into_iter().collect();
+        gone.sort_unstable();
+        let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
+        let note = |target| {
+            let id = self.note(Body::ContextEdit { target, content: None });
+            self.entry(id.as_str()).map(Entry::json)
+        };
+        targets.into_iter().filter_map(note).collect()
+    }
+
+    /// As [`Session::forget_last_answer`], where that one was aborted.
+    pub fn forget_cut_answer(&mut self) {
+        let last = self.messages_back().find_map(|message| match &**message {
+            AgentMessage::Assistant(answer) => Some(answer.stop_reason),
+            _ => None,
+        });
+        if last == Some(StopReason::Aborted) {
+            self.forget_last_answer();
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.start.clock.now_ms()
+    }
+
+    pub(super) fn place(&self, time: i64) -> Place {
+        let mut new_id = || self.start.ids.entry();
+        let id = unique(&mut new_id, |id| self.tree.find(&self.entries, id).is_some());
+        Place { id: id.into(), parent_id: self.leaf().map(|leaf| leaf.id().clone()), time }
+    }
+
+    fn note(&mut self, body: Body) -> EntryId {
+        let place = self.place(self.now());
+        self.add(Entry::new(place, body, None))
+    }
+
+    fn add(&mut self, entry: Entry) -> EntryId {
+        let id = entry.id().clone();
+        if entry.speaks() && !matches!(entry.body(), Body::Compaction(_)) {
+            self.spoken.push(self.entries.len());
+            if let Some(messages) = self.messages.get_mut() {
+                messages.extend(entry.message().cloned());
+            }
+        }
+        self.entries.push(entry);
+        self.tree.push(&self.entries);
+        self.leaf = Some(self.entries.len() - 1);
+        self.save();
+        id
+    }
+}
