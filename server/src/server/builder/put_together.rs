@@ -1,0 +1,98 @@
+//! How the parts become one agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Builder;
+use crate::engine::{Bounds, Chain, Customs, Ledger, Options, Unsaved};
+use crate::providers::scripted::Scripted;
+use crate::providers::{Catalog, SelectError, Selected, Wanted};
+use crate::session::Session;
+use crate::subagents::{Policies, Policy, select_tools};
+use crate::tools::{LocalSpawner, ToolContext};
+
+/// Subagents of all generations that there may be at once.
+const CHILDREN: usize = 64;
+
+impl Builder {
+    /// What an engine is made of, the session to begin with, and why the model that was named is not there.
+    pub(super) fn put_together(self) -> (Options, Option<Session>, Option<SelectError>) {
+        let catalog = self.catalog.unwrap_or_else(|| {
+            let mut providers = self.providers;
+            if providers.is_empty() {
+                providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
+            }
+            Catalog::new(providers)
+        });
+        let (scope, unknown) = catalog.scope(self.models.iter().map(String::as_str));
+        for pattern in unknown {
+            tracing::warn!(pattern, "no model matches");
+        }
+        let settings = &self.settings;
+        let resumed = self.session.as_ref().and_then(|session| session.restored().model);
+        let selected = catalog.select(Wanted {
+            provider: self.provider.as_deref(),
+            model: self.model.as_deref(),
+            scope: &scope,
+            resumed: resumed.as_ref().map(|(provider, id)| (provider.as_str(), id.as_str())),
+            default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
+        });
+        let (selected, error) = match selected {
+            Ok(selected) => (selected, None),
+            Err(error) => (Selected::default(), Some(error)),
+        };
+        if let Some(warning) = selected.warning {
+            tracing::warn!("{warning}");
+        }
+        let no_model = match &error {
+            Some(error) => error.to_string(),
+            None => "no provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or try \
+                     --provider scripted"
+                .to_owned(),
+        };
+        let cwd = self.cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+        let mut context =
+            ToolContext::new(cwd, self.spawner.unwrap_or_else(|| Arc::new(LocalSpawner::new(None))));
+        context.shell = self.shell;
+        context.auto_resize_images = settings.images.auto_resize;
+        context.block_images = settings.images.block_images;
+        if let Some(directory) = self.temp_dir {
+            context.temp_dir = directory;
+        }
+        let policies = self.policies.unwrap_or_else(|| {
+            let worktrees = context.temp_dir.join("agentese-worktrees");
+            Policies::new(Policy::new(settings.task.clone(), worktrees))
+        });
+        let usual = || select_tools(self.frontend.customs().tools, &policies).tools;
+        let tools = self.tools.unwrap_or_else(usual);
+        let budget = settings.task.budget;
+        let depth = usize::try_from(settings.task.max_recursion_depth).unwrap_or(usize::MAX);
+        let options = Options {
+            catalog,
+            model: selected.chosen,
+            no_model,
+            scope,
+            thinking: self.thinking,
+            session_name: self.session_name,
+            store: self.store,
+            system_prompt: self.system_prompt,
+            resources: self.resources,
+            extension_commands: self.extension_commands,
+            settings: self.settings,
+            persist: self.persist,
+            hooks: Chain::default(),
+            customs: Customs::default(),
+            afterwards: Vec::new(),
+            bounds: Bounds::new(depth, CHILDREN),
+            lead: self.lead,
+            ledger: Arc::new(Ledger::limited(budget)),
+            tools,
+            only_these_tools: false,
+            context,
+            clock: self.clock,
+            ids: self.ids,
+            unsaved: Unsaved::default(),
+        };
+        (options, self.session, error)
+    }
+}
