@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
 //! | `plan`, `surroundings` | what is to be done, read and checked |
-//! | `rpc`, `trust`, `stdout`, `script_check` | this process as an agent |
+//! | `rpc`, `parts`, `stdio`, `trust`, `stdout`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
@@ -22,6 +22,7 @@ mod list_models;
 mod neutral;
 mod output;
 mod parse;
+mod parts;
 mod plan;
 mod rpc;
 mod schema;
@@ -29,6 +30,7 @@ mod script_check;
 mod sessions;
 mod signals;
 mod stderr;
+mod stdio;
 mod stdout;
 mod surroundings;
 mod table;
@@ -164,11 +166,11 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
-            let catalog = rpc::catalog(&plan, stderr)?;
+            let catalog = parts::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
         Task::Export { session, page } => {
-            let catalog = rpc::catalog(&plan, stderr)?;
+            let catalog = parts::catalog(&plan, stderr)?;
             export::write_page(plan.cwd(), &session, page.as_deref(), &catalog, stderr)
         }
     }

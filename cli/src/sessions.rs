@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::arguments::Sessions;
 use super::environment::variable;
-use super::rpc::{NO_STORE, store};
+use super::parts::{NO_STORE, store};
 use super::table::{shortened, table};
 use super::{Failure, output};
 use agentese_server::config::agent_dir;

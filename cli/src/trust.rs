@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::neutral::neutral_line;
+use super::parts::{discover, shell};
 use super::plan::Plan;
-use super::rpc::{discover, shell};
 use super::stderr::Stderr;
 use super::surroundings::{Surroundings, names};
 use agentese_server::config::{Change, Trust, write_settings};

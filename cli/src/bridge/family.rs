@@ -29,7 +29,7 @@ use super::settings::Settings;
 use super::{child, dialect, here};
 use crate::arguments::Bridge;
 use crate::stderr::Stderr;
-use crate::{Failure, rpc};
+use crate::{Failure, stdio};
 
 /// How long an agent may take to answer anything but a prompt. The first answer comes when it has started, which takes its time
 /// on a busy machine.
@@ -49,7 +49,7 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
         .agents(family.clone());
     let mut serving = Options::default();
     serving.gate = Some(family.losses.counter());
-    let served = rpc::serve(server.build(), serving, stderr).await;
+    let served = stdio::serve(server.build(), serving, stderr).await;
     family.end().await;
     family.options.report.as_deref().map_or(Ok(()), |path| family.losses.report(path))?;
     served

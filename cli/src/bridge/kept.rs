@@ -12,7 +12,7 @@ use agentese_server::fronts::Frontend;
 use agentese_server::session::{Scope, Store};
 
 use crate::environment::variable;
-use crate::rpc;
+use crate::parts;
 
 /// Where agents of a dialect keep the files of their sessions.
 pub(super) struct Places {
@@ -60,7 +60,7 @@ impl Places {
             let files = frontend.home();
             let home = variable("HOME").map(PathBuf::from);
             let agent_dir = agent_dir(&files, &variable);
-            stores.extend(rpc::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
+            stores.extend(parts::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
         }
         stores
     }

@@ -56,7 +56,7 @@ use agentese_server::fronts::{ACP, Frontend};
 
 use crate::arguments::Bridge;
 use crate::stderr::Stderr;
-use crate::{Failure, output, rpc};
+use crate::{Failure, output, rpc, stdio};
 use beginning::Beginning;
 use losses::{Heard, Losses};
 use person::Person;
@@ -172,7 +172,7 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     serving.stop = remote.parted();
     let persist = Arc::new(settings::Settings(remote.clone()));
     let served =
-        rpc::serve(start.server(frontend, remote.clone(), persist, &here(), None).build(), serving, stderr)
+        stdio::serve(start.server(frontend, remote.clone(), persist, &here(), None).build(), serving, stderr)
             .await;
     let gone = remote.gone();
     agent.close().await;

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::losses::{Heard, Losses};
 use crate::stderr::Stderr;
 use crate::stdout::Watch;
-use crate::{Failure, rpc};
+use crate::{Failure, stdio};
 
 /// How much is passed on at once, in bytes: what a pipe holds.
 const BLOCK: usize = 64 * 1024;
@@ -90,7 +90,7 @@ async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) 
     };
     let stop = CancellationToken::new();
     let mut watch = Watch::new();
-    let signals = rpc::end_on_signals(stop.clone()).map_err(failed("signals"))?;
+    let signals = stdio::end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
     let (told, to_agent, child) = agent.into_parts();
     let mut down = pin!(pass(told, to_client, counter(counts, Direction::Received)));

@@ -36,7 +36,7 @@ use super::person::Person;
 use super::{child, here};
 use crate::arguments::Bridge;
 use crate::stderr::Stderr;
-use crate::{Failure, rpc};
+use crate::{Failure, stdio};
 use agent::Behind;
 use peer::Peer;
 
@@ -66,7 +66,7 @@ pub(super) async fn serve(
     serving.gate = Some(losses.gate());
     serving.stop = agent.gone_for_good();
     let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);
-    let served = rpc::serve(server.build(), serving, stderr).await;
+    let served = stdio::serve(server.build(), serving, stderr).await;
     let gone = agent.gone();
     agent.close().await;
     options.report.as_deref().map_or(Ok(()), |path| losses.report(path))?;

@@ -1,0 +1,222 @@
+//! The parts of an agent, as a plan has them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::ModelScript;
+
+use super::environment::variable;
+use super::plan::{Plan, SessionChoice};
+use super::stderr::Stderr;
+use super::{Failure, script_check};
+use agentese_server::config::yaml::is_yaml;
+use agentese_server::config::{Home, NotPersisted, Persist, Settings, SettingsFile, Trust};
+use agentese_server::extensions::{self, Limits, NodeHost};
+use agentese_server::mcp;
+use agentese_server::providers::scripted::{self, Scripted};
+use agentese_server::providers::{self, Budgets, Catalog, HttpClient, Sources, key_variables, load};
+use agentese_server::session::{Session, Start, Store};
+use agentese_server::subagents::{self, Policies, select_tools};
+use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
+use agentese_server::world::{RandomIds, SystemClock};
+
+/// The pause before each piece of the built-in plan: fast, and still seen as a stream.
+const PACE: Duration = Duration::from_millis(2);
+
+/// The extensions that are there.
+pub(super) fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options {
+    extensions::Options {
+        found,
+        limits: Limits::of(&plan.settings.other, &|name: &str| std::env::var_os(name)),
+        node_host: NodeHost::of(&|name: &str| std::env::var_os(name)),
+        agent_dir: plan.surroundings.agent_dir.clone(),
+        flags: plan.flags.clone(),
+        ..extensions::Options::default()
+    }
+}
+
+/// The MCP servers that there are.
+pub(super) fn servers(plan: &Plan) -> mcp::Options {
+    mcp::Options {
+        definitions: plan.servers.clone(),
+        limits: mcp::Limits::of(&plan.settings.other),
+        chosen: plan.tools.clone(),
+        hidden: key_variables().map(Into::into).collect(),
+        http: Arc::new(HttpClient::new(&providers::Settings::default(), &variable)),
+        ..mcp::Options::default()
+    }
+}
+
+/// The extensions that there are, with those that never start. Those are told of.
+pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<extensions::Found> {
+    let (mut found, unusable) = extensions::discover(wanted);
+    for unusable in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {}", unusable.path.display(), unusable.reason));
+        found.extend(unusable.is_one.then(|| unusable.into()));
+    }
+    found
+}
+
+/// The models that there are. The embedded one is among them only where it was asked for by name.
+pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
+    let environment = Arc::new(variable);
+    let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
+    sources.models = plan.surroundings.files.models;
+    sources.login = plan.surroundings.files.login;
+    sources.settings.budgets = budgets(&plan.settings);
+    sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
+    let model = &plan.model;
+    let named = |name: &Option<String>| {
+        let name = name.as_deref().map(|name| name.split(['/', ':']).next().unwrap_or_default());
+        name == Some(scripted::NAME)
+    };
+    if model.script.is_some() || named(&model.provider) || named(&model.model) {
+        sources.others.push(Arc::new(embedded(model.script.as_deref())?));
+    }
+    let (catalog, complaints) = load(sources);
+    for complaint in complaints {
+        stderr.warn(complaint);
+    }
+    Ok(catalog)
+}
+
+fn budgets(settings: &Settings) -> Budgets {
+    let (asked, usual) = (settings.thinking_budgets, Budgets::default());
+    Budgets {
+        minimal: asked.minimal.unwrap_or(usual.minimal),
+        low: asked.low.unwrap_or(usual.low),
+        medium: asked.medium.unwrap_or(usual.medium),
+        high: asked.high.unwrap_or(usual.high),
+    }
+}
+
+pub(super) const NO_STORE: &str =
+    "no home directory was found for sessions; use --session-dir or --no-session";
+
+/// Where sessions are kept, and the one to go on with.
+pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), Failure> {
+    if plan.session == SessionChoice::InMemory {
+        return Ok((None, None));
+    }
+    let surroundings = &plan.surroundings;
+    let home = surroundings.home.as_deref();
+    let store = store(&surroundings.files, plan.session_dir.as_deref(), plan.agent_dir(), home, plan.cwd());
+    match &store {
+        Some(store) => {
+            if let Err(error) = store.create_directory() {
+                tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+            }
+            store.sweep();
+        }
+        None => stderr.warn(
+            "no home directory was found, so new sessions are not saved; use --session-dir to save them",
+        ),
+    }
+    let kept = || store.as_ref().ok_or_else(|| Failure::Usage(NO_STORE.to_owned()));
+    let start = || Start::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds)).beside();
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
+    let session = match &plan.session {
+        SessionChoice::InMemory | SessionChoice::New => None,
+        SessionChoice::Newest => match kept()?.latest() {
+            Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
+            None => None,
+        },
+        SessionChoice::File(path) => {
+            Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
+        }
+        SessionChoice::Id(id) => {
+            let path = kept()?.resolve(id).map_err(|error| usage(&error))?;
+            Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
+        }
+    };
+    Ok((store, session))
+}
+
+/// The sessions of a working directory, as that home keeps them; none without a place for them.
+pub(super) fn store(
+    files: &Home,
+    session_dir: Option<&Path>,
+    agent_dir: Option<&Path>,
+    home: Option<&Path>,
+    cwd: &Path,
+) -> Option<Store> {
+    match (session_dir, agent_dir) {
+        (Some(directory), _) => Some(Store::at(directory, cwd)),
+        (None, Some(agent_dir)) if files.short_names => {
+            Some(Store::short(agent_dir, cwd, home, &std::env::temp_dir()))
+        }
+        (None, Some(agent_dir)) => Some(Store::new(agent_dir, cwd)),
+        (None, None) => None,
+    }
+}
+
+/// The embedded model, with a script where one is given.
+fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
+    let Some(path) = script else { return Ok(Scripted::built_in().paced(PACE)) };
+    let context = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|source| Failure::Io { context: context(), source })?;
+    let script = agentese::wire::decode::<ModelScript>(&text)
+        .map_err(|error| Failure::Script { path: context(), reason: error.to_string() })?;
+    if let Some(member) = script_check::undeclared(&script) {
+        let reason = format!("{member} is not a member of the format");
+        return Err(Failure::Script { path: context(), reason });
+    }
+    Ok(Scripted::script(script))
+}
+
+/// The built-in tools of those names. `others` says that there may be tools besides: who brings them tells of names that
+/// nobody has.
+pub(super) fn tools(names: Vec<String>, others: bool, policies: &Policies, stderr: &Stderr) -> ToolSet {
+    let selection = select_tools(names, policies);
+    for name in selection.unknown.into_iter().filter(|_| !others) {
+        let all = ToolSet::available();
+        let known: Vec<_> = all.names().chain(["task"]).collect();
+        stderr.warn(format_args!("unknown tool \"{name}\"; known: {}", known.join(", ")));
+    }
+    selection.tools
+}
+
+/// What counts for subagents. What programs that were killed left of them is put away meanwhile.
+pub(super) fn policies(plan: &Plan) -> Policies {
+    let policy = plan.surroundings.subagents(&plan.settings, plan.trust == Trust::Granted);
+    let worktrees = policy.worktrees.clone();
+    if worktrees.is_dir() {
+        std::thread::spawn(move || subagents::sweep(&worktrees));
+    }
+    Policies::new(policy)
+}
+
+/// How commands are run.
+pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
+    let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
+    ShellSettings {
+        program: settings.shell_path.clone(),
+        prefix: settings.shell_command_prefix.clone(),
+        path_prefix: programs,
+        hidden: if settings.hide_keys { key_variables().map(Into::into).collect() } else { Vec::new() },
+        ..ShellSettings::default()
+    }
+}
+
+/// Where what a client sets is kept: nowhere, unless the settings ask for it.
+pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
+    let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
+    let file = file.map(|directory| directory.join(plan.surroundings.files.settings));
+    if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
+        // Writing it anew would lose the comments that people keep there.
+        stderr.warn(format_args!(
+            "rpc.persistDefaults has no effect: {} is a YAML file, which is never written",
+            file.display()
+        ));
+        return Arc::new(NotPersisted);
+    }
+    match file.map(SettingsFile::new) {
+        Some(Ok(file)) => Arc::new(file),
+        Some(Err(error)) => {
+            stderr.warn(format_args!("settings that a client changes will not be saved: {error}"));
+            Arc::new(NotPersisted)
+        }
+        None => Arc::new(NotPersisted),
+    }
+}

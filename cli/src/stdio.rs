@@ -1,0 +1,79 @@
+//! An agent at stdin and stdout, until its client leaves.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentese::serve::{Options, ServeEnd};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::stderr::Stderr;
+use super::stdout::Watch;
+use agentese_server::server::Server;
+
+/// How long an orderly shutdown may take. A client that does not read can hold it up for ever.
+const SHUTDOWN: Duration = Duration::from_secs(8);
+
+/// Serves stdin and stdout until the client leaves, a signal comes, or the options' token is cancelled.
+pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    let failed = |context: &str| {
+        let context = context.to_owned();
+        |source| Failure::Io { context, source }
+    };
+    let stop = options.stop.clone();
+    let mut watch = Watch::new();
+    let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
+    let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
+    let overdue = async {
+        stop.cancelled().await;
+        tokio::time::sleep(SHUTDOWN).await;
+    };
+    let unread = async {
+        watch.broken().await;
+        stop.cancel();
+        std::future::pending::<()>().await
+    };
+    let code = tokio::select! {
+        served = server.serve_to_the_end(transport, options) => {
+            tracing::debug!(?served, "serving ended");
+            if let Some(reason) = &served.unsaved {
+                stderr.say(format_args!("Error: part of the conversation could not be saved: {reason}"));
+            }
+            if served.ended == ServeEnd::FailedOutput {
+                stderr.say("Error: stdout cannot be written; frames are lost");
+            }
+            match served.unsaved.is_none() && served.ended != ServeEnd::FailedOutput {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
+        }
+        () = overdue => {
+            tracing::error!("the shutdown took too long and was cut short");
+            ExitCode::FAILURE
+        }
+        () = unread => ExitCode::SUCCESS,
+    };
+    signals.abort();
+    Ok(code)
+}
+
+/// The first signal asks for an orderly end, the second one is the end.
+pub(super) fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    Ok(tokio::spawn(async move {
+        loop {
+            let number = tokio::select! {
+                _ = terminate.recv() => SignalKind::terminate(),
+                _ = interrupt.recv() => SignalKind::interrupt(),
+                _ = hang_up.recv() => SignalKind::hangup(),
+            };
+            if stop.is_cancelled() {
+                std::process::exit(128 + number.as_raw_value());
+            }
+            stop.cancel();
+        }
+    }))
+}
