@@ -7,13 +7,11 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use agentese::chunks::{Assembler, Step};
+use agentese::chunks::Assembler;
 use agentese::correlate::Table;
-use agentese::framing::FrameText;
 use agentese::revision::Known;
-use agentese::route::{Routed, route};
 use agentese::scan::{self, Wanted, member};
-use agentese::spec::{Access, Chunks, Framing, RunEffect, RunRole, Spec};
+use agentese::spec::{Access, Framing, RunRole, Spec};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
@@ -296,99 +294,10 @@ impl Hub {
         let id: Value = serde_json::from_str(id).unwrap_or_default();
         self.say(to, json!({"agentese": "withdrawn", "id": id}));
     }
-
-    /// A line of the agent.
-    pub fn told(&mut self, line: &FrameText, now: Instant) {
-        self.questions.expire(now);
-        // Tabs, the log that is told again to late ones, and the inspector get what may be shown.
-        let sealed = agentese::redact::sealed(line.as_str()).map(FrameText::from);
-        let line = sealed.as_ref().unwrap_or(line);
-        match route(self.spec, line) {
-            Ok(Routed::Answer { id, command, .. }) => self.answer(line, id, command.as_deref()),
-            Ok(Routed::Event { kind, body, .. }) => {
-                self.known.event(&kind, body.as_ref().unwrap_or(line).as_str(), body.is_some());
-                let body = body.as_ref().unwrap_or(line).as_str();
-                if let Some(chunks) = self.spec.chunks.as_ref().filter(|chunks| *kind == *chunks.event) {
-                    return self.piece(chunks, body, now);
-                }
-                let effect = kind.spec().map_or(RunEffect::None, |row| row.run).of(body);
-                let snapshot = kind.spec().filter(|row| row.snapshot).map(|row| row.name);
-                self.event(line, effect, snapshot);
-            }
-            Ok(Routed::Dialog { id, method, params }) => {
-                let row = self.spec.dialog(&method);
-                self.questions.ask(line.as_str(), id.as_str(), row, params.as_str(), now);
-                self.push(To::All, line.as_str());
-            }
-            Err(reason) => {
-                self.say(To::All, json!({"agentese": "noise", "line": line.as_str(), "error": reason}));
-            }
-        }
-    }
-
-    /// A piece of a frame that is too long for one line. Tabs get frames whole.
-    fn piece(&mut self, chunks: &Chunks, body: &str, now: Instant) {
-        let Step { whole, fault } = self.pieces.take(chunks, body);
-        if let Some(fault) = fault {
-            self.say(To::All, json!({"agentese": "noise", "line": "", "error": fault}));
-        }
-        if let Some(whole) = whole {
-            self.told(&whole, now);
-        }
-    }
-
-    fn answer(&mut self, line: &FrameText, id: Option<FrameText>, command: Option<&str>) {
-        let catch_all = self.spec.edges.parse_command;
-        let settled = match &id {
-            Some(id) => self.calls.settle(id.as_str()),
-            None => self.calls.attribute(command, catch_all, |_, _| false),
-        };
-        let Some(settled) = settled else {
-            self.push(To::All, line.as_str());
-            return;
-        };
-        self.ids.remove(&settled.id);
-        let Some(caller) = settled.waiter else { return };
-        if caller.is_told {
-            self.tell(caller.seat, "told", line.as_str());
-        }
-        let text = match (caller.id, id) {
-            (Some(own), Some(_)) => splice::replaced(line.as_str(), "id", &own),
-            (None, Some(_)) => Some(splice::removed(line.as_str(), "id")),
-            // A failure without an id: the dialect has it so.
-            (_, None) => None,
-        };
-        let text = text.unwrap_or_else(|| line.as_str().to_owned());
-        self.push(To::One(caller.seat), text);
-    }
-
-    fn event(&mut self, line: &FrameText, effect: RunEffect, snapshot: Option<&'static str>) {
-        match effect {
-            RunEffect::Begins if !self.running => {
-                (self.running, self.run_began) = (true, self.asked_at.take().unwrap_or(self.tabs.log.end()))
-            }
-            RunEffect::Begins | RunEffect::Holds => self.running = true,
-            RunEffect::MayEnd | RunEffect::Ends => self.running = false,
-            _ => {}
-        }
-        const WANTED: Wanted<1> = Wanted::new([member("id")]);
-        let id = if self.ids.is_empty() {
-            None
-        } else {
-            scan::scan(line.as_str(), &WANTED).ok().and_then(|it| it.get(0).map(str::to_owned))
-        };
-        let owner = id.and_then(|id| self.ids.get(&id).cloned());
-        let event = |to, text: Utf8Bytes| Entry { to, text, kind: Kind::Event { snapshot } };
-        if let Some((seat, own)) = owner
-            && let Some(text) = splice::replaced(line.as_str(), "id", &own)
-        {
-            self.tabs.push(event(To::One(seat), text.into()));
-            self.tabs.push(event(To::AllBut(seat), line.as_str().into()));
-            return;
-        }
-        self.tabs.push(event(To::All, line.as_str().into()));
-    }
 }
+
+#[path = "hub_told.rs"]
+mod told;
 
 #[path = "hub_lines.rs"]
 mod lines;

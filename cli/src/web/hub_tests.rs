@@ -2,6 +2,7 @@ use super::*;
 use std::time::Duration;
 
 use agentese::dynamic;
+use agentese::framing::FrameText;
 
 fn hub(dialect: &str, policy: Policy) -> Hub {
     Hub::new(dynamic::client(dialect).unwrap().0, policy, Agent::default())
