@@ -146,8 +146,13 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
             },
         }
     }
-    while let Ok(Ok(Some(event))) = tokio::time::timeout(REST, client.next_event()).await {
-        hear(event, &mut dialogs);
+    while let Ok(event) = tokio::time::timeout(REST, client.next_event()).await {
+        match event {
+            Ok(Some(event)) => hear(event, &mut dialogs),
+            // What stands behind an event that cannot be read is still heard.
+            Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
+            Ok(None) | Err(_) => break,
+        }
     }
     client.shutdown().await?;
     report("closed", json!({}));
