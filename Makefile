@@ -89,8 +89,10 @@ test-acp-setup: cli/tests/acp/$(NPM_HAS) ## The JSON Schema of ACP, which the fr
 test-python: build ## Python: the wheel from the source distribution, stubs, mypy, pyright, pytest.
 	$(PART) ./sdk-python/test --package
 
-test-typescript: build sdk-ts/$(NPM_HAS) ## TypeScript: types, codec, client, examples.
-	$(PART) npm --prefix sdk-ts test
+test-typescript: build sdk-ts/$(NPM_HAS) ## TypeScript: types, codec, client, examples; and the types of what `make interop` runs.
+	@$(PART) sh -ec 'npm --prefix sdk-ts test; for programs in agents/typescript revisions; do \
+		sdk-ts/node_modules/.bin/tsc --noEmit -p interop/$$programs; \
+	done'
 
 DRIVERS := "$(BUILT)/examples/conformance_driver" \
 	"sdk-python/.venv/bin/python sdk-python/examples/conformance_driver.py" \

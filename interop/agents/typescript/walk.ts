@@ -127,7 +127,7 @@ let steered: Event[] = [];
 await step("steer", async () => {
   steered = await promptAnd("speak slowly", isDelta, async (run) => {
     await run.steer({ message: "turn left" });
-    await step("follow_up", () => run.followUp({ message: "and then" }), () => "queued");
+    await step("follow_up", async () => void (await run.followUp({ message: "and then" })), () => "queued");
   });
 }, () => `the run took ${taken(steered)}`);
 await step("abort", async () => {
