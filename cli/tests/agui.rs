@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
-use program::{agentese, soon};
+use program::{agentese, script, soon};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
 use tokio::net::TcpStream;
@@ -16,19 +16,6 @@ static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
-
-fn script(shell: &str) -> Value {
-    let call =
-        json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});
-    json!({"responses": [
-        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
-        {"when": {"user": "tool"}, "keep": true, "text": "I see."},
-        {"when": {"user": "hello"}, "keep": true,
-            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
-        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
-        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
-    ], "default": {"text": "ok"}})
-}
 
 /// A bridge with agents of a dialect behind it; killed when it is dropped.
 struct Bridge {

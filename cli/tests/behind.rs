@@ -11,23 +11,8 @@ use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use program::{agentese, soon};
+use program::{agentese, script, soon};
 use serde_json::{Value, json};
-
-fn script() -> Value {
-    let call =
-        json!({"tool": {"id": "c1", "name": "bash", "args": {"command": "echo out-of-it; touch made"}}});
-    json!({"responses": [
-        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
-        {"when": {"user": "tool"}, "keep": true, "text": "I see."},
-        {"when": {"user": "hello"}, "keep": true,
-            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
-        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
-        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
-        {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
-        {"when": {"user": "second"}, "keep": true, "text": "To the second."},
-    ], "default": {"text": "ok"}})
-}
 
 /// A place with the reference agent in ACP, which asks before it runs commands.
 struct Stage(tempfile::TempDir);
@@ -40,7 +25,7 @@ impl Stage {
             std::fs::create_dir_all(folder).unwrap();
         }
         std::fs::write(agent.join("settings.json"), r#"{"approval": {"tools": ["bash"]}}"#).unwrap();
-        std::fs::write(place.path().join("script.json"), script().to_string()).unwrap();
+        std::fs::write(place.path().join("script.json"), script("bash").to_string()).unwrap();
         Self(place)
     }
 

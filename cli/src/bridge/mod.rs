@@ -29,6 +29,8 @@ mod behind;
 mod convert;
 mod deeds;
 mod family;
+#[cfg(test)]
+mod far;
 mod kept;
 mod late;
 mod losses;

@@ -129,14 +129,13 @@ async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) 
     } else {
         // What it says until its end is the client's.
         let mut end = pin!(end);
-        let ended = tokio::select! {
+        tokio::select! {
             _ = &mut down => end.await,
             ended = &mut end => {
                 let _ = tokio::time::timeout(LAST_WORDS, down).await;
                 ended
             }
-        };
-        ended
+        }
     };
     signals.abort();
     if has_left {

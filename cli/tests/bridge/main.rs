@@ -16,7 +16,7 @@ use agentese::spec::Spec;
 use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
-use program::{agentese, soon};
+use program::{agentese, script, soon};
 use serde_json::{Value, json};
 
 /// Which pairs are played: `all`, or none for a sample.
@@ -25,20 +25,6 @@ const WHICH: &str = "AGENTESE_BRIDGE";
 /// The tool that runs a command, and the dialects whose agents call it otherwise.
 fn shell(dialect: &str) -> &'static str {
     if dialect == "opal" { "shell" } else { "bash" }
-}
-
-fn script(dialect: &str) -> Value {
-    let call = json!({"tool": {"id": "c1", "name": shell(dialect), "args": {"command": "echo out-of-it"}}});
-    json!({"responses": [
-        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [call]},
-        {"when": {"user": "tool"}, "keep": true, "text": "It ran."},
-        {"when": {"user": "hello"}, "keep": true,
-            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
-        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
-        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
-        {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
-        {"when": {"user": "second"}, "keep": true, "text": "To the second."},
-    ], "default": {"text": "Not asked for."}})
 }
 
 /// A bridge from one dialect to another.
@@ -62,7 +48,7 @@ impl Pair {
         for folder in ["work", "home"] {
             std::fs::create_dir(place.path().join(folder)).unwrap();
         }
-        std::fs::write(place.path().join("script.json"), script(agent).to_string()).unwrap();
+        std::fs::write(place.path().join("script.json"), script(shell(agent)).to_string()).unwrap();
         Self { front, agent, place, more: Vec::new(), scripted: true, found_out: false, keeps: false }
     }
 
@@ -163,7 +149,7 @@ async fn play(pair: &Pair) {
     assert!(thought, "{name}: {events:#?}");
 
     let (text, events) = said(&agent, "tool").await;
-    assert_eq!(text, "It ran.", "{name}");
+    assert_eq!(text, "I see.", "{name}");
     let ended = events.iter().find_map(|event| match event {
         Event::ToolEnded { state, result, .. } => Some((state, format!("{result:?}"))),
         _ => None,
@@ -222,7 +208,10 @@ fn pairs() -> Vec<(&'static str, &'static str)> {
     match std::env::var(WHICH) {
         Ok(which) if which == "all" => all,
         Ok(which) if !which.is_empty() => {
-            all.into_iter().filter(|(front, agent)| which == format!("{front}-{agent}")).collect()
+            let named: Vec<_> =
+                all.into_iter().filter(|(front, agent)| which == format!("{front}-{agent}")).collect();
+            assert!(!named.is_empty(), "{WHICH} names neither a pair, as in `pi-opal`, nor `all`");
+            named
         }
         _ => vec![("pi", "opal"), ("opal", "pi"), ("operator", "omp"), ("pisces", "operator")],
     }

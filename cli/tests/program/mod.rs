@@ -1,7 +1,9 @@
-//! The program, and waiting for what it does.
+//! The program, the script of the agents behind its bridge, and waiting for what they do.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 /// What takes this long hangs.
 pub const LONG: Duration = Duration::from_secs(60);
@@ -19,4 +21,20 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         Ok(value) => value,
         Err(_) => panic!("{what}: nothing within {LONG:?}"),
     }
+}
+
+/// What the model of an agent says whose tool for commands has that name.
+pub fn script(shell: &str) -> Value {
+    let call =
+        json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});
+    json!({"responses": [
+        {"when": {"user": "tool", "tool_results": false}, "keep": true, "blocks": [{"text": "I look."}, call]},
+        {"when": {"user": "tool"}, "keep": true, "text": "I see."},
+        {"when": {"user": "hello"}, "keep": true,
+            "blocks": [{"thinking": ["h", "m"]}, {"text": ["Hello", " there"]}]},
+        {"when": {"user": "hang"}, "keep": true, "blocks": [{"text": ["so ", "far ", "so"]}], "hang_after": 2},
+        {"when": {"user": "fail"}, "keep": true, "error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}},
+        {"when": {"user": "slow"}, "keep": true, "blocks": [{"text": ["a", "b", "c", "d", "e", "f"]}], "delay_ms": 120},
+        {"when": {"user": "second"}, "keep": true, "text": "To the second."},
+    ], "default": {"text": "Not asked for."}})
 }

@@ -16,7 +16,7 @@
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`, and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `work` says what each does; and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
 //! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (what becomes of its output), `shell` |
 //! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
@@ -64,6 +64,7 @@ mod todo_list;
 pub mod truncate;
 mod walk;
 mod whole;
+mod work;
 mod write;
 
 use futures::future::BoxFuture;
@@ -94,6 +95,7 @@ pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
 pub use text_files::TextFiles;
 pub use todo::Todo;
 pub use todo_list::TodoList;
+pub(crate) use work::{Work, work};
 pub use write::Write;
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.

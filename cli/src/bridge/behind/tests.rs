@@ -1,8 +1,6 @@
 //! What becomes of an agent's words in their order, with an agent that is played line by line.
 
-use std::time::Duration;
-
-use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese::transport::memory_pair;
 use agentese::types::StopReason;
 use agentese_server::config::Change;
 use agentese_server::engine::{Deed, Lead as _, Manner};
@@ -11,39 +9,11 @@ use agentese_server::ui::{self, Ui};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
 use super::*;
-
-/// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(200);
-
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(LONG, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what}: nothing within {LONG:?}"),
-    }
-}
-
-/// The agent.
-struct Far {
-    lines: Lines<BufReader<BoxReader>>,
-    writer: BoxWriter,
-}
+use crate::bridge::far::{Far, soon};
 
 impl Far {
-    /// The next frame of this side; fails where it has another method.
-    async fn hears(&mut self, method: &str) -> Value {
-        let line = soon(method, self.lines.next_line()).await.unwrap().expect("the connection is over");
-        let frame: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(frame["method"].as_str().unwrap_or_default(), method, "{frame}");
-        frame
-    }
-
-    async fn says(&mut self, frame: Value) {
-        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
-    }
-
     async fn answers(&mut self, request: &Value, result: Value) {
         self.says(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
     }
@@ -87,8 +57,7 @@ fn stage() -> (Arc<Behind>, Far) {
     let opened = json!({"sessionId": "one", "configOptions": options("small")});
     let opened = (serde_json::from_value(told).unwrap(), serde_json::from_value(opened).unwrap());
     let agent = Behind::new(peer, heard, opened, Person::new());
-    let (reader, writer, _) = far.into_parts();
-    (agent, Far { lines: BufReader::new(reader).lines(), writer })
+    (agent, Far::of(far))
 }
 
 /// Answers every question in one way.

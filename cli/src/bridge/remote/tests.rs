@@ -1,45 +1,15 @@
 //! The order of what an agent tells, with an agent of pi that is played line by line.
 
-use std::time::Duration;
-
 use agentese::any::Options;
-use agentese::transport::{BoxReader, BoxWriter, memory_pair};
+use agentese::transport::memory_pair;
 use agentese_server::engine::StreamingBehavior;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
 use super::*;
-
-/// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(200);
-
-async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(LONG, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what}: nothing within {LONG:?}"),
-    }
-}
-
-/// The agent.
-struct Far {
-    lines: Lines<BufReader<BoxReader>>,
-    writer: BoxWriter,
-}
+use crate::bridge::far::{Far, soon};
 
 impl Far {
-    /// The next command; fails where it is another one.
-    async fn hears(&mut self, command: &str) -> Value {
-        let line = soon(command, self.lines.next_line()).await.unwrap().expect("the connection is over");
-        let frame: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(frame["type"], command, "{frame}");
-        frame
-    }
-
-    async fn says(&mut self, frame: Value) {
-        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
-    }
-
-    async fn answers(&mut self, command: &Value, error: Option<&str>) {
+    async fn responds(&mut self, command: &Value, error: Option<&str>) {
         let (id, name) = (&command["id"], &command["type"]);
         let mut frame = json!({"type": "response", "id": id, "command": name, "success": error.is_none()});
         if let Some(error) = error {
@@ -52,9 +22,7 @@ impl Far {
 async fn remote() -> (Arc<Remote>, Far) {
     let (near, far) = memory_pair(1 << 16);
     let agent = Agent::over(near, Options::new().dialect("pi")).await.unwrap();
-    let (reader, writer, _) = far.into_parts();
-    let far = Far { lines: BufReader::new(reader).lines(), writer };
-    (Arc::new(Remote::new(agent, Person::new())), far)
+    (Arc::new(Remote::new(agent, Person::new())), Far::of(far))
 }
 
 /// Says words, and waits for what the agent answers.
@@ -72,7 +40,7 @@ async fn a_run_that_ends_before_another_prompt_is_refused_is_followed_by_rest() 
     let (remote, mut far) = remote().await;
     let one = says(&remote, "one");
     let prompt = far.hears("prompt").await;
-    far.answers(&prompt, None).await;
+    far.responds(&prompt, None).await;
     far.says(json!({"type": "agent_start"})).await;
     soon("the first prompt", one).await.unwrap().unwrap();
     assert_eq!(next(&remote).await, Deed::RunBegan);
@@ -87,7 +55,7 @@ async fn a_run_that_ends_before_another_prompt_is_refused_is_followed_by_rest() 
         }
     })
     .await;
-    far.answers(&prompt, Some("no")).await;
+    far.responds(&prompt, Some("no")).await;
     assert_eq!(soon("the second prompt", two).await.unwrap(), Err("no".to_owned()));
     assert_eq!(next(&remote).await, Deed::RunOver { will_retry: false });
     assert_eq!(next(&remote).await, Deed::Rested { aborted: false });
@@ -99,7 +67,7 @@ async fn nothing_is_told_of_a_prompt_that_is_refused_alone() {
     for error in [Some("no"), None] {
         let said = says(&remote, "words");
         let prompt = far.hears("prompt").await;
-        far.answers(&prompt, error).await;
+        far.responds(&prompt, error).await;
         assert_eq!(soon("the prompt", said).await.unwrap().err().as_deref(), error);
     }
     far.says(json!({"type": "agent_start"})).await;

@@ -8,21 +8,21 @@ use agentese::acp::{
 use agentese::types::{InputBlock, ToolCall};
 use serde_json::{Map, Value};
 
-use crate::tools::{ToolContent, resolve_existing_path, resolve_path};
+use crate::tools::{ToolContent, Work, resolve_existing_path, resolve_path, work};
 
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// What kind of tool has that name, here and in the agents that may stand behind this one.
+/// What kind of tool has that name.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
-    match tool {
-        "read" | "ls" | "read_file" => AcpToolKind::Read,
-        "edit" | "write" | "edit_file" | "write_file" => AcpToolKind::Edit,
-        "grep" | "find" | "glob" | "web_search" => AcpToolKind::Search,
-        "bash" | "shell" | "python" | "eval" => AcpToolKind::Execute,
-        "fetch" => AcpToolKind::Fetch,
-        "todo_write" | "task" | "sub_agent" => AcpToolKind::Think,
-        _ => AcpToolKind::OtherValue,
+    match work(tool) {
+        Some(Work::Reads) => AcpToolKind::Read,
+        Some(Work::Edits) => AcpToolKind::Edit,
+        Some(Work::Searches) => AcpToolKind::Search,
+        Some(Work::Runs) => AcpToolKind::Execute,
+        Some(Work::Fetches) => AcpToolKind::Fetch,
+        Some(Work::Plans) => AcpToolKind::Think,
+        None => AcpToolKind::OtherValue,
     }
 }
 
@@ -33,13 +33,14 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 /// What a call does, on one line.
 pub(super) fn title(call: &ToolCall) -> String {
     let of = |name: &str| text(&call.arguments, name);
-    let line = match (call.name.as_str(), of("command"), of("path"), of("pattern")) {
-        ("bash" | "shell", Some(command), ..) => format!("`{command}`"),
-        ("grep" | "find" | "glob", _, path, Some(pattern)) => {
-            format!("{} {pattern}{}", call.name, path.map(|path| format!(" in {path}")).unwrap_or_default())
+    let name = call.name.as_str();
+    let line = match (work(name), of("command"), of("path"), of("pattern")) {
+        (Some(Work::Runs), Some(command), ..) => format!("`{command}`"),
+        (Some(Work::Searches), _, path, Some(pattern)) => {
+            format!("{name} {pattern}{}", path.map(|path| format!(" in {path}")).unwrap_or_default())
         }
-        (name, _, Some(path), _) => format!("{name} {path}"),
-        (name, ..) => name.to_owned(),
+        (_, _, Some(path), _) => format!("{name} {path}"),
+        _ => name.to_owned(),
     };
     let line = line.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST_TITLE) {
@@ -61,11 +62,9 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
 
 /// The file that the tool means by a path.
 fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
-    let resolve = if ["write", "write_file"].contains(&call.name.as_str()) {
-        resolve_path
-    } else {
-        resolve_existing_path
-    };
+    // A file that is written whole need not be there.
+    let is_written = text(&call.arguments, "content").is_some();
+    let resolve = if is_written { resolve_path } else { resolve_existing_path };
     resolve(cwd, path).to_string_lossy().into_owned()
 }
 

@@ -1,0 +1,45 @@
+//! An agent that tests play, line by line.
+
+use std::time::Duration;
+
+use agentese::transport::{BoxReader, BoxWriter, Transport};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+
+/// What takes this long hangs.
+const LONG: Duration = Duration::from_secs(200);
+
+/// What comes of it; fails where nothing does within [`LONG`].
+pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(LONG, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("{what}: nothing within {LONG:?}"),
+    }
+}
+
+/// The agent.
+pub(super) struct Far {
+    lines: Lines<BufReader<BoxReader>>,
+    writer: BoxWriter,
+}
+
+impl Far {
+    /// The agent at that end.
+    pub fn of(end: Transport) -> Self {
+        let (reader, writer, _) = end.into_parts();
+        Self { lines: BufReader::new(reader).lines(), writer }
+    }
+
+    /// The next frame of the other side. Fails where it is of another kind; an answer is of none.
+    pub async fn hears(&mut self, kind: &str) -> Value {
+        let line = soon(kind, self.lines.next_line()).await.unwrap().expect("the connection is over");
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        let found = frame.get("method").or_else(|| frame.get("type"));
+        assert_eq!(found.and_then(Value::as_str).unwrap_or_default(), kind, "{frame}");
+        frame
+    }
+
+    pub async fn says(&mut self, frame: Value) {
+        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+}
