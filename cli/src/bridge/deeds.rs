@@ -183,7 +183,7 @@ impl Deeds {
                 // Why a compaction failed is told with its end.
                 if self.compacting && notice.level == "error" {
                     self.trouble = Some(notice.text);
-                } else {
+                } else if !self.tells(&notice, now) {
                     steps.push(Step::Notice(notice));
                 }
             }
@@ -222,6 +222,7 @@ impl Deeds {
                     let told = self.last.as_ref().is_some_and(|(failed, _)| *failed);
                     // A run that failed without an answer tells why in one.
                     if let Some(error) = error.filter(|_| !told) {
+                        self.last = Some((true, Some(error.clone())));
                         push(steps, Deed::Answered(Box::new(convert::failure(error))));
                     }
                     self.growing = None;
@@ -231,6 +232,15 @@ impl Deeds {
             }
             _ => {}
         }
+    }
+
+    /// Whether a notice says only why a run failed: its end tells that, or has.
+    fn tells(&self, notice: &Notice, now: &Conversation) -> bool {
+        let why = match (&self.last, self.working) {
+            (Some((true, why)), _) => why.as_ref(),
+            (_, working) => now.run.error.as_ref().filter(|_| working),
+        };
+        notice.level == "error" && why == Some(&notice.text)
     }
 
     fn is_growing(&self, key: &str) -> bool {

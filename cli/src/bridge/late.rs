@@ -1,32 +1,28 @@
 //! Calls that an agent tells behind the answer that makes them: they are put into it. Without I/O.
 
-use std::time::Duration;
-
 use agentese::any::Event;
 use agentese::types::{AssistantMessage, StopReason, ToolCall};
-use agentese::view::{Block, MessageState, Role};
+use agentese::view::{Block, Message, MessageState, Role};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
-use tokio::time::Instant;
 
+use super::convert;
 use super::deeds::Step;
 
-/// How long another call is waited for that begins beside one that has begun.
-const BESIDE: Duration = Duration::from_millis(50);
-
-/// Keeps an answer back whose calls may follow.
+/// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin. No clock
+/// plays a part: what an answer contains depends on the order of what is told alone.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,
+    /// Calls that begin later belong to an answer that was passed on: each has one of its own.
+    follow: bool,
 }
 
 #[derive(Debug)]
 struct Held {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
-    /// When no other call is waited for.
-    until: Option<Instant>,
 }
 
 /// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped.
@@ -45,12 +41,17 @@ impl Late {
         let mut passed = Vec::new();
         for step in steps {
             match step {
-                Step::Deed(Deed::Answered(answer)) if may_follow => {
+                Step::Deed(Deed::Answered(answer)) => {
                     passed.extend(self.rest());
-                    self.held = Some(Held { answer, calls: Vec::new(), until: None });
+                    self.follow = may_follow;
+                    match may_follow {
+                        true => self.held = Some(Held { answer, calls: Vec::new() }),
+                        false => passed.push(Step::Deed(Deed::Answered(answer))),
+                    }
                 }
-                Step::Deed(Deed::ToolBegan(call)) if self.held.is_some() => self.began(call, &mut passed),
+                Step::Deed(Deed::ToolBegan(call)) if self.follow => self.began(call, &mut passed),
                 step @ (Step::Deed(_) | Step::Compacted { .. }) => {
+                    self.follow &= !matches!(step, Step::Deed(Deed::RunOver { .. }));
                     passed.extend(self.rest());
                     passed.push(step);
                 }
@@ -61,7 +62,10 @@ impl Late {
     }
 
     fn began(&mut self, call: ToolCall, passed: &mut Vec<Step>) {
-        let Some(held) = &mut self.held else { return };
+        let held = self.held.get_or_insert_with(|| {
+            passed.push(Step::Deed(Deed::Grew(StreamEvent::Start)));
+            Held { answer: Box::new(convert::answer(&Message::default())), calls: Vec::new() }
+        });
         let (id, name) = (call.id.clone(), call.name.clone());
         let arguments = Value::Object(call.arguments.clone()).to_string();
         let grown = [
@@ -73,32 +77,22 @@ impl Late {
         held.answer.content.push(call.clone().into());
         held.answer.stop_reason = StopReason::ToolUse;
         held.calls.push(call);
-        held.until.get_or_insert_with(|| Instant::now() + BESIDE);
     }
 
     /// What was kept back: the answer, and the calls that have begun.
     pub fn rest(&mut self) -> Vec<Step> {
-        let Some(Held { answer, calls, .. }) = self.held.take() else { return Vec::new() };
+        let Some(Held { answer, calls }) = self.held.take() else { return Vec::new() };
         let answered = std::iter::once(Deed::Answered(answer));
         answered.chain(calls.into_iter().map(Deed::ToolBegan)).map(Step::Deed).collect()
-    }
-
-    /// Ready when no other call is waited for; never while none has begun.
-    pub async fn due(&self) {
-        match self.held.as_ref().and_then(|held| held.until) {
-            Some(until) => tokio::time::sleep_until(until).await,
-            None => std::future::pending().await,
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use agentese::view::Message;
+    use agentese_server::tools::ToolOutput;
     use serde_json::Map;
 
     use super::*;
-    use crate::bridge::convert;
 
     fn ended(stop_reason: Option<&str>) -> Event {
         let mut message = Message::default();
@@ -146,6 +140,8 @@ mod tests {
         late.pass(vec![answered()], true);
         assert_eq!(kinds(&late.pass(vec![answered()], true)), ["answer of 0"]);
         assert_eq!(kinds(&late.rest()), ["answer of 0"]);
+        let over = Step::Deed(Deed::RunOver { will_retry: false });
+        assert_eq!(late.pass(vec![over.clone()], false), [over]);
         assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["began c1"]);
     }
 
@@ -155,12 +151,15 @@ mod tests {
         assert!(!may_call(&ended(Some("stop"))));
     }
 
-    #[tokio::test]
-    async fn a_call_that_takes_long_does_not_keep_its_answer_back() {
+    #[test]
+    fn a_call_that_begins_when_another_one_has_ended_has_an_answer_of_its_own() {
         let mut late = Late::default();
         late.pass(vec![answered()], true);
         late.pass(vec![began("c1")], false);
-        late.due().await;
-        assert_eq!(kinds(&late.rest()), ["answer of 1", "began c1"]);
+        let ended = Step::Deed(Deed::ToolEnded("c1".to_owned(), ToolOutput::text("out")));
+        let passed = late.pass(vec![ended], false);
+        assert_eq!(kinds(&passed)[..2], ["answer of 1", "began c1"]);
+        assert_eq!(kinds(&late.pass(vec![began("c2")], false)), ["grew"; 4]);
+        assert_eq!(kinds(&late.rest()), ["answer of 1", "began c2"]);
     }
 }

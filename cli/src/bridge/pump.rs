@@ -97,7 +97,6 @@ impl Pump {
                     Some(Err(error)) => return self.end(&error),
                     None => return,
                 },
-                () = self.late.due() => self.no_more_calls(),
                 word = words.recv() => {
                     // What was told before the word is there.
                     while let Some(Some(event)) = self.events.next().now_or_never() {

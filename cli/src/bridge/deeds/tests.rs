@@ -76,3 +76,21 @@ fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
     }
     assert_eq!(text, whole.to_string());
 }
+
+#[test]
+fn a_notice_of_why_a_run_failed_is_not_told_beside_the_answer_that_says_it() {
+    let notice = |text: &str| {
+        let notice = serde_json::json!({"key": "n1", "level": "error", "text": text});
+        Event::Notice { notice: serde_json::from_value(notice).unwrap() }
+    };
+    let state = |state, error: Option<&str>| Event::State { state, error: error.map(str::to_owned) };
+    let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("opal"));
+    now.run.error = Some("no such model".to_owned());
+    assert_eq!(deeds.take(notice("no such model"), &now).len(), 1, "no run tells it");
+    deeds.take(state(RunState::Working, None), &now);
+    assert_eq!(deeds.take(notice("no such model"), &now), [], "the end of the run tells it");
+    let over = deeds.take(state(RunState::Idle, Some("no such model")), &now);
+    assert!(matches!(over[0], Step::Deed(Deed::Answered(_))), "{over:?}");
+    assert_eq!(deeds.take(notice("no such model"), &now), []);
+    assert_eq!(deeds.take(notice("no more room"), &now).len(), 1);
+}
