@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::effects::{Effect, SHOWN, effects, instead, when_asked};
 use super::members::{self, Member, Row};
-use super::table::{Carrier, Table, Without, neutral, table_of};
+use super::table::{Carrier, Send, Table, Without, neutral, table_of};
 use crate::error::Error;
 use crate::generated::intents::Intent;
 use crate::spec::{RunRole, Spec};
@@ -52,6 +52,8 @@ pub struct RowFate {
     pub reason: String,
     /// The intents that it stands for; empty for events and dialogs.
     pub intents: Vec<&'static str>,
+    /// The parameters of a command that the agent does not get, by their wire names; none of one that is lost.
+    pub untaken: Vec<String>,
     /// The members of its answers or frames that come from the agent. All others are made by who stands between the two:
     /// they are approximated. Of a row that is lost there are none.
     pub members: Vec<Member>,
@@ -81,6 +83,9 @@ pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
     let with_members = |(mut fate, row): (RowFate, Row<'_>)| {
         if fate.fate != Fate::Lost {
             fate.members = members::from_agent(sides.0, sides.1, &row);
+            if let Row::Command(wire) = row {
+                fate.untaken = pair.untaken_params(wire);
+            }
         }
         fate
     };
@@ -138,6 +143,15 @@ fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, Strin
     (fate, told)
 }
 
+/// What becomes of an event or a dialog.
+fn row_of(kind: RowKind, name: &str, fate: Fate, reason: &str) -> RowFate {
+    let (row, reason) = (name.to_owned(), reason.to_owned());
+    RowFate { kind, row, fate, reason, intents: Vec::new(), untaken: Vec::new(), members: Vec::new() }
+}
+
+/// Members of a conversation whose changes who stands between keeps, and tells nobody.
+const KEPT: &[&str] = &["todos"];
+
 struct Pair<'a> {
     front: Side<'a>,
     agent: Side<'a>,
@@ -148,13 +162,30 @@ impl Pair<'_> {
         self.front.spec.name == self.agent.spec.name
     }
 
+    /// What a command of the front end stands for.
+    fn stands_for(&self, wire: &str) -> impl Iterator<Item = (Intent, &'static Carrier)> {
+        let table = self.front.table;
+        let carriers = Intent::ALL
+            .iter()
+            .flat_map(|intent| table.carriers(*intent).iter().map(|carrier| (*intent, carrier)));
+        carriers.filter(move |(_, carrier)| carrier.command == wire)
+    }
+
+    /// The parameters of a command that the agent does not get, for whichever of its intents.
+    fn untaken_params(&self, wire: &str) -> Vec<String> {
+        let beside = self.front.table.beside.get(wire).filter(|_| !self.is_same());
+        let mut names: BTreeSet<&String> = beside.into_iter().flatten().collect();
+        for (intent, front) in self.stands_for(wire) {
+            let untaken = self.untaken_slots(intent, front);
+            let is_untaken = |send: &Send| send.params().iter().any(|param| untaken.contains(&param));
+            names.extend(front.sends.iter().filter(|(_, send)| is_untaken(send)).map(|(name, _)| name));
+        }
+        names.into_iter().cloned().collect()
+    }
+
     fn command(&self, wire: &str) -> RowFate {
         let table = self.front.table;
-        let stands_for: Vec<(Intent, &Carrier)> = Intent::ALL
-            .iter()
-            .flat_map(|intent| table.carriers(*intent).iter().map(|carrier| (*intent, carrier)))
-            .filter(|(_, carrier)| carrier.command == wire)
-            .collect();
+        let stands_for: Vec<(Intent, &Carrier)> = self.stands_for(wire).collect();
         let intents = stands_for.iter().map(|(intent, _)| intent.name()).collect();
         let row = |(fate, reason): (Fate, String)| RowFate {
             kind: RowKind::Command,
@@ -162,6 +193,7 @@ impl Pair<'_> {
             fate,
             reason,
             intents,
+            untaken: Vec::new(),
             members: Vec::new(),
         };
         if self.is_same() && self.agent.spec.command(wire).is_some() {
@@ -231,13 +263,18 @@ impl Pair<'_> {
         }
     }
 
-    /// Which parameters of the front end's command the agent's does not take, in a sentence.
+    /// Which neutral parameters of the front end's command the agent's does not take; none where it has no command.
+    fn untaken_slots<'b>(&self, intent: Intent, front: &'b Carrier) -> Vec<&'b String> {
+        let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else { return Vec::new() };
+        let taken: BTreeSet<&String> = carrier.taken(self.agent.spec).collect();
+        front.taken(self.front.spec).filter(|param| !taken.contains(param)).collect()
+    }
+
+    /// The same in a sentence.
     fn untaken(&self, intent: Intent, front: &Carrier) -> Option<String> {
         let (side, spec) = (&self.agent, self.agent.spec);
         let carrier = side.table.carrier(spec, intent)?;
-        let taken: BTreeSet<&String> = carrier.taken(spec).collect();
-        let untaken: Vec<&String> =
-            front.taken(self.front.spec).filter(|param| !taken.contains(param)).collect();
+        let untaken = self.untaken_slots(intent, front);
         let some = |revision: &&Spec| carrier.taken(revision).any(|param| untaken.contains(&param));
         let partly = if spec.revisions.iter().any(some) { " in all revisions" } else { "" };
         let names: Vec<String> = untaken.iter().map(|param| format!("`{param}`")).collect();
@@ -266,6 +303,16 @@ impl Pair<'_> {
 
     fn event(&self, name: &str) -> RowFate {
         let rules = self.front.table.meaning.events.get(name);
+        let told: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
+        let is_kept = |(act, member): &Effect| *act == Act::Set && KEPT.contains(&member.as_str());
+        if !self.is_same() && !told.is_empty() && told.iter().all(is_kept) {
+            return row_of(
+                RowKind::Event,
+                name,
+                Fate::Lost,
+                "nobody passes on what the agent has still to do",
+            );
+        }
         let same = self.agent.spec.event(name).is_some() && self.is_kin();
         let is_made = self.front.table.made.iter().any(|made| made == name);
         self.told(RowKind::Event, name, rules, same, is_made)
@@ -283,14 +330,7 @@ impl Pair<'_> {
     }
 
     fn told(&self, kind: RowKind, name: &str, rules: Option<&Vec<Rule>>, same: bool, made: bool) -> RowFate {
-        let row = |fate, reason: &str| RowFate {
-            kind,
-            row: name.to_owned(),
-            fate,
-            reason: reason.to_owned(),
-            intents: Vec::new(),
-            members: Vec::new(),
-        };
+        let row = |fate, reason: &str| row_of(kind, name, fate, reason);
         if same {
             return row(Fate::Carried, "");
         }

@@ -26,8 +26,9 @@ pub struct Member {
 /// How deep values are looked into: those that contain values of their own kind end somewhere.
 const DEEPEST: usize = 6;
 
-/// What whoever stands between makes itself: when something happened there.
-const OWN: &[&str] = &["time", "at", "key"];
+/// What whoever stands between makes itself: when something happened there, and arguments as text, of agents that tell only
+/// what can be read of them.
+const OWN: &[&str] = &["time", "at", "key", "argumentsText"];
 
 /// What the agent's own tools give is the agent's, and other than the tools of another agent give.
 const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];

@@ -37,6 +37,7 @@ const READERS: &[Reader] = &[
                     ("blocks", each("block", "contents")),
                     ("usage", read("usage", "usage")),
                     ("stopReason", at("stop_reason")),
+                    ("state", Map("stop_reason", &[("abort", Constant::Text("aborted"))])),
                     ("time", Times("timestamp", 1000)),
                 ],
             ),

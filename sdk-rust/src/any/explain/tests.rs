@@ -60,6 +60,27 @@ fn what_keeps_output_from_the_model_is_told_where_an_agent_may_not_take_it() {
     assert_eq!(bash.reason, "`bash` does not take `hidden` in all revisions");
 }
 
+#[test]
+#[cfg(all(feature = "pi", feature = "opal"))]
+fn parameters_that_the_agent_does_not_get_are_named() {
+    let untaken = |front: &str, agent: &str, row: &str| {
+        let spec = |name: &str| crate::dynamic::spec(name).unwrap();
+        let rows = explain(spec(front), spec(agent)).unwrap();
+        rows.into_iter().find(|known| known.row == row).unwrap().untaken
+    };
+    assert_eq!(untaken("pi@1.5", "pi@0.55", "bash"), ["excludeFromContext"]);
+    assert!(untaken("opal", "pi", "session/start").contains(&"system_prompt".to_owned()));
+    assert_eq!(untaken("pi", "opal", "export_html"), Vec::<String>::new(), "all of it is lost");
+    assert_eq!(untaken("opal", "opal", "session/start"), Vec::<String>::new());
+}
+
+#[test]
+#[cfg(all(feature = "omp", feature = "pisces"))]
+fn reminders_of_what_is_to_do_reach_no_other_front() {
+    assert_eq!(told("omp", "pisces", "todo_reminder").0, Fate::Lost);
+    assert_eq!(told("omp@12.7", "omp@18.2", "todo_reminder").0, Fate::Carried);
+}
+
 fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
     joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
 }

@@ -17,7 +17,7 @@ export const operator: Meaning = {
       "tag": "role",
       "cases": [
         {"tag":"assistant","when":[{"has":"error"}],"gives":{"role":{"is":"assistant"},"id":"id","blocks":{"each":"block","of":"contents"},"usage":{"read":"usage","of":"usage"},"stopReason":"stop_reason","error":{"first":["error.message","error"]},"state":{"is":"failed"},"time":{"times":1000,"of":"timestamp"}}},
-        {"tag":"(other)","gives":{"role":"role","id":"id","blocks":{"each":"block","of":"contents"},"usage":{"read":"usage","of":"usage"},"stopReason":"stop_reason","time":{"times":1000,"of":"timestamp"}}}
+        {"tag":"(other)","gives":{"role":"role","id":"id","blocks":{"each":"block","of":"contents"},"usage":{"read":"usage","of":"usage"},"stopReason":"stop_reason","state":{"map":"stop_reason","to":{"abort":"aborted"}},"time":{"times":1000,"of":"timestamp"}}}
       ]
     },
     "block": {
