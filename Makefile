@@ -54,7 +54,7 @@ test-other-hands: build ## A sample of `make other-hands`.
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
 	./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
-bridge-all: build ## What `make test` plays with a few pairs of dialects, with all that are compared; see docs/bridge.md.
+bridge-all: build ## What `make test` plays with a few pairs of dialects, with all 20; see docs/bridge.md.
 	AGENTESE_BRIDGE=all $(CARGO) test --workspace --test bridge
 
 SECONDS ?= 120

@@ -1,5 +1,8 @@
 //! Reads the loss report of a pair: which differences from a recording it explains.
 
+mod lines;
+mod paths;
+
 use agentese::any::{Fate, Intent, Member, RowFate, RowKind, explain};
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -8,6 +11,10 @@ use agentese::types::{ExpectedFailure, Scenario};
 use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::{Finding, Mismatch, Outcome, Shown};
 use serde_json::Value;
+
+pub use lines::is_wait_of_a_live_agent;
+use lines::{command, lacks_a_member, sends, sends_any, sent_before, sent_until};
+use paths::{comes_from_agent, without_places};
 
 /// Members that say what a frame is: whoever stands between always gets them right.
 const OF_FRAMES: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
@@ -35,6 +42,25 @@ pub const SCENARIO: &str = "scenario";
 /// Checks about the agent's process and its lines: whoever stands between two dialects always passes them.
 pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
+/// A difference that nothing explains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The check that does not hold.
+    pub check: String,
+    /// Where in the frame, as a list of what is open names it.
+    pub path: String,
+    /// What differs, in words.
+    pub says: String,
+}
+
+impl Left {
+    /// Whether a line of a list of what is open is about it.
+    pub fn is_named_by(&self, line: &ExpectedFailure) -> bool {
+        let path = line.path.as_deref().unwrap_or_default();
+        line.check == self.check && without_places(path).0 == self.path
+    }
+}
+
 /// What the report of a pair says.
 pub struct Report {
     front: &'static Spec,
@@ -49,6 +75,8 @@ struct Frame {
     row: String,
     /// The event, the parameters, or the whole answer with `data` in it.
     body: Value,
+    /// Of an answer, the line that it is about, and whether it succeeded.
+    answers: Option<(String, bool)>,
 }
 
 impl Report {
@@ -67,8 +95,8 @@ impl Report {
         self.rows.iter().find(|row| row.kind == kind && row.row == name)
     }
 
-    /// The findings that the report does not explain, in words.
-    pub fn unexplained(&self, case: &Scenario, findings: &[Finding], golden: &Transcript) -> Vec<String> {
+    /// The findings that the report does not explain.
+    pub fn unexplained(&self, case: &Scenario, findings: &[Finding], golden: &Transcript) -> Vec<Left> {
         let failed = |finding: &Finding| match &finding.outcome {
             Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.clone())),
             _ => None,
@@ -76,7 +104,7 @@ impl Report {
         let failed: Vec<_> = findings.iter().filter_map(failed).collect();
         // A case that waits for what does not come is not played further: what stands behind that follows from it.
         let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
-        let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, &wait.says));
+        let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, wait, golden));
         let broken_off = in_vain.map(|step| sent_until(case, step, golden));
         let lost = self.first_lost(golden);
         let unexplained = failed.iter().filter(|(check, mismatch)| {
@@ -100,31 +128,41 @@ impl Report {
                 && !self.explains(mismatch, golden)
                 && !self.is_of_another_session(mismatch, golden)
         });
-        let words = |(check, mismatch): &(String, Mismatch)| {
+        let left = |(check, mismatch): &(String, Mismatch)| {
             let shown = [&mismatch.expected, &mismatch.found];
             let mut frames = shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden));
-            let row = frames.next().map(|frame| frame.row);
-            let path = &mismatch.path;
-            format!("{check} of {}, {path}: {}", row.unwrap_or_default(), mismatch.says)
+            let row = frames.next().map(|frame| frame.row).unwrap_or_default();
+            let path = without_places(&mismatch.path).0;
+            let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.says);
+            Left { check: check.clone(), path, says }
         };
-        unexplained.map(words).collect()
+        unexplained.map(left).collect()
     }
 
     /// Whether the report says of the frame, or of its member, that it is approximated or lost.
     fn explains(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         // What an expectation names is a part of a frame: then it is the one that came.
         let shown = [&mismatch.expected, &mismatch.found];
-        let mut frames = shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden));
-        let Some(frame) = frames.next() else { return false };
+        let frames: Vec<Frame> =
+            shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
+        let Some(frame) = frames.first() else { return false };
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let path = mismatch.path.replace("result", "data");
         let path = if frame.kind == RowKind::Command { path } else { mismatch.path.clone() };
+        let successes: Vec<bool> =
+            frames.iter().filter_map(|frame| Some(frame.answers.as_ref()?.1)).collect();
+        let is_refusal = path == "success" || successes.first() != successes.last();
         match row.fate {
             Fate::Lost => true,
+            // Whether it is answered at all, and with success.
+            _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
+                let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
+                sent.is_some_and(|sent| sends_any(sent, &row.untaken))
+            }
             // That it comes at all, how often, and in which order.
             fate if path.is_empty() => fate == Fate::Approximated,
             _ if OF_FRAMES.contains(&path.as_str()) => false,
-            fate if path == "success" || path.starts_with("error") => fate == Fate::Approximated,
+            fate if path.starts_with("error") => fate == Fate::Approximated,
             _ => !row.members.iter().any(|member| {
                 !self.is_given(member, mismatch, golden) && comes_from_agent(member, &path, &frame.body)
             }),
@@ -222,11 +260,19 @@ impl Report {
     }
 
     /// The number of a step, from 1, that waits for a frame of which the report says that it is approximated or lost, or that
-    /// comes behind a command that is lost. The agent is still there, and has answered what it was asked.
-    fn awaited_in_vain(&self, case: &Scenario, says: &str) -> Option<usize> {
+    /// comes behind a command that is lost; or for a member of an answer whose refusal the report explains. The agent is
+    /// still there, and has answered what it was asked.
+    fn awaited_in_vain(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
+        let says = wait.says.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
         if !is_wait_of_a_live_agent(says) {
             return None;
+        }
+        if lacks_a_member(says) {
+            let wait =
+                Mismatch { expected: self.recorded_answer(wait.found.as_ref()?, golden), ..wait.clone() };
+            let is_told = self.explains(&wait, golden) || self.is_of_another_session(&wait, golden);
+            return is_told.then_some(number);
         }
         let lost = sends(case).find(|(_, line)| command(line).is_some_and(|name| self.is_lost(&name)));
         if lost.is_some_and(|(lost, _)| number > lost) {
@@ -242,6 +288,19 @@ impl Report {
         rows.next().is_some_and(|row| row.fate != Fate::Carried).then_some(number)
     }
 
+    /// The recorded answer to the command that an answer is about.
+    fn recorded_answer(&self, found: &Shown, golden: &Transcript) -> Option<Shown> {
+        let id_of = |line: &str| serde_json::from_str::<Value>(line).ok()?.get("id").cloned();
+        let id = id_of(&found.line)?;
+        golden.records.iter().enumerate().find_map(|(record, one)| match one {
+            Record::Received(line) if id_of(line.as_str()).as_ref() == Some(&id) => {
+                let dir = agentese::types::Direction::S2c;
+                Some(Shown { record, dir, line: line.as_str().to_owned() })
+            }
+            _ => None,
+        })
+    }
+
     fn frame(&self, shown: &Shown, golden: &Transcript) -> Option<Frame> {
         let text = FrameText::from(shown.line.as_str());
         let decoded = |text: &str| agentese::wire::decode::<Value>(text).ok();
@@ -250,107 +309,37 @@ impl Report {
                 kind: RowKind::Event,
                 row: kind.to_string(),
                 body: decoded(body.as_ref().unwrap_or(&text).as_str())?,
+                answers: None,
             },
             Routed::Dialog { method, params, .. } => {
-                Frame { kind: RowKind::Dialog, row: method, body: decoded(params.as_str())? }
+                let body = decoded(params.as_str())?;
+                Frame { kind: RowKind::Dialog, row: method, body, answers: None }
             }
-            Routed::Answer { id, command: named, data, .. } => {
+            Routed::Answer { id, command: named, data, success, .. } => {
                 let named = named.filter(|name| *name != self.front.edges.parse_command);
-                let asked = || {
+                let asked = match id {
+                    Some(id) => {
+                        let id = decoded(id.as_str())?;
+                        let is_meant = |sent: &&FrameText| {
+                            decoded(sent.as_str()).is_some_and(|sent| sent.get("id") == Some(&id))
+                        };
+                        golden.sent().find(is_meant).map(|sent| sent.as_str().to_owned())
+                    }
                     // A failure that names no command stands behind the one that it is about.
-                    let Some(id) = id else { return sent_before(shown.record, golden) };
-                    let id = decoded(id.as_str())?;
-                    golden.sent().find_map(|sent| {
-                        let sent_id = decoded(sent.as_str())?.get("id").cloned();
-                        (sent_id.as_ref() == Some(&id)).then(|| command(sent.as_str()))?
-                    })
+                    None => sent_before(shown.record, golden),
                 };
+                let name = || command(asked.as_deref()?);
                 let data = data.and_then(|data| decoded(data.as_str()));
                 let body = serde_json::json!({"data": data});
-                Frame { kind: RowKind::Command, row: named.or_else(asked)?, body }
+                Frame {
+                    kind: RowKind::Command,
+                    row: named.or_else(name)?,
+                    body,
+                    answers: Some((asked.unwrap_or_default(), success)),
+                }
             }
         })
     }
-}
-
-/// The steps of a case that send a line: number, from 1, and line.
-fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
-    let steps = serde_json::to_value(&case.steps).unwrap();
-    let steps: Vec<Value> = steps.as_array().cloned().unwrap_or_default();
-    let numbered = steps.into_iter().zip(1..);
-    numbered.filter_map(|(step, number)| Some((number, step.get("send")?.to_string())))
-}
-
-/// The place in the recording of the last line that was sent before a step: everything behind it may be missing where the
-/// case broke off there.
-fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
-    let sent = sends(case).filter(|(number, _)| *number < step).count();
-    let places = golden.records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Sent(_)));
-    places.take(sent).last().map_or(0, |(place, _)| place)
-}
-
-/// Whether a case broke off because the time of a wait was over, with an agent that was still there and owed no answer.
-pub fn is_wait_of_a_live_agent(says: &str) -> bool {
-    says.contains("nothing like ") && says.contains("the time is over") && !says.contains("was not answered")
-}
-
-/// The name of the command that was sent last before that record.
-fn sent_before(record: usize, golden: &Transcript) -> Option<String> {
-    golden.records.get(..record)?.iter().rev().find_map(|record| match record {
-        Record::Sent(line) => command(line.as_str()),
-        _ => None,
-    })
-}
-
-/// The name of the command in a line that a client sends.
-fn command(line: &str) -> Option<String> {
-    let frame: Value = serde_json::from_str(line).ok()?;
-    let name = frame.get("method").or_else(|| frame.get("type"))?;
-    name.as_str().map(str::to_owned)
-}
-
-/// Whether a place in a frame is, contains, or stands in a member that comes from the agent.
-fn comes_from_agent(member: &Member, path: &str, body: &Value) -> bool {
-    let (any, places) = without_places(path);
-    let within = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
-    if !within(&member.path, &any) && !within(&any, &member.path) {
-        return false;
-    }
-    member.only.iter().all(|(path, word)| match at(body, path, &places) {
-        Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned) == *word,
-        None => true,
-    })
-}
-
-/// A path with `[]` for each place in a list, and the places.
-fn without_places(path: &str) -> (String, Vec<usize>) {
-    let (mut any, mut places) = (String::new(), Vec::new());
-    let mut rest = path;
-    while let Some((before, behind)) = rest.split_once('[') {
-        let Some((place, behind)) = behind.split_once(']') else { break };
-        any.push_str(before);
-        any.push_str("[]");
-        places.extend(place.parse::<usize>());
-        rest = behind;
-    }
-    any.push_str(rest);
-    (any, places)
-}
-
-/// The value at a path whose `[]` stand for these places in turn; none where there are too few.
-fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
-    let mut places = places.iter();
-    let mut found = body;
-    for name in path.split('.') {
-        let (name, lists) = (name.trim_end_matches("[]"), name.matches("[]").count());
-        found = if name.is_empty() { found } else { found.get(name)? };
-        for _ in 0..lists {
-            found = found.get(places.next()?)?;
-        }
-    }
-    Some(found)
 }
 
 #[cfg(test)]

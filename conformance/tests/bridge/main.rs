@@ -8,15 +8,16 @@ mod pairs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
-use agentese::types::{CheckLevel, TranscriptHeader};
+use agentese::types::{CheckLevel, ExpectedFailure, TranscriptHeader};
 use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
 use agentese_conformance::verdict::{self, Finding, Verdict};
 use agentese_conformance::{Suite, Transcript};
-use excuse::{Report, SCENARIO};
+use excuse::{Left, Report, SCENARIO};
 use futures::{StreamExt, stream};
 use pairs::{Pair, all};
 
-/// Which pairs are played, and which of their cases: `all`, one as in `pi-opal`, or none for a sample.
+/// Which pairs are played, and which of their cases: `all`, one as in `pi-opal`, one of its cases as in `pi-opal/steer-text`,
+/// or none for a sample.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
 /// The seed of the sample.
@@ -25,27 +26,7 @@ const SEED: u64 = 18;
 /// How many cases of how many pairs are in the sample.
 const SAMPLE: (usize, usize) = (4, 2);
 
-/// The pairs, front first, whose differences were all looked at. Any other can be played by its name.
-const COMPARED: &[(&str, &str)] = &[
-    ("pi", "omp"),
-    ("pi", "opal"),
-    ("pi", "pisces"),
-    ("pi", "operator"),
-    ("opal", "pi"),
-    ("opal", "omp"),
-    ("opal", "operator"),
-    ("opal", "pisces"),
-    ("operator", "pi"),
-    ("operator", "omp"),
-    ("operator", "opal"),
-    ("operator", "pisces"),
-    ("pisces", "pi"),
-    ("pisces", "omp"),
-    ("pisces", "opal"),
-    ("pisces", "operator"),
-];
-
-/// Cases that differ in more than the report says, by pair.
+/// Differences that the report does not explain, by pair.
 const OPEN: &str = include_str!("open.json");
 
 fn program() -> String {
@@ -59,7 +40,7 @@ fn program() -> String {
 struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
-    unexplained: BTreeMap<String, Vec<String>>,
+    unexplained: BTreeMap<String, Vec<Left>>,
     /// What no list of what is open excuses.
     broken: BTreeMap<String, Vec<String>>,
 }
@@ -72,6 +53,11 @@ fn breaks(finding: &Finding) -> Option<String> {
     let is_broken =
         excuse::OF_THE_PROCESS.contains(&finding.check.as_str()) || (finding.check == SCENARIO && !is_live);
     is_broken.then(|| format!("{}: {}", finding.check, mismatch.says))
+}
+
+/// A case that came to nothing; no line of a list is about that.
+fn of_the_case(says: String) -> Left {
+    Left { check: String::new(), path: String::new(), says }
 }
 
 async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outcome {
@@ -97,7 +83,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
             Verdict::NotApplicable => {}
             Verdict::Inconclusive if judged.set_aside.is_some() => {
                 let why = judged.set_aside.map(|(_, reason)| reason).unwrap_or_default();
-                outcome.unexplained.insert(name, vec![format!("not played: {why}")]);
+                outcome.unexplained.insert(name, vec![of_the_case(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
                 let golden = suite.golden(&judged.case.dialect, &name).unwrap();
@@ -117,7 +103,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                     one.check == SCENARIO && matches!(one.outcome, verdict::Outcome::Failed(_))
                 };
                 if came == Verdict::Inconclusive && !musts.iter().any(broke_off) {
-                    left.push("it could not be judged".to_owned());
+                    left.push(of_the_case("it could not be judged".to_owned()));
                 }
                 match left.is_empty() {
                     true => drop(outcome.explained.insert(name)),
@@ -129,25 +115,25 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// What is open, by pair and case, with the reason.
-type Open = BTreeMap<String, BTreeMap<String, String>>;
+/// What is open, by pair: case, check and path of a difference, with the reason.
+type Open = BTreeMap<String, Vec<ExpectedFailure>>;
 
 /// What is played: pairs, and the names of their cases; none for all of them.
-fn plan(suite: &Suite, open: &Open) -> Vec<(Pair, Option<Vec<String>>)> {
-    let compared = || all().into_iter().filter(|pair| COMPARED.contains(&(pair.front, pair.agent)));
+fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
     match std::env::var(WHICH) {
-        Ok(which) if which == "all" => compared().map(|pair| (pair, None)).collect(),
+        Ok(which) if which == "all" => all().into_iter().map(|pair| (pair, None)).collect(),
         Ok(which) if !which.is_empty() => {
-            all().into_iter().filter(|pair| pair.name() == which).map(|pair| (pair, None)).collect()
+            let (name, case) =
+                which.split_once('/').map_or((&*which, None), |(name, case)| (name, Some(case)));
+            let named = all().into_iter().filter(|pair| pair.name() == name);
+            named.map(|pair| (pair, case.map(|case| vec![case.to_owned()]))).collect()
         }
         _ => {
             let mut rng = fastrand::Rng::with_seed(SEED);
-            let pairs = rng.choose_multiple(compared(), SAMPLE.0);
+            let pairs = rng.choose_multiple(all(), SAMPLE.0);
             let mut sample = |pair: Pair| {
                 let names = pair.cases(suite).into_iter().map(|case| case.name);
-                let is_open =
-                    |name: &String| open.get(&pair.name()).is_some_and(|open| open.contains_key(name));
-                (pair, Some(rng.choose_multiple(names.filter(|name| !is_open(name)), SAMPLE.1)))
+                (pair, Some(rng.choose_multiple(names, SAMPLE.1)))
             };
             pairs.into_iter().map(&mut sample).collect()
         }
@@ -159,7 +145,7 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let suite = Suite::embedded();
     let open: Open = serde_json::from_str(OPEN).unwrap();
     let mut wrong = Vec::new();
-    let plan = plan(&suite, &open);
+    let plan = plan(&suite);
     assert!(!plan.is_empty(), "{WHICH} names neither a pair, as in `pi-opal`, nor `all`");
     // Of a sample the pairs are played side by side, of all of them the cases of one.
     let beside = if plan.iter().all(|(_, names)| names.is_some()) { SAMPLE.0 } else { 1 };
@@ -172,32 +158,42 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     });
     let mut played = pin!(played.buffered(beside));
     while let Some((pair, outcome)) = played.next().await {
-        let known = open.get(&pair.name()).cloned().unwrap_or_default();
+        let name = pair.name();
+        let known = open.get(&name).map_or(&[][..], Vec::as_slice);
         let Outcome { agree, explained, unexplained, broken } = &outcome;
         if agree.len() + explained.len() + unexplained.len() == 0 {
-            wrong.push(format!("{}: no case of it was played", pair.name()));
+            wrong.push(format!("{name}: no case of it was played"));
         }
-        for (case, says) in broken.iter().filter(|(case, _)| known.contains_key(*case)) {
-            wrong.push(format!("{} {case}: nothing excuses {}", pair.name(), says.join("; ")));
+        for (case, says) in broken {
+            wrong.push(format!("{name} {case}: nothing excuses {}", says.join("; ")));
         }
         println!(
-            "{}: {} agree, {} differ where the report says so, {} differ otherwise",
-            pair.name(),
+            "{name}: {} agree, {} differ where the report says so, {} differ as the list of what is open says",
             agree.len(),
             explained.len(),
             unexplained.len()
         );
         for (case, left) in unexplained {
-            println!("  {case}\n    {}", left.join("\n    "));
-            if !known.contains_key(case) {
-                wrong.push(format!("{} {case}: {}", pair.name(), left.join("; ")));
+            let of_case = |line: &&ExpectedFailure| line.case == *case;
+            let is_named = |one: &Left| known.iter().filter(of_case).any(|line| one.is_named_by(line));
+            for one in left {
+                let mark = if is_named(one) { "open" } else { "new" };
+                println!("  {mark} {case} | {} | {} | {}", one.check, one.path, one.says);
+            }
+            let rest: Vec<&str> = left.iter().filter(|one| !is_named(one)).map(|one| &*one.says).collect();
+            if !rest.is_empty() {
+                wrong.push(format!("{name} {case}: {}", rest.join("; ")));
             }
         }
-        for case in known.keys().filter(|case| agree.contains(*case) || explained.contains(*case)) {
-            wrong.push(format!(
-                "{} {case}: nothing is open there any more, take it out of the list",
-                pair.name()
-            ));
+        let was_played = |case: &String| {
+            agree.contains(case) || explained.contains(case) || unexplained.contains_key(case)
+        };
+        for line in known.iter().filter(|line| was_played(&line.case)) {
+            let left = unexplained.get(&line.case).map_or(&[][..], Vec::as_slice);
+            if !left.iter().any(|one| one.is_named_by(line)) {
+                let (case, check, path) = (&line.case, &line.check, line.path.as_deref().unwrap_or_default());
+                wrong.push(format!("{name} {case}: `{check}` at `{path}` is not open any more, take it out"));
+            }
         }
     }
     assert!(wrong.is_empty(), "the loss report or the list of what is open is wrong:\n{}", wrong.join("\n"));
@@ -208,12 +204,14 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
 fn open_cases_are_cases() {
     let suite = Suite::embedded();
     let open: Open = serde_json::from_str(OPEN).unwrap();
-    for (pair, cases) in open {
+    for (pair, lines) in open {
         let found = all().into_iter().find(|one| one.name() == pair).unwrap_or_else(|| panic!("{pair}"));
         let names: Vec<String> = found.cases(&suite).into_iter().map(|case| case.name).collect();
-        for (case, reason) in cases {
-            assert!(names.contains(&case), "{pair}: {case}");
-            assert!(!reason.is_empty(), "{pair}: {case} has no reason");
+        let mut seen = BTreeSet::new();
+        for line in lines {
+            assert!(names.contains(&line.case), "{pair}: {}", line.case);
+            assert!(!line.reason.trim().is_empty(), "{pair}: {} has no reason", line.case);
+            assert!(seen.insert((line.case.clone(), line.check, line.path)), "{pair}: {} twice", line.case);
         }
     }
 }

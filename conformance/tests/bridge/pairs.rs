@@ -18,6 +18,9 @@ pub fn all() -> Vec<Pair> {
     pairs.filter(|pair| pair.front != pair.agent).collect()
 }
 
+/// How long a pair may take to end.
+const EXIT_GRACE_MS: u64 = 60_000;
+
 impl Pair {
     pub fn name(&self) -> String {
         format!("{}-{}", self.front, self.agent)
@@ -37,6 +40,8 @@ impl Pair {
         profile.name = self.name();
         profile.dialect = front.dialect;
         profile.expected_failures = None;
+        // A front of pi ends when its run is over, and that of a case that broke off goes on as long as its tools.
+        profile.exit_grace_ms = Some(EXIT_GRACE_MS);
         // What this agent chooses is found out by asking it.
         profile.choices = None;
         profile
@@ -59,8 +64,26 @@ impl Pair {
             let steps = serde_json::to_string(&case.steps).unwrap();
             models.iter().any(|id| steps.contains(&format!("\"{id}\"")))
         };
-        cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case)).collect()
+        let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
+        cases.map(waiting_for_one_piece).collect()
     }
+}
+
+/// The events that tell a piece of an answer.
+const PIECES: &[&str] = &["message_update", "message_delta"];
+
+/// The case as it can be played through a bridge, which puts pieces together that come at once: where it waits for several of
+/// them, it goes on with the first.
+fn waiting_for_one_piece(case: Scenario) -> Scenario {
+    let mut written = serde_json::to_value(case).unwrap();
+    for step in written["steps"].as_array_mut().into_iter().flatten() {
+        let names = [step.pointer("/wait/event/type"), step.pointer("/wait/params/type")];
+        let is_piece = |name: &Value| name.as_str().is_some_and(|name| PIECES.contains(&name));
+        if names.into_iter().flatten().any(is_piece) {
+            step.as_object_mut().unwrap().remove("count");
+        }
+    }
+    serde_json::from_value(written).unwrap()
 }
 
 /// The ids of the models that a profile gives its agent. A case that names them is about that agent.

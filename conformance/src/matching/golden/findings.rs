@@ -50,7 +50,7 @@ pub mod checks {
 }
 
 /// Findings of one kind that are told; the rest is counted.
-const TOLD: usize = 50;
+const TOLD: usize = 500;
 
 /// An allowance that a case names, with the bounds that it sets.
 struct Bounds {

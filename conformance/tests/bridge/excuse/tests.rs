@@ -102,10 +102,57 @@ fn a_failure_that_names_no_command_is_about_the_last_one() {
         header: TranscriptHeader::new(1, "pi"),
         records: vec![Record::Sent(FrameText::from(sent)), Record::Received(FrameText::from(failed))],
     };
-    let compact = golden(r#"{"id":"1","type":"compact"}"#);
-    assert!(report.explains(&mismatch(1, failed, ""), &compact));
+    let bash = golden(r#"{"id":"1","type":"bash","command":"ls"}"#);
+    assert!(report.explains(&mismatch(1, failed, ""), &bash), "that one is lost");
     let abort = golden(r#"{"id":"1","type":"abort"}"#);
     assert!(!report.explains(&mismatch(1, failed, ""), &abort), "that one is carried");
+}
+
+#[test]
+fn a_refusal_is_explained_only_where_the_case_sends_what_the_agent_does_not_take() {
+    let report = Report::of("pi@1.5", "omp@12.7");
+    assert_eq!(report.row(RowKind::Command, "bash").unwrap().fate, Fate::Approximated);
+    let done = r#"{"id":"2","type":"response","command":"bash","success":true,"data":{}}"#;
+    let refused = r#"{"id":"2","type":"response","command":"bash","success":false,"error":"no"}"#;
+    let golden = |sent: &str| Transcript {
+        header: TranscriptHeader::new(1, "pi"),
+        records: vec![Record::Sent(FrameText::from(sent)), Record::Received(FrameText::from(done))],
+    };
+    let plain = golden(r#"{"id":"2","type":"bash","command":"ls"}"#);
+    let hidden = golden(r#"{"id":"2","type":"bash","command":"ls","excludeFromContext":true}"#);
+    let dir = agentese::types::Direction::S2c;
+    let found = Some(Shown { record: 1, dir, line: refused.to_owned() });
+    for path in ["success", "error", ""] {
+        let refusal = Mismatch { found: found.clone(), ..mismatch(1, done, path) };
+        assert!(report.explains(&refusal, &hidden), "{path}");
+        assert!(!report.explains(&refusal, &plain), "{path}");
+    }
+    // One that nobody answers.
+    assert!(!report.explains(&mismatch(1, done, ""), &plain));
+}
+
+#[test]
+fn a_case_that_needs_what_a_refused_answer_lacks_breaks_off_as_the_report_says() {
+    let report = Report::of("opal@0.1", "pi@0.55");
+    let case: Scenario = serde_json::from_value(serde_json::json!({
+        "scenario": 1, "name": "c", "dialect": "opal@0.1", "title": "t",
+        "steps": [{"send": {"id": 1}}, {"wait": {"id": 1}}, {"send": {"id": 2}}, {"wait": {"id": 2}}],
+    }))
+    .unwrap();
+    let says = "step 4: there is no `result.session_id` in the frame that was waited for; the agent's last line is this";
+    let dir = agentese::types::Direction::S2c;
+    let refused = |id: u8| {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no"}}}}"#);
+        let found = Some(Shown { record: 0, dir, line });
+        failed(SCENARIO, Mismatch { says: says.to_owned(), found, ..Mismatch::default() })
+    };
+    let golden = two_sessions();
+    assert_eq!(report.unexplained(&case, &[refused(2)], &golden), [], "it is another session");
+    assert_eq!(
+        report.unexplained(&case, &[refused(1)], &golden).len(),
+        1,
+        "nothing says that of the first one"
+    );
 }
 
 #[test]
@@ -133,6 +180,21 @@ fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
         }
     }
     assert!(!report.explains(&mismatch(0, ended, "toolName"), &golden()));
+}
+
+#[test]
+fn a_line_of_what_is_open_names_check_and_path() {
+    let left = |check: &str, path: &str| Left {
+        check: check.to_owned(),
+        path: path.to_owned(),
+        says: String::new(),
+    };
+    let mut line = ExpectedFailure::new("one", "answers", "the reason");
+    assert!(left("answers", "").is_named_by(&line));
+    assert!(!left("answers", "data.output").is_named_by(&line));
+    line.path = Some("data.messages[3].usage".to_owned());
+    assert!(left("answers", "data.messages[].usage").is_named_by(&line));
+    assert!(!left("events", "data.messages[].usage").is_named_by(&line));
 }
 
 #[test]
@@ -174,7 +236,7 @@ fn what_came_before_a_case_broke_off_is_not_excused() {
     let mut golden = golden();
     golden.records.insert(1, Record::Received(FrameText::from(END)));
     let left = |findings: &[Finding]| report.unexplained(&case(), findings, &golden);
-    assert_eq!(left(&[broke_off.clone(), text(3)]), Vec::<String>::new(), "it stands behind");
+    assert_eq!(left(&[broke_off.clone(), text(3)]), [], "it stands behind");
     assert_eq!(left(&[broke_off, text(1)]).len(), 1);
 }
 

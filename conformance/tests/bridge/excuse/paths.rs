@@ -1,0 +1,48 @@
+//! Places in frames.
+
+use agentese::any::Member;
+use serde_json::Value;
+
+/// Whether a place in a frame is, contains, or stands in a member that comes from the agent.
+pub fn comes_from_agent(member: &Member, path: &str, body: &Value) -> bool {
+    let (any, places) = without_places(path);
+    let within = |outer: &str, inner: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    if !within(&member.path, &any) && !within(&any, &member.path) {
+        return false;
+    }
+    member.only.iter().all(|(path, word)| match at(body, path, &places) {
+        Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned) == *word,
+        None => true,
+    })
+}
+
+/// A path with `[]` for each place in a list, and the places.
+pub fn without_places(path: &str) -> (String, Vec<usize>) {
+    let (mut any, mut places) = (String::new(), Vec::new());
+    let mut rest = path;
+    while let Some((before, behind)) = rest.split_once('[') {
+        let Some((place, behind)) = behind.split_once(']') else { break };
+        any.push_str(before);
+        any.push_str("[]");
+        places.extend(place.parse::<usize>());
+        rest = behind;
+    }
+    any.push_str(rest);
+    (any, places)
+}
+
+/// The value at a path whose `[]` stand for these places in turn; none where there are too few.
+pub fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
+    let mut places = places.iter();
+    let mut found = body;
+    for name in path.split('.') {
+        let (name, lists) = (name.trim_end_matches("[]"), name.matches("[]").count());
+        found = if name.is_empty() { found } else { found.get(name)? };
+        for _ in 0..lists {
+            found = found.get(places.next()?)?;
+        }
+    }
+    Some(found)
+}
