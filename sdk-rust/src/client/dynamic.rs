@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
 use crate::run_tracker::{EndedBy, Outcome};
-use crate::scan;
+use crate::scan::{self, Outline};
 use crate::spec::{Answer, EventSpec, Spec, revision_names, revision_of};
 use crate::tap::Tap;
 use crate::termination::{Cause, Termination};
@@ -367,6 +367,11 @@ impl Event {
         &self.0.frame
     }
 
+    /// Where the members stand in its object, where that has been noted: of long events in dialects without an envelope.
+    pub fn outline(&self) -> Option<&Arc<Outline>> {
+        self.0.outline.as_ref()
+    }
+
     /// Its object, without an envelope, taken.
     pub fn into_body(self) -> FrameText {
         self.0.into_body()
@@ -390,36 +395,34 @@ pub struct EventStream {
     last: Option<Event>,
     over: Option<Result<EndedBy, Error>>,
     confirmed: bool,
-    frames: Vec<EventFrame>,
 }
 
 impl EventStream {
     fn new(client: Client, queue: EventQueue, run: Option<FollowedRun>) -> Self {
-        EventStream { client, queue, run, last: None, over: None, confirmed: false, frames: Vec::new() }
+        EventStream { client, queue, run, last: None, over: None, confirmed: false }
     }
 
-    /// Appends the next events to `out`: up to `most`, and up to `bytes` bytes with the one that reaches it.
-    /// Gives how many; none at the end, after which [`EventStream::over`] says how it came.
+    /// Hands the next events to `take`: up to `most`, and up to `bytes` bytes with the one that reaches it.
+    /// Gives how many; none at the end, after which [`EventStream::over`] says how it came. `take` must not use the client.
     pub fn poll_batch(
         &mut self,
         context: &mut Context<'_>,
-        out: &mut Vec<Event>,
+        mut take: impl FnMut(Event),
         most: usize,
         bytes: usize,
     ) -> Poll<usize> {
         if self.over.is_some() {
             return Poll::Ready(0);
         }
-        match ready!(self.queue.poll_recv_batch(context, &mut self.frames, most, bytes)) {
-            Ok(count) => {
-                for frame in self.frames.drain(..) {
-                    if self.run.is_some() && frame.may_end() {
-                        self.last = Some(Event(frame.clone()));
-                    }
-                    out.push(Event(frame));
-                }
-                Poll::Ready(count)
+        let EventStream { queue, run, last, .. } = self;
+        let look = |frame: EventFrame| {
+            if run.is_some() && frame.may_end() {
+                *last = Some(Event(frame.clone()));
             }
+            take(Event(frame));
+        };
+        match ready!(queue.poll_recv_batch(context, look, most, bytes)) {
+            Ok(count) => Poll::Ready(count),
             Err(reason) => {
                 self.end(reason);
                 Poll::Ready(0)

@@ -3,6 +3,9 @@
 //! What keys look like is declared: [`generated::secrets`](crate::generated::secrets).
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SEALED, SUFFIX_LENGTH};
@@ -61,8 +64,11 @@ pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
 /// What is shown of a frame of which nothing is shown but its type; none of any other frame.
 pub fn sealed(frame: &str) -> Option<String> {
     static TYPES: Wanted<2> = Wanted::new([member("type"), inner("event", "type")]);
+    /// What looks for them, made once: making it takes longer than looking through a short frame.
+    static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
+        LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
     let plain = with_plain_letters(frame);
-    let kind = SEALED.iter().find(|kind| is_quoted(&plain, kind))?;
+    let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
     let shown = format!("{{\"type\":\"{kind}\"}}");
     match scan::scan(frame, &TYPES) {
         Ok(found) if found.string(0).as_deref() == Some(kind) => Some(shown),
@@ -77,19 +83,20 @@ pub fn sealed(frame: &str) -> Option<String> {
     }
 }
 
-/// Whether a text has that word as a whole string.
-fn is_quoted(text: &str, word: &str) -> bool {
+/// Whether a text has the word that is looked for as a whole string.
+fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
     let bytes = text.as_bytes();
-    memchr::memmem::find_iter(bytes, word)
-        .any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + word.len()) == Some(&b'"'))
+    let length = search.needle().len();
+    search.find_iter(bytes).any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + length) == Some(&b'"'))
 }
 
 /// The frame with letters and `_` in place of their escapes: a type is the same however it is written. Most frames have none.
 fn with_plain_letters(frame: &str) -> Cow<'_, str> {
+    static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
     let bytes = frame.as_bytes();
     let mut plain = String::new();
     let mut copied = 0;
-    for at in memchr::memmem::find_iter(bytes, "\\u00") {
+    for at in ESCAPES.find_iter(bytes) {
         let Some(code) = frame.get(at + 4..at + 6).and_then(|hex| u8::from_str_radix(hex, 16).ok()) else {
             continue;
         };

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::framing::FrameText;
-use crate::scan::{self, ScanError, Wanted, inner, member};
+use crate::scan::{self, Outline, ScanError, Wanted, inner, member};
 use crate::spec::{EventSpec, Framing, Spec};
 
 /// The type of an event: a row of the tables where there is one, which costs nothing to keep.
@@ -72,6 +72,8 @@ pub enum Routed {
         body: Option<FrameText>,
         /// The session that it belongs to, where it says so.
         session: Option<String>,
+        /// Where the members of a long line that is the event object itself stand.
+        outline: Option<Arc<Outline>>,
     },
     /// A question or notice.
     Dialog {
@@ -83,6 +85,9 @@ pub enum Routed {
         params: FrameText,
     },
 }
+
+/// From this length on, in bytes, it is noted where the members of an event stand: who looks at one need not look for it then.
+const OUTLINED: usize = 4 * 1024;
 
 static FLAT: Wanted<9> = Wanted::new([
     member("type"),
@@ -129,7 +134,15 @@ fn owned(text: Option<Cow<'_, str>>) -> Option<String> {
 }
 
 fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
-    let found = scan::scan(frame.as_str(), &FLAT).map_err(|error: ScanError| error.to_string())?;
+    let text = frame.as_str();
+    let failed = |error: ScanError| error.to_string();
+    let (found, outline) = match text.len() {
+        OUTLINED.. if u32::try_from(text.len()).is_ok() => {
+            let (found, outline) = scan::scan_and_outline(text, &FLAT).map_err(failed)?;
+            (found, Some(outline))
+        }
+        _ => (scan::scan(text, &FLAT).map_err(failed)?, None),
+    };
     let kind = found.string(0).ok_or("it has no `type`")?;
     if kind == "response" {
         return Ok(Routed::Answer {
@@ -158,9 +171,10 @@ fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     if spec.framing == Framing::Enveloped && kind == "event" {
         let body = found.get(7).ok_or("the envelope has no `event`")?;
         let kind = EventKind::of(spec, &found.string(8).ok_or("the event has no `type`")?);
-        return Ok(Routed::Event { kind, body: Some(slice(frame, body)), session: None });
+        return Ok(Routed::Event { kind, body: Some(slice(frame, body)), session: None, outline: None });
     }
-    Ok(Routed::Event { kind: EventKind::of(spec, &kind), body: None, session: None })
+    let outline = outline.map(Arc::new);
+    Ok(Routed::Event { kind: EventKind::of(spec, &kind), body: None, session: None, outline })
 }
 
 fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed, String> {
@@ -175,7 +189,12 @@ fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed
         (Some(method), None) if method == notification => {
             let kind = EventKind::of(spec, &found.string(5).ok_or("the event has no `type`")?);
             let session = spec.session_member.and(owned(found.string(6)));
-            Ok(Routed::Event { kind, body: Some(slice(frame, found.get(2).unwrap_or("{}"))), session })
+            Ok(Routed::Event {
+                kind,
+                body: Some(slice(frame, found.get(2).unwrap_or("{}"))),
+                session,
+                outline: None,
+            })
         }
         (Some(method), None) => Err(format!("`{method}` is not a notification of this dialect")),
         (None, Some(id)) => {

@@ -462,13 +462,9 @@ fn failed_as(error: &Error, expected: &Value) {
 }
 
 async fn next(events: &mut EventStream) -> Option<Event> {
-    let mut one = Vec::new();
-    let count = std::future::poll_fn(|context| match events.poll_batch(context, &mut one, 1, 1) {
-        Poll::Ready(count) => Poll::Ready(count),
-        Poll::Pending => Poll::Pending,
-    });
-    count.await;
-    one.pop()
+    let mut one = None;
+    std::future::poll_fn(|context| events.poll_batch(context, |event| one = Some(event), 1, 1)).await;
+    one
 }
 
 fn held() -> (usize, usize) {

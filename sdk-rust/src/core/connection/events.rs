@@ -13,6 +13,7 @@ use crate::framing::FrameText;
 use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
 use crate::route::EventKind;
 use crate::run_tracker::{Input, Outcome};
+use crate::scan::Outline;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
@@ -45,6 +46,8 @@ pub(crate) struct EventFrame {
     pub kind: EventKind,
     /// The raw event object, where it is not the whole line.
     pub inner: Option<FrameText>,
+    /// Where the members of a long line that is the event object itself stand.
+    pub outline: Option<Arc<Outline>>,
     /// The whole line.
     pub frame: FrameText,
 }
@@ -108,7 +111,9 @@ impl Shared {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
-        let key = spec.and_then(|spec| self.key_of(spec, session));
+        // Nothing else takes the place of another.
+        let coalesces = self.settings.overflow == Overflow::Coalesce;
+        let key = spec.filter(|_| coalesces).and_then(|spec| self.key_of(spec, session));
         let Offered { mut delivered, full } = self.offer(event, key, session, recent);
         if !full.is_empty() {
             // Nobody makes room who does not know that there is something to read.

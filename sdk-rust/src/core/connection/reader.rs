@@ -181,8 +181,9 @@ impl Shared {
             }
         };
         match routed {
-            Routed::Event { kind, body, session } => {
-                self.event(EventFrame { kind, inner: body, frame }, session.as_deref(), recent).await;
+            Routed::Event { kind, body, session, outline } => {
+                self.event(EventFrame { kind, inner: body, outline, frame }, session.as_deref(), recent)
+                    .await;
                 return true;
             }
             Routed::Answer { id, command, success, data, error } => {

@@ -383,17 +383,18 @@ impl<T, R: Clone> Receiver<T, R> {
         Ok(count)
     }
 
-    /// Appends queued items to `out` until `most` items or, with the item that reaches it, `bytes` bytes are
-    /// taken. Waits for at least one item; fails like [`recv`](Self::recv).
+    /// Hands queued items to `take` until `most` items or, with the item that reaches it, `bytes` bytes are
+    /// taken, and returns how many. Waits for at least one item; fails like [`recv`](Self::recv). `take` must not use
+    /// the queue.
     pub fn poll_recv_batch(
         &mut self,
         context: &mut Context<'_>,
-        out: &mut Vec<T>,
+        mut take: impl FnMut(T),
         most: usize,
         bytes: usize,
     ) -> Poll<Result<usize, QueueEnd<R>>> {
         match self.poll_recv(context) {
-            Poll::Ready(Ok(item)) => out.push(item),
+            Poll::Ready(Ok(item)) => take(item),
             Poll::Ready(Err(ended)) => return Poll::Ready(Err(ended)),
             Poll::Pending => return Poll::Pending,
         }
@@ -406,7 +407,7 @@ impl<T, R: Clone> Receiver<T, R> {
                 state.bytes -= item.size;
                 taken += item.size;
                 count += 1;
-                out.push(item.value);
+                take(item.value);
             }
         }
         self.shared.room.notify_waiters();

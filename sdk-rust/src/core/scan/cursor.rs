@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use super::blocks::{Hop, blocks};
 use super::value::unescape;
 use super::{Kind, MAX_DEPTH, ScanError};
 
@@ -273,68 +274,6 @@ fn escaped(before: &[u8]) -> bool {
 
 /// After a longer hop, in bytes, hopping on is the faster way.
 const SHORT_HOP: usize = 24;
-/// With fewer quotes than these in 64 bytes hopping is the faster way again.
-const MANY_QUOTES: u32 = 2;
-
-/// What [`blocks`] came to.
-enum Hop {
-    /// The quote that ends the string is at this offset.
-    End(usize),
-    /// The string goes on at this offset.
-    Over(usize),
-}
-
-/// Looks for the end of a string, of which `rest` is the rest, block by block, as long as blocks are full of
-/// quotes. The first byte of `rest` is not escaped.
-#[inline(never)]
-fn blocks(rest: &[u8]) -> Hop {
-    let mut carried = 0;
-    let mut offset = 0;
-    for block in rest.as_chunks::<64>().0 {
-        let quotes = matches(block, b'"');
-        let backslashes = matches(block, b'\\');
-        let ends = quotes & !escapes(backslashes, &mut carried);
-        if ends != 0 {
-            return Hop::End(offset + ends.trailing_zeros() as usize);
-        }
-        offset += block.len();
-        if quotes.count_ones() < MANY_QUOTES {
-            break;
-        }
-    }
-    Hop::Over(offset)
-}
-
-/// Which bytes are `wanted`: one bit each, the first byte's lowest.
-#[inline]
-fn matches(block: &[u8; 64], wanted: u8) -> u64 {
-    // Each byte that matches becomes its bit within a group of eight; this loop is what compilers vectorize.
-    let mut weights = [0u8; 64];
-    for (index, byte) in block.iter().enumerate() {
-        weights[index] = if *byte == wanted { 1 << (index % 8) } else { 0 };
-    }
-    let mut groups = [0u8; 8];
-    for (group, eight) in groups.iter_mut().zip(weights.as_chunks::<8>().0) {
-        // Multiplying adds the eight up in the highest byte.
-        *group = (u64::from_le_bytes(*eight).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u8;
-    }
-    u64::from_le_bytes(groups)
-}
-
-/// Which bytes are escaped, given which are backslashes. `carried` says whether the first one is, and then
-/// whether the byte after the last one is.
-///
-/// A run of backslashes escapes every second byte from its start on. Subtracting the starts carries through
-/// each run, so that all are resolved at once (the method is simdjson's).
-#[inline]
-fn escapes(backslashes: u64, carried: &mut u64) -> u64 {
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    let starts = backslashes & !*carried;
-    let codes = ((starts << 1) | ODD).wrapping_sub(starts) ^ ODD;
-    let escaped = codes ^ (backslashes | *carried);
-    *carried = (codes & backslashes) >> 63;
-    escaped
-}
 
 const OTHER: u8 = 0;
 const QUOTE: u8 = 1;

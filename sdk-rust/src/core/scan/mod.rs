@@ -21,10 +21,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Index;
 
+mod blocks;
 mod cursor;
+mod outline;
 mod value;
 
 use cursor::Cursor;
+pub use outline::{Outline, Place};
 pub use value::{boolean, is_null, string, unsigned};
 
 /// How deep brackets may nest. Deeper text is refused.
@@ -169,6 +172,26 @@ pub enum ScanError {
 /// Fails where the text is not one object and nothing else. Runs in one pass with constant memory, whatever
 /// the nesting.
 pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Found<'a, N>, ScanError> {
+    look(text, wanted, None)
+}
+
+/// Like [`scan`], in the same pass also noting where the members stand: all of the object, and those of its members that are
+/// objects and not among the wanted. The text must be shorter than 4 GiB.
+pub fn scan_and_outline<'a, const N: usize>(
+    text: &'a str,
+    wanted: &Wanted<N>,
+) -> Result<(Found<'a, N>, Outline), ScanError> {
+    let mut outline = Outline::default();
+    let found = look(text, wanted, Some(&mut outline))?;
+    Ok((found, outline))
+}
+
+#[inline]
+fn look<'a, const N: usize>(
+    text: &'a str,
+    wanted: &Wanted<N>,
+    mut outline: Option<&mut Outline>,
+) -> Result<Found<'a, N>, ScanError> {
     let mut found = Found { values: [None; N] };
     let mut cursor = Cursor::new(text);
     cursor.open()?;
@@ -195,16 +218,48 @@ pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Fou
                 }
                 Ok(())
             })?;
+        } else if let Some(outline) = &mut outline {
+            skip_and_note(cursor, outline)?;
         } else {
             cursor.skip_value(1)?;
         }
         for index in bits(whole) {
             found.values[index] = cursor.text.get(start..cursor.at);
         }
+        if let Some(outline) = &mut outline {
+            outline.note_member(place(cursor, &key, start));
+        }
         Ok(())
     })?;
     cursor.close()?;
     Ok(found)
+}
+
+/// Takes the value of a member, and notes the members of one that is an object.
+fn skip_and_note(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), ScanError> {
+    let (start, noted) = (cursor.at, outline.noted());
+    if cursor.bytes[start] == b'{' {
+        cursor.at += 1;
+        let sound = cursor.members(|cursor, key| {
+            let start = cursor.at;
+            cursor.skip_value(2)?;
+            outline.note_inner(place(cursor, &key, start));
+            Ok(())
+        });
+        if sound.is_ok() {
+            return Ok(());
+        }
+        // What is wrong in it concerns whoever decodes it.
+        outline.forget(noted);
+        cursor.at = start;
+    }
+    cursor.skip_value(1)
+}
+
+/// The place of a member whose value begins at `start` and has been taken.
+fn place(cursor: &Cursor<'_>, key: &cursor::Key<'_>, start: usize) -> Place {
+    let name = key.text().as_ptr() as usize - cursor.text.as_ptr() as usize;
+    [name, name + key.text().len(), start, cursor.at].map(|at| at as u32)
 }
 
 /// Goes over the members of the object that `text` is: `each` is given the name as it stands in the text,

@@ -67,6 +67,7 @@ impl ChildProcess {
             child.stderr.as_ref().map(AsRawFd::as_raw_fd).ok_or_else(lost)?,
         ];
         let stdout = child.stdout.take().ok_or_else(lost)?;
+        system::enlarge(&stdout);
         let (stdin, writer) = StdinGate::new(child.stdin.take());
         let tail = StderrTail::new(options.stderr_tail_bytes);
         let stderr = StderrDrain::new(child.stderr.take(), tail.clone(), options.on_stderr_line);

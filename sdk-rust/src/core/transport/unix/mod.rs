@@ -17,7 +17,7 @@ use super::options::ChildOptions;
 
 pub(super) use group::Group;
 pub(super) use spawn_error::kind_of;
-pub(super) use stdio::{divert as divert_stdio, open as open_stdio};
+pub(super) use stdio::{divert as divert_stdio, enlarge, open as open_stdio};
 
 /// How long the rest of stderr is waited for after the end of a process: not at all, [`read_ready`] has it.
 pub(super) const STDERR_WAIT: Option<Duration> = None;

@@ -102,7 +102,7 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
 const PIPE: usize = 256 << 10;
 
 /// Has a pipe hold more.
-fn enlarge(pipe: impl AsFd) {
+pub(in super::super) fn enlarge(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, PIPE) {
         tracing::debug!(%error, "a pipe stays as it is");

@@ -12,7 +12,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tokio::process::ChildStderr;
+use tokio::process::{ChildStderr, ChildStdout};
 use windows_sys::Win32::Foundation::{
     ERROR_BAD_EXE_FORMAT, ERROR_DIRECTORY, ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION,
 };
@@ -37,6 +37,9 @@ pub(super) fn program(options: &ChildOptions) -> OsString {
     // Where nothing is found, starting it fails with the system's own error.
     which::which_in(&options.program, path, cwd).map_or_else(|_| options.program.clone(), Into::into)
 }
+
+/// Has a pipe hold more: here it is as large as it was made.
+pub(super) fn enlarge(_: &ChildStdout) {}
 
 /// What kind of failure an error of the system is.
 pub(super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKind {

@@ -1,0 +1,97 @@
+//! Where the members of an object stand, for whoever looks at them later.
+
+/// Offsets into the text, in bytes: the begin and the end of a member's name (without its quotes, with its escapes), and those
+/// of its value.
+pub type Place = [u32; 4];
+
+/// Where the members of an object stand in its text, and the members of those that are objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outline {
+    members: Vec<Place>,
+    /// Of all objects, one after the other.
+    inner: Vec<Place>,
+}
+
+impl Outline {
+    /// The members of the object, in order.
+    pub fn members(&self) -> &[Place] {
+        &self.members
+    }
+
+    /// The members of the object that is the value from `start` to `end`; none where nothing is known of them.
+    pub fn inner(&self, start: u32, end: u32) -> &[Place] {
+        let from = self.inner.partition_point(|place| place[0] < start);
+        let to = self.inner.partition_point(|place| place[0] < end);
+        &self.inner[from..to]
+    }
+
+    pub(super) fn note_member(&mut self, place: Place) {
+        self.members.push(place);
+    }
+
+    pub(super) fn note_inner(&mut self, place: Place) {
+        self.inner.push(place);
+    }
+
+    /// How many inner members are noted.
+    pub(super) fn noted(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// Forgets the inner members that were noted since there were so many.
+    pub(super) fn forget(&mut self, noted: usize) {
+        self.inner.truncate(noted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::{Wanted, inner, member, members, scan, scan_and_outline};
+
+    const WANTED: Wanted<3> = Wanted::new([member("type"), member("a"), inner("event", "type")]);
+
+    fn places(text: &str, from: usize) -> Vec<Place> {
+        let mut places = Vec::new();
+        let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize + from;
+        let place = |name: &str, value: &str| {
+            [at(name), at(name) + name.len(), at(value), at(value) + value.len()].map(|at| at as u32)
+        };
+        members(text, |name, value| places.push(place(name, value))).unwrap();
+        places
+    }
+
+    #[test]
+    fn says_where_members_stand_as_looking_for_them_does() {
+        for text in [
+            "{}",
+            r#" { "type" : "x" , "a\u0062" : [ { "n" : 1 } ] , "o" : { "p" : { "q" : "}" } , "r" : [ ] } } "#,
+            r#"{"o":{"a":1,"a":2},"o":{"b":"\""},"type":null,"event":{"type":"x"},"a":{"é":{}}}"#,
+        ] {
+            let (found, outline) = scan_and_outline(text, &WANTED).unwrap();
+            assert_eq!(found, scan(text, &WANTED).unwrap());
+            assert_eq!(outline.members(), places(text, 0));
+            for &[name, name_end, from, to] in outline.members() {
+                let value = &text[from as usize..to as usize];
+                let known = outline.inner(from, to);
+                // What is inside of wanted members is not noted.
+                let noted = value.starts_with('{') && &text[name as usize..name_end as usize] != "event";
+                assert_eq!(known, if noted { places(value, from as usize) } else { Vec::new() }, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_inside_of_a_member_is_passed_over_as_without_it() {
+        for text in
+            [r#"{"a":{"b" 1},"c":{"d":1}}"#, r#"{"a":{"b":1,},"c":{"d":1}}"#, r#"{"a":{1:2},"c":{"d":1}}"#]
+        {
+            let (found, outline) = scan_and_outline(text, &WANTED).unwrap();
+            assert_eq!(found, scan(text, &WANTED).unwrap());
+            let [first, second] = outline.members() else { panic!("{outline:?}") };
+            assert_eq!(outline.inner(first[2], first[3]), &[] as &[Place]);
+            assert_eq!(outline.inner(second[2], second[3]).len(), 1);
+        }
+        assert!(scan_and_outline(r#"{"a":{"b":1]}"#, &WANTED).is_err());
+    }
+}
