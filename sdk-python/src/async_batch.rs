@@ -1,22 +1,18 @@
-//! A batch of events that an `async for` takes one by one, without a coroutine for each.
+//! Events that an `async for` takes one by one, without a coroutine for each.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 
-/// An asynchronous iterator over events that have come. Its Python subclass fetches the next batch: `_next` is a
-/// coroutine that gives the first event of it.
+use crate::arrived::Arrived;
+use crate::once::Once;
+use crate::stream::Stream;
+
+/// An asynchronous iterator over events that have come. Its Python subclass waits for more: `_next` is a coroutine that
+/// gives the first of them.
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
-    events: Mutex<VecDeque<Py<PyAny>>>,
-}
-
-impl AsyncBatch {
-    fn events(&self) -> MutexGuard<'_, VecDeque<Py<PyAny>>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    stream: Once<Py<Stream>>,
+    /// Used again for each event, as long as nobody keeps it.
+    arrived: Once<Arrived>,
 }
 
 #[pymethods]
@@ -24,7 +20,7 @@ impl AsyncBatch {
     #[new]
     #[pyo3(signature = (*_args, **_options))]
     fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> Self {
-        AsyncBatch { events: Mutex::default() }
+        AsyncBatch { stream: Once::new(), arrived: Once::new() }
     }
 
     fn __aiter__(slf: Py<Self>) -> Py<Self> {
@@ -32,40 +28,26 @@ impl AsyncBatch {
     }
 
     fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let event = slf.get().events().pop_front();
-        match event {
-            Some(event) => Ok(Bound::new(slf.py(), Arrived(Mutex::new(Some(event))))?.into_any()),
-            None => slf.call_method0("_next"),
+        let batch = slf.get();
+        let event = match batch.stream.get() {
+            Some(stream) => stream.get().next_ready(slf.py())?,
+            None => None,
+        };
+        let Some(mut event) = event else { return slf.call_method0("_next") };
+        if let Some(arrived) = batch.arrived.get() {
+            match arrived.again(event) {
+                Ok(awaitable) => return Ok(awaitable),
+                Err(back) => event = back,
+            }
         }
+        let arrived = Arrived::new(event)?;
+        let awaitable = arrived.bind(slf.py());
+        batch.arrived.set(arrived);
+        Ok(awaitable)
     }
 
-    /// Replaces the batch.
-    fn _put(&self, events: Vec<Py<PyAny>>) {
-        *self.events() = events.into();
-    }
-
-    /// Takes what is left of the batch.
-    fn _take(&self) -> Vec<Py<PyAny>> {
-        self.events().drain(..).collect()
-    }
-}
-
-/// An awaitable whose value is there.
-#[pyclass(frozen)]
-struct Arrived(Mutex<Option<Py<PyAny>>>);
-
-#[pymethods]
-impl Arrived {
-    fn __await__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __next__(&self) -> PyResult<Py<PyAny>> {
-        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Err(PyStopIteration::new_err((value,)))
+    /// Says where the events are.
+    fn _read(&self, stream: Py<Stream>) {
+        self.stream.set(stream);
     }
 }

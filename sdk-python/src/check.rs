@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::errors;
 use crate::kind::Kind;
 use crate::member::Member;
-use crate::record::Places;
+use crate::places::Places;
 
 /// How much of a wrong value an error shows, in characters.
 const SHOWN: usize = 60;
@@ -113,13 +113,13 @@ impl Kind {
                 sound.map_err(|_| at.expected(py, "an object", raw))?;
                 result
             }
-            Kind::Record(class) => record(py, class.bind(py), raw, at),
+            Kind::Record(class) => record(py, class.class(py), raw, at),
             Kind::Union { tag, open, variants, .. } => {
                 let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
                 let value = places.find(raw, tag).and_then(scan::string);
                 let found = variants.iter().find(|(known, _)| Some(known.as_str()) == value.as_deref());
                 match (found, value) {
-                    (Some((_, class)), _) => record(py, class.bind(py), raw, at),
+                    (Some((_, class)), _) => record(py, class.class(py), raw, at),
                     (None, Some(_)) if *open => Ok(()),
                     _ => {
                         let known: Vec<String> =

@@ -11,15 +11,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::check::Path;
-use crate::record::{Places, Record};
+use crate::making::RecordClass;
+use crate::places::Places;
 use crate::{errors, json};
 
 /// Parts of a frame up to this size in bytes have memory of their own.
 const COPIED: usize = 512;
 
-/// A class for records of one kind, with what tells it from others.
+/// What tells records of one class from others.
 pub struct Shape {
-    class: Py<PyType>,
     /// Raw JSON of members that are always the same.
     constants: Vec<(String, String)>,
     required: Vec<String>,
@@ -36,8 +36,8 @@ pub enum Kind {
     Strings { open: bool, values: Vec<String> },
     List(Box<Kind>),
     Map(Box<Kind>),
-    Record(Py<PyType>),
-    Union { tag: String, open: bool, variants: Vec<(String, Py<PyType>)>, unknown: Py<PyType> },
+    Record(RecordClass),
+    Union { tag: String, open: bool, variants: Vec<(String, RecordClass)>, unknown: RecordClass },
     Choice(Vec<(Kind, Option<Shape>)>),
 }
 
@@ -55,8 +55,8 @@ fn entry<'py>(py: Python<'py>, of: &str, name: &str) -> PyResult<Option<Bound<'p
     table(py, of)?.cast_into::<PyDict>()?.get_item(name)
 }
 
-fn class(py: Python<'_>, name: &str) -> PyResult<Py<PyType>> {
-    Ok(table(py, name)?.cast_into::<PyType>()?.unbind())
+fn class(py: Python<'_>, name: &str) -> PyResult<RecordClass> {
+    RecordClass::new(table(py, name)?.cast::<PyType>()?)
 }
 
 impl Kind {
@@ -95,7 +95,7 @@ impl Kind {
                 let text: String = text.extract()?;
                 let kind = Kind::parse(py, &text)?;
                 let shape = match &kind {
-                    Kind::Record(class) => Some(Shape::of(py, class, &text)?),
+                    Kind::Record(_) => Some(Shape::of(py, &text)?),
                     _ => None,
                 };
                 alternatives.push((kind, shape));
@@ -111,6 +111,17 @@ impl Kind {
 
     /// The value of a raw JSON text; `shared` is the text that it is a part of.
     pub fn decode<'py>(&self, py: Python<'py>, raw: &str, shared: &FrameText) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_known(py, raw, shared, None)
+    }
+
+    /// Like `decode`; `places` are those of the members, where they are known.
+    pub fn decode_known<'py>(
+        &self,
+        py: Python<'py>,
+        raw: &str,
+        shared: &FrameText,
+        places: Option<Places>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         // Copying a few bytes costs less than counting who shares them.
         let part = || match raw.len() < COPIED {
             true => FrameText::from(raw),
@@ -168,19 +179,20 @@ impl Kind {
                 sound.map_err(|_| misfit(py, "an object", raw))?;
                 Ok(members.into_any())
             }
-            Kind::Record(class) if raw.starts_with('{') => {
-                Record::make_generated(class.bind(py), part(), None)
-            }
+            Kind::Record(class) if raw.starts_with('{') => class.make(py, part(), places),
             Kind::Record(_) => Err(misfit(py, "an object", raw)),
             Kind::Union { tag, open, variants, unknown } => {
-                let places = Places::of(raw).map_err(|_| misfit(py, "an object", raw))?;
+                let places = match places {
+                    Some(places) => places,
+                    None => Places::of(raw).map_err(|_| misfit(py, "an object", raw))?,
+                };
                 let value = places
                     .find(raw, tag)
                     .and_then(scan::string)
                     .ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
                 match variants.iter().find(|(known, _)| *known == value) {
-                    Some((_, class)) => Record::make_generated(class.bind(py), part(), Some(places)),
-                    None if *open => Record::make_generated(unknown.bind(py), part(), Some(places)),
+                    Some((_, class)) => class.make(py, part(), Some(places)),
+                    None if *open => unknown.make(py, part(), Some(places)),
                     None => Err(misfit(py, &format!("a declared `{tag}`"), raw)),
                 }
             }
@@ -213,15 +225,14 @@ impl Kind {
 }
 
 impl Shape {
-    fn of(py: Python<'_>, class: &Py<PyType>, name: &str) -> PyResult<Self> {
+    fn of(py: Python<'_>, name: &str) -> PyResult<Self> {
         let shape = entry(py, "SHAPES", name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let (constants, required): (Vec<(String, String)>, Vec<String>) = shape.extract()?;
-        Ok(Shape { class: class.clone_ref(py), constants, required })
+        Ok(Shape { constants, required })
     }
 
     /// Whether the text looks like this shape.
     pub fn fits(&self, raw: &str) -> bool {
-        let _ = &self.class;
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {
             for (at, (constant, expected)) in self.constants.iter().enumerate() {

@@ -3,6 +3,7 @@
 //! One rule holds everywhere: threads of the runtime never attach to Python. They fill slots and queues and wake
 //! whoever waits, a blocked Python thread through a condition variable, an event loop through its mailbox.
 
+mod arrived;
 mod async_batch;
 mod check;
 mod connection;
@@ -16,10 +17,14 @@ mod inherited;
 mod json;
 mod kind;
 mod mailbox;
+mod making;
 mod member;
+mod once;
 mod opening;
 mod options;
 mod pending;
+mod places;
+mod plain_class;
 mod questions;
 mod record;
 mod runtime;
@@ -57,6 +62,8 @@ mod _native {
     use super::opening::Opening;
     #[pymodule_export]
     use super::pending::Pending;
+    #[pymodule_export]
+    use super::plain_class::plain_class;
     #[pymodule_export]
     use super::questions::Question;
     #[pymodule_export]

@@ -91,13 +91,13 @@ impl Member {
             None if !member.required => Ok(py.None().into_bound(py)),
             None => Err(errors::decode(py, &format!("`{}` is missing", member.name), record.text().as_str())),
             Some("null") if member.nullable => Ok(py.None().into_bound(py)),
-            Some(raw) => kind.decode(py, raw, record.text()).map_err(|error| {
+            Some(raw) => kind.decode_known(py, raw, record.text(), record.places_in(raw)).map_err(|error| {
                 let reason = error.value(py).to_string();
                 errors::decode(py, &format!("`{}`: {reason}", member.name), record.text().as_str())
             }),
         }?;
         // A record does not change, so that everybody can have the same one.
-        if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && value.is_instance_of::<Record>() {
+        if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && !value.is_none() {
             record.keep_part(member, &value);
         }
         Ok(value)

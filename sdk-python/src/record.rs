@@ -1,103 +1,43 @@
 //! A JSON object that is looked at when somebody asks: the base of all generated classes.
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
 
 use agentese::framing::FrameText;
-use agentese::scan::{self, ScanError};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
 use crate::member::Member;
+use crate::once::Once;
+use crate::places::Places;
 use crate::{check, errors, json};
 
 thread_local! {
-    /// The text of the record that is being made. A class is called without arguments, which is the fastest
-    /// way to make one, and `__new__` takes the text from here.
-    static NEXT: RefCell<Option<(FrameText, Option<Places>)>> = const { RefCell::new(None) };
-    static SCRATCH: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Where a member stands: offsets into the text.
-#[derive(Clone, Copy)]
-struct Place {
-    name: (u32, u32),
-    value: (u32, u32),
-}
-
-/// Where all members of an object stand.
-pub struct Places(Box<[Place]>);
-
-impl Places {
-    /// Looks through the text of an object.
-    pub fn of(text: &str) -> Result<Self, ScanError> {
-        // One list for all: only what is found is copied into memory of its own.
-        SCRATCH.with(|scratch| {
-            let mut places = scratch.borrow_mut();
-            places.clear();
-            let start = text.as_ptr() as usize;
-            let place = |part: &str| {
-                let from = part.as_ptr() as usize - start;
-                (from as u32, (from + part.len()) as u32)
-            };
-            scan::members(text, |name, value| places.push(Place { name: place(name), value: place(value) }))?;
-            Ok(Places(places.as_slice().into()))
-        })
-    }
-
-    /// The raw JSON of a member of that text; of two with one name the last.
-    #[inline]
-    pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
-        let part = |(from, to): (u32, u32)| text.get(from as usize..to as usize).unwrap_or_default();
-        let found = self.0.iter().rev().find(|place| scan::is_named(part(place.name), name));
-        found.map(|place| part(place.value))
-    }
-}
-
-/// Takes a new record of a generated class out of the lists of the cycle collector, which would only look at it in
-/// vain: such a record holds no Python object but its class, which outlives it, and a record that is a part of it.
-#[inline]
-fn untrack(made: &Bound<'_, PyAny>) {
-    // SAFETY: the object is alive and nobody else has seen it yet. Only objects of classes that take part in the
-    // collection have the header that is written to, and those may be untracked at any time.
-    #[allow(unsafe_code)]
-    unsafe {
-        let object = made.as_ptr();
-        if pyo3::ffi::PyType_GetFlags(pyo3::ffi::Py_TYPE(object)) & pyo3::ffi::Py_TPFLAGS_HAVE_GC != 0 {
-            pyo3::ffi::PyObject_GC_UnTrack(object.cast());
-        }
-    }
+    /// The text of the record that is being made: a class is called without arguments, and `__new__` takes it from here.
+    static NEXT: RefCell<Option<FrameText>> = const { RefCell::new(None) };
 }
 
 /// A JSON object whose members are decoded when they are read. It does not change.
 #[pyclass(frozen, subclass, name = "Record", module = "agentese._native")]
 pub struct Record {
     text: FrameText,
-    places: OnceLock<Places>,
+    places: Once<Places>,
     /// The member that was read first of those that are records themselves, by the place of its descriptor, which lives
     /// as long as the class; and its value.
-    part: OnceLock<(usize, Py<PyAny>)>,
+    part: Once<(usize, Py<PyAny>)>,
 }
 
 impl Record {
-    /// Makes an instance of any class.
-    pub fn make<'py>(class: &Bound<'py, PyType>, text: FrameText) -> PyResult<Bound<'py, PyAny>> {
-        NEXT.with(|next| *next.borrow_mut() = Some((text, None)));
-        class.call0()
+    /// What an instance holds.
+    #[inline]
+    pub fn new(text: FrameText, places: Once<Places>) -> Self {
+        Record { text, places, part: Once::new() }
     }
 
-    /// Makes an instance of a generated class, whose members may have been looked up.
-    #[inline]
-    pub fn make_generated<'py>(
-        class: &Bound<'py, PyType>,
-        text: FrameText,
-        places: Option<Places>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        NEXT.with(|next| *next.borrow_mut() = Some((text, places)));
-        let made = class.call0()?;
-        untrack(&made);
-        Ok(made)
+    /// Makes an instance of any class.
+    pub fn make<'py>(class: &Bound<'py, PyType>, text: FrameText) -> PyResult<Bound<'py, PyAny>> {
+        NEXT.with(|next| *next.borrow_mut() = Some(text));
+        class.call0()
     }
 
     /// The text.
@@ -114,7 +54,14 @@ impl Record {
 
     /// Remembers the value of a member that is a record. Only the first one is kept.
     pub fn keep_part(&self, member: &Member, value: &Bound<'_, PyAny>) {
-        self.part.get_or_init(|| (std::ptr::from_ref(member) as usize, value.clone().unbind()));
+        if self.part.get().is_none() {
+            self.part.set((std::ptr::from_ref(member) as usize, value.clone().unbind()));
+        }
+    }
+
+    /// Takes the value that `keep_part` has kept.
+    pub fn take_part(&mut self) -> Option<Py<PyAny>> {
+        Some(self.part.take()?.1)
     }
 
     fn places(&self, py: Python<'_>) -> PyResult<&Places> {
@@ -123,7 +70,13 @@ impl Record {
         }
         let text = self.text.as_str();
         let places = Places::of(text).map_err(|error| errors::decode(py, &error.to_string(), text))?;
-        Ok(self.places.get_or_init(|| places))
+        Ok(self.places.get_or_set(places))
+    }
+
+    /// Where the members of an object in this one stand, where that is known.
+    #[inline]
+    pub fn places_in(&self, part: &str) -> Option<Places> {
+        self.places.get()?.inner(self.text.as_str(), part)
     }
 
     /// The raw JSON of a member; of two with one name the last.
@@ -139,17 +92,16 @@ impl Record {
     #[new]
     #[classmethod]
     #[pyo3(signature = (**members))]
-    fn new(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn construct(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let given = NEXT.with(|next| next.borrow_mut().take());
-        if let Some((text, places)) = given {
-            let places = places.map_or_else(OnceLock::new, OnceLock::from);
-            return Ok(Record { text, places, part: OnceLock::new() });
+        if let Some(text) = given {
+            return Ok(Record::new(text, Once::new()));
         }
         let py = class.py();
         let construct = py.import("agentese.members")?.getattr("construct")?;
         let text: String = construct.call1((class, members))?.extract()?;
         check::record(py, class, &text, &check::Path::of(&class.name()?.to_string()))?;
-        Ok(Record { text: FrameText::from(text), places: OnceLock::new(), part: OnceLock::new() })
+        Ok(Record::new(FrameText::from(text), Once::new()))
     }
 
     /// Reads an object from its JSON text. Only its structure is checked now.

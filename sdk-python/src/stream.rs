@@ -16,7 +16,8 @@ use pyo3::types::{PyDict, PyList, PyType};
 use crate::errors;
 use crate::fork_guarded::ForkGuarded;
 use crate::mailbox::Ticket;
-use crate::record::{Places, Record};
+use crate::making::RecordClass;
+use crate::places::Places;
 use crate::wait::{Bell, deadline};
 
 /// A batch ends with the event that reaches one of these.
@@ -29,24 +30,26 @@ type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool);
 /// The class of each event, and that of all others.
 #[pyclass(frozen)]
 pub struct EventTable {
-    classes: HashMap<String, Py<PyType>>,
-    unknown: Py<PyType>,
+    classes: HashMap<String, RecordClass>,
+    unknown: RecordClass,
     /// The classes in the order of the dialect's rows: an event is looked up without comparing its name.
     rows: OnceLock<Rows>,
 }
 
 struct Rows {
     events: &'static [EventSpec],
-    classes: Box<[Py<PyType>]>,
+    classes: Box<[Option<RecordClass>]>,
 }
 
 #[pymethods]
 impl EventTable {
     #[new]
-    fn new(classes: &Bound<'_, PyDict>, unknown: Py<PyType>) -> PyResult<Self> {
-        let classes =
-            classes.iter().map(|(kind, class)| Ok((kind.extract()?, class.cast_into::<PyType>()?.unbind())));
-        Ok(EventTable { classes: classes.collect::<PyResult<_>>()?, unknown, rows: OnceLock::new() })
+    fn new(classes: &Bound<'_, PyDict>, unknown: &Bound<'_, PyType>) -> PyResult<Self> {
+        let classes = classes
+            .iter()
+            .map(|(kind, class)| Ok((kind.extract()?, RecordClass::new(class.cast::<PyType>()?)?)));
+        let classes = classes.collect::<PyResult<_>>()?;
+        Ok(EventTable { classes, unknown: RecordClass::new(unknown)?, rows: OnceLock::new() })
     }
 
     /// The event that a line of an agent carries, with or without the envelope of its dialect.
@@ -84,8 +87,7 @@ impl EventTable {
         if kind == "response" || request {
             return Err(wrong(&format!("this frame is a `{kind}`, not an event")));
         }
-        let class = self.classes.get(&kind).unwrap_or(&self.unknown);
-        Record::make_generated(class.bind(py), body, None)
+        self.classes.get(&kind).unwrap_or(&self.unknown).make(py, body, None)
     }
 }
 
@@ -93,8 +95,7 @@ impl EventTable {
     /// Learns the rows of its dialect.
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
-            let class =
-                |event: &EventSpec| self.classes.get(event.name).unwrap_or(&self.unknown).clone_ref(py);
+            let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
             Rows { events: spec.events, classes: spec.events.iter().map(class).collect() }
         });
     }
@@ -102,23 +103,23 @@ impl EventTable {
     #[inline]
     fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
         let class = event.spec().and_then(|spec| self.rows.get()?.class(spec));
-        Record::make_generated(class.unwrap_or(&self.unknown).bind(py), event.into_body(), None)
+        let places = event.outline().map(|outline| Places::Outlined(outline.clone()));
+        class.unwrap_or(&self.unknown).make(py, event.into_body(), places)
     }
 }
 
 impl Rows {
     /// The class of a row, by its place in the table.
     #[inline]
-    fn class(&self, spec: &'static EventSpec) -> Option<&Py<PyType>> {
+    fn class(&self, spec: &'static EventSpec) -> Option<&RecordClass> {
         let from_start = (std::ptr::from_ref(spec) as usize).checked_sub(self.events.as_ptr() as usize)?;
-        self.classes.get(from_start / size_of::<EventSpec>())
+        self.classes.get(from_start / size_of::<EventSpec>())?.as_ref()
     }
 }
 
 struct Inner {
     stream: EventStream,
     ready: VecDeque<Event>,
-    batch: Vec<Event>,
     told: bool,
 }
 
@@ -129,17 +130,15 @@ struct Shared {
 }
 
 impl Shared {
-    /// No Python code runs and no class is made while this is held.
+    /// No Python code runs and no object is made while this is held.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fill(&self, inner: &mut Inner) -> Poll<usize> {
         let mut context = Context::from_waker(&self.waker);
-        let Inner { stream, batch, .. } = inner;
-        let polled = stream.poll_batch(&mut context, batch, MOST, BYTES);
-        inner.ready.extend(inner.batch.drain(..));
-        polled
+        let Inner { stream, ready, .. } = inner;
+        stream.poll_batch(&mut context, |event| ready.push_back(event), MOST, BYTES)
     }
 }
 
@@ -158,7 +157,7 @@ impl Stream {
             Some(ticket) => Waker::from(Arc::new(ticket)),
             None => Waker::from(bell.clone()),
         };
-        let inner = Inner { stream, ready: VecDeque::new(), batch: Vec::new(), told: false };
+        let inner = Inner { stream, ready: VecDeque::new(), told: false };
         Stream { shared: ForkGuarded::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
     }
 
@@ -170,6 +169,13 @@ impl Stream {
             inner.stream.over().and_then(|over| over.as_ref().err()).filter(|_| !told).cloned()
         };
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
+    }
+
+    /// The next of the events that were found, where there is one.
+    #[inline]
+    pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let event = self.shared.get(py)?.inner().ready.pop_front();
+        event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
     fn last<'py>(&self, py: Python<'py>, shared: &Shared) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -186,25 +192,19 @@ impl Stream {
 
     /// The next event, blocking. Raises how it failed once, and then stops.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(event) = self.next_ready(py)? {
+            return Ok(Some(event));
+        }
         let shared = self.shared.get(py)?;
         loop {
             let heard = shared.bell.rings();
-            let event = {
-                let mut inner = shared.inner();
-                match inner.ready.pop_front() {
-                    Some(event) => Some(event),
-                    None => match shared.fill(&mut inner) {
-                        Poll::Pending => None,
-                        Poll::Ready(0) => {
-                            drop(inner);
-                            return self.end(py, shared).map(|()| None);
-                        }
-                        Poll::Ready(_) => inner.ready.pop_front(),
-                    },
+            match self.fill(py)? {
+                Some(true) => {
+                    if let Some(event) = self.next_ready(py)? {
+                        return Ok(Some(event));
+                    }
                 }
-            };
-            match event {
-                Some(event) => return self.table.get().make(py, event).map(Some),
+                Some(false) => return Ok(None),
                 None => {
                     shared.bell.wait(py, heard, None)?;
                 }
@@ -212,50 +212,63 @@ impl Stream {
         }
     }
 
-    /// The events that are there, without waiting: an empty list at the end, and nothing where none is there
-    /// yet; then the ticket is posted when one comes.
-    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+    /// Looks for events, without waiting, unless some are there already. Says whether some are; raises how the stream failed
+    /// at its end, once, and is false then. Nothing where none has come yet; then the ticket is posted when one comes.
+    pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
-        let list = PyList::empty(py);
-        // The buffer leaves the lock with what is in it, and is given back for the next batch.
-        let mut batch = {
-            let mut inner = shared.inner();
-            let inner = &mut *inner;
-            let mut batch = std::mem::take(&mut inner.batch);
-            batch.extend(inner.ready.drain(..));
-            if batch.is_empty() {
-                let mut context = Context::from_waker(&shared.waker);
-                if inner.stream.poll_batch(&mut context, &mut batch, MOST, BYTES).is_pending() {
-                    inner.batch = batch;
-                    return Ok(None);
-                }
+        let mut inner = shared.inner();
+        if !inner.ready.is_empty() {
+            return Ok(Some(true));
+        }
+        match shared.fill(&mut inner) {
+            Poll::Pending => Ok(None),
+            Poll::Ready(0) => {
+                drop(inner);
+                self.end(py, shared).map(|()| Some(false))
             }
-            batch
+            Poll::Ready(_) => Ok(Some(true)),
+        }
+    }
+
+    /// Takes the events that were found by `fill`, at most that many.
+    #[pyo3(signature = (most=None))]
+    fn take<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let shared = self.shared.get(py)?;
+        // The buffer leaves the lock with what is in it, and is given back for the next events.
+        let mut ready = match most {
+            None => std::mem::take(&mut shared.inner().ready),
+            Some(most) => {
+                let ready = &mut shared.inner().ready;
+                ready.drain(..most.min(ready.len())).collect()
+            }
         };
         let table = self.table.get();
-        for event in batch.drain(..) {
-            list.append(table.make(py, event)?)?;
+        let made: PyResult<Vec<_>> = ready.drain(..).map(|event| table.make(py, event)).collect();
+        let mut inner = shared.inner();
+        if inner.ready.is_empty() {
+            inner.ready = ready;
         }
-        shared.inner().batch = batch;
-        Ok(Some(list))
+        drop(inner);
+        PyList::new(py, made?)
     }
 
     /// The next events, blocking until there is one. At the end raises how it failed once, and then is empty.
     /// Nothing where none has come after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let shared = self.shared.get(py)?;
+        let bell = &self.shared.get(py)?.bell;
         let deadline: Option<Instant> = deadline(seconds);
         loop {
-            let heard = shared.bell.rings();
-            match self.poll(py)? {
-                Some(batch) => {
-                    if batch.is_empty() {
-                        self.end(py, shared)?;
+            let heard = bell.rings();
+            match self.fill(py)? {
+                Some(true) => {
+                    let events = self.take(py, None)?;
+                    if !events.is_empty() {
+                        return Ok(Some(events));
                     }
-                    return Ok(Some(batch));
                 }
-                None if shared.bell.wait(py, heard, deadline)? => {}
+                Some(false) => return Ok(Some(PyList::empty(py))),
+                None if bell.wait(py, heard, deadline)? => {}
                 None => return Ok(None),
             }
         }

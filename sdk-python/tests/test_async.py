@@ -46,6 +46,23 @@ def test_batches_have_all_events_in_order(kind):
         assert all(batches) and [event.type for batch in batches for event in batch] == EVENTS
 
 
+def test_events_that_are_asked_for_at_once_are_each_given_once():
+    client = next(kind for kind in BOTH if kind.name != "threads")
+    with playing(one_run) as end, client().connect(pi, end) as client:
+        run = client.call("prompt", "hi")
+
+        async def read():
+            first = await anext(run)
+            # Both are asked for before the first of them is looked at, and one is looked at twice.
+            second, third = anext(run), anext(run)
+            types = [first.type, (await third).type, (await second).type]
+            assert await second is None
+            assert [event.type async for event in run] == EVENTS[3:]
+            return types
+
+        assert client.run(read()) == [EVENTS[0], EVENTS[2], EVENTS[1]]
+
+
 def text_run(peer):
     prompt = peer.hear()
     peer.answer(prompt)

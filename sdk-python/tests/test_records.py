@@ -1,7 +1,9 @@
 """Records: made by keyword, compared by value, shown, described, read and written by other libraries."""
 
+import gc
 import json
 import pydoc
+import weakref
 
 import msgspec
 import pydantic
@@ -59,6 +61,27 @@ def test_a_member_that_is_a_record_is_read_once():
     assert update.message != piece and update.message.role == "user"
     update.message.content.clear()
     assert len(update.message.content) == 1
+
+
+def test_the_cycle_collector_looks_at_subclasses_alone():
+    class Mine(pi.MessageUpdate):
+        pass
+
+    text = '{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"x"}}'
+    event = pi.decode_event(text)
+    assert not gc.is_tracked(event) and not gc.is_tracked(event.assistant_message_event)
+    mine = Mine.from_json(text)
+    mine.__dict__["itself"] = mine
+    mine.__dict__["told"] = told = Told()
+    gone = weakref.ref(told)
+    assert mine.assistant_message_event.delta == "x" and gc.is_tracked(mine)
+    del mine, told
+    gc.collect()
+    assert gone() is None
+
+
+class Told:
+    """Something that weak references can be made to."""
 
 
 def test_equality_is_by_value():

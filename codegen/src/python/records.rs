@@ -24,10 +24,10 @@ fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant]
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
-    out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record\nfrom agentese.unknown import Unknown\n");
+    out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record, plain_class\nfrom agentese.unknown import Unknown\n");
     for (name, (def, common)) in &defs {
         let Some((constants, fields)) = record(def, common) else { continue };
-        let _ = writeln!(out, "\n\nclass {name}(Record):");
+        let _ = writeln!(out, "\n\nclass {name}(Record, metaclass=plain_class):");
         docs(&mut out, "    ", def.doc, &[]);
         let names: Vec<String> = fields.iter().map(|field| quote(&attribute(field.name))).collect();
         let _ = writeln!(out, "    __slots__ = ()\n    __match_args__ = ({})", tuple(&names));

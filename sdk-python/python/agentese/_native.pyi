@@ -23,20 +23,19 @@ __all__ = [
     "commands",
     "facts",
     "forked",
+    "plain_class",
     "shut_down",
 ]
 
 @disjoint_base
 class AsyncBatch:
-    """A batch of events that an `async for` takes one by one."""
+    """Events that an `async for` takes one by one."""
 
     def __new__(cls, *_args: Any, **_options: Any) -> Self: ...
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Any]: ...
-    def _put(self, events: list[Any]) -> None:
-        """Replaces the batch."""
-    def _take(self) -> list[Any]:
-        """Takes what is left of the batch."""
+    def _read(self, stream: Stream) -> None:
+        """Says where the events are."""
 
 @disjoint_base
 class Record:
@@ -138,8 +137,11 @@ class Stream:
 
     def __iter__(self) -> Iterator[Any]: ...
     def __next__(self) -> Any: ...
-    def poll(self) -> list[Any] | None:
-        """The events that are there: an empty list at the end, nothing where none is there yet."""
+    def fill(self) -> bool | None:
+        """Looks for events: true where some are there, false at the end, nothing where none has come yet. Raises how the
+        stream failed, once."""
+    def take(self, most: int | None = None) -> list[Any]:
+        """Takes the events that were found by `fill`, at most that many."""
     def batch(self, seconds: float | None = None) -> list[Any] | None:
         """The next events, blocking: an empty list at the end, nothing where none has come after `seconds`."""
     def skip(self) -> bool:
@@ -328,3 +330,6 @@ def shut_down(seconds: float) -> None:
 
 def forked() -> None:
     """Says that this process is a child that was forked off."""
+
+def plain_class(name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+    """Makes a class, as the metaclass of a `class` statement whose one base is `Record`."""

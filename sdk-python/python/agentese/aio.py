@@ -33,6 +33,7 @@ class AsyncEvents(AsyncBatch, Generic[E]):
         self._reactor = reactor
         self._stream = stream
         self._ticket = ticket
+        self._read(stream)
 
     if TYPE_CHECKING:
 
@@ -41,35 +42,29 @@ class AsyncEvents(AsyncBatch, Generic[E]):
             raise NotImplementedError
 
     async def _next(self) -> E:
-        batch = await self._more()
-        if not batch:
-            raise StopAsyncIteration
-        first, *rest = batch
-        self._put(rest)
-        return first
+        while await self._more():
+            # Another task may have taken them meanwhile.
+            for event in self._stream.take(1):
+                first: E = event
+                return first
+        raise StopAsyncIteration
 
-    async def _more(self) -> list[E]:
-        """What came since; empty at the end. Raises how the stream failed, once."""
-        while (events := self._stream.poll()) is None:
+    async def _more(self) -> bool:
+        """Waits for events, which are taken from the stream then. False at the end. Raises how the stream failed, once."""
+        while (found := self._stream.fill()) is None:
             await self._reactor.wait(self._ticket)
-        if not events:
-            for event in self._stream:
-                return [event]
-        # A stream that always has more must not starve the loop.
-        try:
+        if found:
+            # A stream that always has more must not starve the loop.
             await self._reactor.backend.yield_()
-        except BaseException:
-            self._put(events)
-            raise
-        return events
+        return found
 
     async def batches(self) -> AsyncIterator[list[E]]:
         """The events in lists, as they come: for programs that handle many at once."""
-        while batch := self._take() or await self._more():
-            yield batch
+        while (batch := self._stream.take()) or await self._more():
+            if batch:
+                yield batch
 
     async def _end(self) -> None:
-        self._put([])
         while not self._stream.skip():
             await self._reactor.wait(self._ticket)
 

@@ -3,11 +3,11 @@
 
 from typing import Any, Literal
 
-from agentese._native import Member, Record
+from agentese._native import Member, Record, plain_class
 from agentese.unknown import Unknown
 
 
-class AbortAndPromptParams(Record):
+class AbortAndPromptParams(Record, metaclass=plain_class):
     """Parameters of `abort_and_prompt`.
 
     Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
@@ -20,7 +20,7 @@ class AbortAndPromptParams(Record):
     images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
-class AdvisorCostChanged(Record):
+class AdvisorCostChanged(Record, metaclass=plain_class):
     """What the advisor cost is more now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
@@ -28,7 +28,7 @@ class AdvisorCostChanged(Record):
     type = "advisor_cost_changed"
 
 
-class AdvisorYielded(Record):
+class AdvisorYielded(Record, metaclass=plain_class):
     """The advisor has nothing more to say. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
@@ -36,7 +36,7 @@ class AdvisorYielded(Record):
     type = "advisor_yielded"
 
 
-class AgentAbortParams(Record):
+class AgentAbortParams(Record, metaclass=plain_class):
     """Parameters of `agent_abort`.
 
     Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
@@ -47,7 +47,7 @@ class AgentAbortParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class AgentEnd(Record):
+class AgentEnd(Record, metaclass=plain_class):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     __slots__ = ()
     __match_args__ = ("messages", "will_retry", "is_terminal", "message_count")
@@ -59,7 +59,7 @@ class AgentEnd(Record):
     message_count = Member("messageCount", "int", "int | None: How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2.", required=False, nullable=True)
 
 
-class AgentPromptParams(Record):
+class AgentPromptParams(Record, metaclass=plain_class):
     """Parameters of `agent_prompt`.
 
     Sends a prompt. Answered at once; while the agent is busy the prompt waits.
@@ -71,7 +71,7 @@ class AgentPromptParams(Record):
     text = Member("text", "str", "str: The prompt.")
 
 
-class AgentSettled(Record):
+class AgentSettled(Record, metaclass=plain_class):
     """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("aborted",)
@@ -80,7 +80,7 @@ class AgentSettled(Record):
     aborted = Member("aborted", "bool", "bool: Whether somebody stopped it.")
 
 
-class AgentStart(Record):
+class AgentStart(Record, metaclass=plain_class):
     """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
     __slots__ = ()
     __match_args__ = ()
@@ -88,7 +88,7 @@ class AgentStart(Record):
     type = "agent_start"
 
 
-class AgentState(Record):
+class AgentState(Record, metaclass=plain_class):
     """An agent's current state."""
     __slots__ = ()
     __match_args__ = ("session_id", "status", "model", "message_count", "tools", "token_usage")
@@ -101,7 +101,7 @@ class AgentState(Record):
     token_usage = Member("token_usage", "OpalUsage", "OpalUsage | None: Tokens used.", required=False, nullable=True)
 
 
-class AgentStateParams(Record):
+class AgentStateParams(Record, metaclass=plain_class):
     """Parameters of `agent_state`.
 
     Returns an agent's current state.
@@ -112,7 +112,7 @@ class AgentStateParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class AskUserResult(Record):
+class AskUserResult(Record, metaclass=plain_class):
     """What the user answered."""
     __slots__ = ()
     __match_args__ = ("answer",)
@@ -120,7 +120,7 @@ class AskUserResult(Record):
     answer = Member("answer", "str", "str: The answer.")
 
 
-class AssistantMessage(Record):
+class AssistantMessage(Record, metaclass=plain_class):
     """An answer of the model, whole or as far as it has come."""
     __slots__ = ()
     __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred", "duration", "ttft", "completed_at", "error_id", "error_status")
@@ -150,7 +150,7 @@ class AssistantMessage(Record):
     error_status = Member("errorStatus", "number", "float | None: The provider's HTTP status. Since omp@18.2.", required=False, nullable=True)
 
 
-class Attachment(Record):
+class Attachment(Record, metaclass=plain_class):
     """A file that a front end attached to a message."""
     __slots__ = ()
     __match_args__ = ("id", "type", "file_name", "mime_type", "size", "content", "extracted_text", "preview")
@@ -165,7 +165,7 @@ class Attachment(Record):
     preview = Member("preview", "str", "str | None: A small image in base64.", required=False, nullable=True)
 
 
-class AuthPollParams(Record):
+class AuthPollParams(Record, metaclass=plain_class):
     """Parameters of `auth_poll`.
 
     Waits until the user has logged in.
@@ -177,7 +177,7 @@ class AuthPollParams(Record):
     interval = Member("interval", "int", "int: How often to ask, in seconds.")
 
 
-class AuthSetKeyParams(Record):
+class AuthSetKeyParams(Record, metaclass=plain_class):
     """Parameters of `auth_set_key`.
 
     Stores an API key.
@@ -189,7 +189,7 @@ class AuthSetKeyParams(Record):
     api_key = Member("api_key", "str", "str: The key.")
 
 
-class AuthStatusResult(Record):
+class AuthStatusResult(Record, metaclass=plain_class):
     """Which credentials were found."""
     __slots__ = ()
     __match_args__ = ("authenticated", "auth")
@@ -198,7 +198,7 @@ class AuthStatusResult(Record):
     auth = Member("auth", "OpalAuth", "OpalAuth: More about it.")
 
 
-class Authenticated(Record):
+class Authenticated(Record, metaclass=plain_class):
     """Whether the login is done."""
     __slots__ = ()
     __match_args__ = ("authenticated",)
@@ -206,7 +206,7 @@ class Authenticated(Record):
     authenticated = Member("authenticated", "bool", "bool: True.")
 
 
-class AutoCompactionEnd(Record):
+class AutoCompactionEnd(Record, metaclass=plain_class):
     """Automatic compaction ended, with or without a result. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("result", "aborted", "will_retry", "error_message", "action", "skipped")
@@ -220,7 +220,7 @@ class AutoCompactionEnd(Record):
     skipped = Member("skipped", "bool", "bool | None: Whether there was no need to. Since omp@18.2.", required=False, nullable=True)
 
 
-class AutoCompactionStart(Record):
+class AutoCompactionStart(Record, metaclass=plain_class):
     """Automatic compaction begins. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason", "action")
@@ -230,7 +230,7 @@ class AutoCompactionStart(Record):
     action = Member("action", "str", "str | None: How: by a summary, or in another way of the agent. Since omp@18.2.", required=False, nullable=True)
 
 
-class AutoRetryEnd(Record):
+class AutoRetryEnd(Record, metaclass=plain_class):
     """Retrying is over: an answer came, or the agent gave up."""
     __slots__ = ()
     __match_args__ = ("success", "attempt", "final_error", "retry_errors")
@@ -242,7 +242,7 @@ class AutoRetryEnd(Record):
     retry_errors = Member("retryErrors", "[object]", "list[JsonObject] | None: The answers that failed, and what became of them. Since omp@18.2.", required=False, nullable=True)
 
 
-class AutoRetryStart(Record):
+class AutoRetryStart(Record, metaclass=plain_class):
     """The agent waits before it tries again after a transient error."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
@@ -254,7 +254,7 @@ class AutoRetryStart(Record):
     error_message = Member("errorMessage", "str", "str: The error message.")
 
 
-class AvailableCommand(Record):
+class AvailableCommand(Record, metaclass=plain_class):
     """A command that a prompt can begin with. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "aliases", "description", "input", "subcommands", "source")
@@ -267,7 +267,7 @@ class AvailableCommand(Record):
     source = Member("source", "str", "str: Where it comes from, as in `builtin`.")
 
 
-class AvailableCommands(Record):
+class AvailableCommands(Record, metaclass=plain_class):
     """The commands that prompts can begin with. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("commands",)
@@ -275,7 +275,7 @@ class AvailableCommands(Record):
     commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
 
 
-class AvailableCommandsUpdate(Record):
+class AvailableCommandsUpdate(Record, metaclass=plain_class):
     """The commands that prompts can begin with are others now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("commands",)
@@ -284,7 +284,7 @@ class AvailableCommandsUpdate(Record):
     commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
 
 
-class AvailableModels(Record):
+class AvailableModels(Record, metaclass=plain_class):
     """The models that can be used."""
     __slots__ = ()
     __match_args__ = ("models",)
@@ -292,7 +292,7 @@ class AvailableModels(Record):
     models = Member("models", "[Model]", "list[Model]: In the order of the configuration.")
 
 
-class BashExecutionMessage(Record):
+class BashExecutionMessage(Record, metaclass=plain_class):
     """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
     __slots__ = ()
     __match_args__ = ("command", "output", "exit_code", "cancelled", "truncated", "full_output_path", "timestamp", "exclude_from_context")
@@ -308,7 +308,7 @@ class BashExecutionMessage(Record):
     exclude_from_context = Member("excludeFromContext", "bool", "bool | None: True where the model does not get to see it.", required=False, nullable=True)
 
 
-class BashExecutionUpdate(Record):
+class BashExecutionUpdate(Record, metaclass=plain_class):
     """A command of `bash` wrote something. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("id", "delta")
@@ -318,7 +318,7 @@ class BashExecutionUpdate(Record):
     delta = Member("delta", "str", "str: What it wrote.")
 
 
-class BashParams(Record):
+class BashParams(Record, metaclass=plain_class):
     """Parameters of `bash`.
 
     Runs a shell command; the model sees its output with the next prompt. Several may run at
@@ -331,7 +331,7 @@ class BashParams(Record):
     exclude_from_context = Member("excludeFromContext", "bool", "bool | None: Whether the model does not get to see it; false where it is missing. Since pi@1.5.", required=False, nullable=True)
 
 
-class BashResult(Record):
+class BashResult(Record, metaclass=plain_class):
     """The outcome of a shell command."""
     __slots__ = ()
     __match_args__ = ("output", "exit_code", "cancelled", "truncated", "full_output_path", "timed_out", "total_lines", "total_bytes", "output_lines", "output_bytes")
@@ -348,7 +348,7 @@ class BashResult(Record):
     output_bytes = Member("outputBytes", "int", "int | None: How many bytes `output` has. Since omp@18.2.", required=False, nullable=True)
 
 
-class BranchParams(Record):
+class BranchParams(Record, metaclass=plain_class):
     """Parameters of `branch`.
 
     Makes a branch of the session that ends before one of the user's messages. An extension can
@@ -360,7 +360,7 @@ class BranchParams(Record):
     entry_id = Member("entryId", "str", "str: The session entry of that message; `get_branch_messages` lists them.")
 
 
-class BranchSummaryEntry(Record):
+class BranchSummaryEntry(Record, metaclass=plain_class):
     """A branch was left, and this is what was said on it."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "from_id", "summary", "details", "usage", "from_hook")
@@ -376,7 +376,7 @@ class BranchSummaryEntry(Record):
     from_hook = Member("fromHook", "bool", "bool | None: Whether an extension wrote the summary.", required=False, nullable=True)
 
 
-class BranchSummaryMessage(Record):
+class BranchSummaryMessage(Record, metaclass=plain_class):
     """A summary of a branch that the conversation has left."""
     __slots__ = ()
     __match_args__ = ("summary", "from_id", "timestamp")
@@ -387,7 +387,7 @@ class BranchSummaryMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class BudgetExceeded(Record):
+class BudgetExceeded(Record, metaclass=plain_class):
     """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
@@ -397,7 +397,7 @@ class BudgetExceeded(Record):
     snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: The use so far.")
 
 
-class BudgetSnapshot(Record):
+class BudgetSnapshot(Record, metaclass=plain_class):
     """The use of a budget."""
     __slots__ = ()
     __match_args__ = ("status", "wall_time_ms", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "tool_calls", "subagents", "reason")
@@ -413,7 +413,7 @@ class BudgetSnapshot(Record):
     reason = Member("reason", "BudgetViolationReason", "BudgetViolationReason | None: The limit that the event is about.", required=False, nullable=True)
 
 
-class BudgetWarning(Record):
+class BudgetWarning(Record, metaclass=plain_class):
     """A budget nears a limit. Sent once for each dimension."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
@@ -423,7 +423,7 @@ class BudgetWarning(Record):
     snapshot = Member("snapshot", "BudgetSnapshot", "BudgetSnapshot: The use so far.")
 
 
-class CancelNotice(Record):
+class CancelNotice(Record, metaclass=plain_class):
     """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
     an editor, and lets the other dialogs go without a word.
     """
@@ -433,7 +433,7 @@ class CancelNotice(Record):
     target_id = Member("targetId", "str", "str: The id of the dialog.")
 
 
-class Cancellation(Record):
+class Cancellation(Record, metaclass=plain_class):
     """Whether an extension stopped what was asked for."""
     __slots__ = ()
     __match_args__ = ("cancelled",)
@@ -441,7 +441,7 @@ class Cancellation(Record):
     cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
 
 
-class CancelledAnswer(Record):
+class CancelledAnswer(Record, metaclass=plain_class):
     """A dialog dismissed: the extension gets nothing (or "no")."""
     __slots__ = ()
     __match_args__ = ("id",)
@@ -451,7 +451,7 @@ class CancelledAnswer(Record):
     id = Member("id", "str", "str: The id of the question.")
 
 
-class ClientTool(Record):
+class ClientTool(Record, metaclass=plain_class):
     """A tool that the client carries out. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "label", "description", "parameters", "hidden", "load_mode", "reads_skill_uris")
@@ -465,7 +465,7 @@ class ClientTool(Record):
     reads_skill_uris = Member("readsSkillUris", "bool", "bool | None: Whether it can read the instructions of skills.", required=False, nullable=True)
 
 
-class CommandInfo(Record):
+class CommandInfo(Record, metaclass=plain_class):
     """A command that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("name", "description", "source", "location", "path", "source_info")
@@ -478,7 +478,7 @@ class CommandInfo(Record):
     source_info = Member("sourceInfo", "SourceInfo", "SourceInfo | None: Where it was found. Since pi@1.5.", required=False, nullable=True)
 
 
-class CommandOutput(Record):
+class CommandOutput(Record, metaclass=plain_class):
     """A command that a prompt began with has something to say. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -487,7 +487,7 @@ class CommandOutput(Record):
     text = Member("text", "str", "str: What.")
 
 
-class Commands(Record):
+class Commands(Record, metaclass=plain_class):
     """The commands that a prompt can invoke with `/name`."""
     __slots__ = ()
     __match_args__ = ("commands",)
@@ -495,7 +495,7 @@ class Commands(Record):
     commands = Member("commands", "[CommandInfo]", "list[CommandInfo]: Extension commands, then templates, then skills.")
 
 
-class CompactParams(Record):
+class CompactParams(Record, metaclass=plain_class):
     """Parameters of `compact`.
 
     Compacts the conversation now: a summary takes the place of its older part.
@@ -506,7 +506,7 @@ class CompactParams(Record):
     custom_instructions = Member("customInstructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
-class CompactionEnd(Record):
+class CompactionEnd(Record, metaclass=plain_class):
     """The agent has compacted the conversation, or has not. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason", "result", "aborted", "will_retry", "error_message")
@@ -519,7 +519,7 @@ class CompactionEnd(Record):
     error_message = Member("errorMessage", "str", "str | None: What went wrong.", required=False, nullable=True)
 
 
-class CompactionEntry(Record):
+class CompactionEntry(Record, metaclass=plain_class):
     """The conversation was compacted."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "summary", "first_kept_entry_id", "tokens_before", "details", "usage", "from_hook", "system_message")
@@ -537,7 +537,7 @@ class CompactionEntry(Record):
     system_message = Member("systemMessage", "SystemMessage", "SystemMessage | None: The prompt and the tools as they stood then.", required=False, nullable=True)
 
 
-class CompactionResult(Record):
+class CompactionResult(Record, metaclass=plain_class):
     """The result of a compaction."""
     __slots__ = ()
     __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "estimated_tokens_after", "usage", "details")
@@ -550,7 +550,7 @@ class CompactionResult(Record):
     details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
 
 
-class CompactionStart(Record):
+class CompactionStart(Record, metaclass=plain_class):
     """The agent begins to compact the conversation. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason",)
@@ -559,7 +559,7 @@ class CompactionStart(Record):
     reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
 
 
-class CompactionSummaryMessage(Record):
+class CompactionSummaryMessage(Record, metaclass=plain_class):
     """The summary that replaces messages which compaction removed."""
     __slots__ = ()
     __match_args__ = ("summary", "tokens_before", "timestamp")
@@ -570,7 +570,7 @@ class CompactionSummaryMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class ConfigUpdate(Record):
+class ConfigUpdate(Record, metaclass=plain_class):
     """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level")
@@ -580,7 +580,7 @@ class ConfigUpdate(Record):
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level.", required=False, nullable=True)
 
 
-class ConfigWarningsChanged(Record):
+class ConfigWarningsChanged(Record, metaclass=plain_class):
     """What is wrong with the settings is something else now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
@@ -588,7 +588,7 @@ class ConfigWarningsChanged(Record):
     type = "config_warnings_changed"
 
 
-class ConfirmDialog(Record):
+class ConfirmDialog(Record, metaclass=plain_class):
     """Asks for yes or no. Resolves to no when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "message", "timeout")
@@ -598,7 +598,7 @@ class ConfirmDialog(Record):
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
-class ConfirmResult(Record):
+class ConfirmResult(Record, metaclass=plain_class):
     """The action that the user chose."""
     __slots__ = ()
     __match_args__ = ("action",)
@@ -606,7 +606,7 @@ class ConfirmResult(Record):
     action = Member("action", "str", "str: One of the actions.")
 
 
-class ConfirmedAnswer(Record):
+class ConfirmedAnswer(Record, metaclass=plain_class):
     """A dialog answered with yes or no."""
     __slots__ = ()
     __match_args__ = ("id", "confirmed")
@@ -616,7 +616,7 @@ class ConfirmedAnswer(Record):
     confirmed = Member("confirmed", "bool", "bool: Yes or no.")
 
 
-class ContextEditEntry(Record):
+class ContextEditEntry(Record, metaclass=plain_class):
     """What the model gets to see of an earlier entry was changed."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "target_id", "replacement")
@@ -629,7 +629,7 @@ class ContextEditEntry(Record):
     replacement = Member("replacement", "ContextReplacement", "ContextReplacement | None: What it sees in its place; null where it sees nothing.", nullable=True)
 
 
-class ContextReplacement(Record):
+class ContextReplacement(Record, metaclass=plain_class):
     """Other words in place of those of a message."""
     __slots__ = ()
     __match_args__ = ("content",)
@@ -637,7 +637,7 @@ class ContextReplacement(Record):
     content = Member("content", "InputContent", "InputContent: The words.")
 
 
-class ContextUsage(Record):
+class ContextUsage(Record, metaclass=plain_class):
     """How much of the model's context is in use."""
     __slots__ = ()
     __match_args__ = ("tokens", "context_window", "percent")
@@ -647,7 +647,7 @@ class ContextUsage(Record):
     percent = Member("percent", "number", "float | None: The share that is full, in percent; null where nobody knows.", nullable=True)
 
 
-class Cost(Record):
+class Cost(Record, metaclass=plain_class):
     """The cost of tokens in US dollars."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "total_from_provider")
@@ -660,7 +660,7 @@ class Cost(Record):
     total_from_provider = Member("totalFromProvider", "bool", "bool | None: Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5.", required=False, nullable=True)
 
 
-class CustomEntry(Record):
+class CustomEntry(Record, metaclass=plain_class):
     """Something that an extension keeps; no model sees it."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "data")
@@ -673,7 +673,7 @@ class CustomEntry(Record):
     data = Member("data", "any", "JsonValue: What it keeps.", required=False, nullable=True)
 
 
-class CustomMessage(Record):
+class CustomMessage(Record, metaclass=plain_class):
     """A message that an extension put in."""
     __slots__ = ()
     __match_args__ = ("custom_type", "content", "display", "details", "attribution", "timestamp")
@@ -687,7 +687,7 @@ class CustomMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class CustomMessageEntry(Record):
+class CustomMessageEntry(Record, metaclass=plain_class):
     """A message that an extension put in."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "content", "display", "details")
@@ -702,7 +702,7 @@ class CustomMessageEntry(Record):
     details = Member("details", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
 
 
-class CycledModel(Record):
+class CycledModel(Record, metaclass=plain_class):
     """The model that is next in line, with what goes with it."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_scoped")
@@ -712,7 +712,7 @@ class CycledModel(Record):
     is_scoped = Member("isScoped", "bool", "bool: Whether the cycle is limited to the models named at the start.")
 
 
-class CycledThinkingLevel(Record):
+class CycledThinkingLevel(Record, metaclass=plain_class):
     """The thinking level that is next in line."""
     __slots__ = ()
     __match_args__ = ("level",)
@@ -720,7 +720,7 @@ class CycledThinkingLevel(Record):
     level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
-class DeveloperMessage(Record):
+class DeveloperMessage(Record, metaclass=plain_class):
     """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
     __slots__ = ()
     __match_args__ = ("content", "timestamp")
@@ -730,7 +730,7 @@ class DeveloperMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class DeviceCode(Record):
+class DeviceCode(Record, metaclass=plain_class):
     """How the user logs in."""
     __slots__ = ()
     __match_args__ = ("user_code", "verification_uri", "device_code", "interval")
@@ -741,7 +741,7 @@ class DeviceCode(Record):
     interval = Member("interval", "int", "int: How often to ask, in seconds.")
 
 
-class EditorDialog(Record):
+class EditorDialog(Record, metaclass=plain_class):
     """Opens an editor for several lines of text."""
     __slots__ = ()
     __match_args__ = ("title", "prefill", "prompt_style")
@@ -751,7 +751,7 @@ class EditorDialog(Record):
     prompt_style = Member("promptStyle", "bool", "bool | None: Whether it should look like the field for prompts. Since omp@18.2.", required=False, nullable=True)
 
 
-class Entries(Record):
+class Entries(Record, metaclass=plain_class):
     """Entries of a session."""
     __slots__ = ()
     __match_args__ = ("entries", "leaf_id")
@@ -760,7 +760,7 @@ class Entries(Record):
     leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
 
 
-class EntryAppended(Record):
+class EntryAppended(Record, metaclass=plain_class):
     """An extension wrote an entry into the session. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("entry",)
@@ -769,7 +769,7 @@ class EntryAppended(Record):
     entry = Member("entry", "SessionEntry", "SessionEntry: The entry.")
 
 
-class ExportHtmlParams(Record):
+class ExportHtmlParams(Record, metaclass=plain_class):
     """Parameters of `export_html`.
 
     Exports the session as an HTML page.
@@ -780,7 +780,7 @@ class ExportHtmlParams(Record):
     output_path = Member("outputPath", "str", "str | None: Where to; by default a file in the working directory named after the session.", required=False, nullable=True)
 
 
-class ExtensionError(Record):
+class ExtensionError(Record, metaclass=plain_class):
     """An extension failed; the agent goes on."""
     __slots__ = ()
     __match_args__ = ("extension_path", "event", "error")
@@ -791,7 +791,7 @@ class ExtensionError(Record):
     error = Member("error", "str", "str: What it said.")
 
 
-class FastMode(Record):
+class FastMode(Record, metaclass=plain_class):
     """Whether the model answers faster for a higher price. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("enabled", "active")
@@ -800,7 +800,7 @@ class FastMode(Record):
     active = Member("active", "bool", "bool: Whether the model does it.")
 
 
-class FileMentionMessage(Record):
+class FileMentionMessage(Record, metaclass=plain_class):
     """The files that a prompt mentioned with `@`."""
     __slots__ = ()
     __match_args__ = ("files", "timestamp")
@@ -810,7 +810,7 @@ class FileMentionMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class FollowUpParams(Record):
+class FollowUpParams(Record, metaclass=plain_class):
     """Parameters of `follow_up`.
 
     Queues a message for the time when the agent would stop. While the agent is idle it waits
@@ -823,7 +823,7 @@ class FollowUpParams(Record):
     images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
-class ForkParams(Record):
+class ForkParams(Record, metaclass=plain_class):
     """Parameters of `fork`.
 
     Makes a fork of the session that ends before one of the user's messages. An extension can
@@ -835,7 +835,7 @@ class ForkParams(Record):
     entry_id = Member("entryId", "str", "str: The session entry of that message; `get_fork_messages` lists them.")
 
 
-class ForkPoint(Record):
+class ForkPoint(Record, metaclass=plain_class):
     """A message from which a fork (or branch) can be made."""
     __slots__ = ()
     __match_args__ = ("entry_id", "text")
@@ -844,7 +844,7 @@ class ForkPoint(Record):
     text = Member("text", "str", "str: The message's text.")
 
 
-class ForkPoints(Record):
+class ForkPoints(Record, metaclass=plain_class):
     """The messages from which a fork (or branch) can be made."""
     __slots__ = ()
     __match_args__ = ("messages",)
@@ -852,7 +852,7 @@ class ForkPoints(Record):
     messages = Member("messages", "[ForkPoint]", "list[ForkPoint]: In order.")
 
 
-class ForkResult(Record):
+class ForkResult(Record, metaclass=plain_class):
     """A fork (or branch) that was made."""
     __slots__ = ()
     __match_args__ = ("text", "cancelled")
@@ -861,7 +861,7 @@ class ForkResult(Record):
     cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
 
 
-class GetEntriesParams(Record):
+class GetEntriesParams(Record, metaclass=plain_class):
     """Parameters of `get_entries`.
 
     Gives the entries of the session's file in the order in which they were written, those of abandoned branches
@@ -873,7 +873,7 @@ class GetEntriesParams(Record):
     since = Member("since", "str", "str | None: The entry behind which to begin; all where it is missing.", required=False, nullable=True)
 
 
-class GetMessagesPageParams(Record):
+class GetMessagesPageParams(Record, metaclass=plain_class):
     """Parameters of `get_messages_page`.
 
     Gives the messages of the conversation in parts.
@@ -885,7 +885,7 @@ class GetMessagesPageParams(Record):
     limit = Member("limit", "int", "int | None: How many messages at most: 100 where it is missing, and never more than 256.", required=False, nullable=True)
 
 
-class GetSubagentMessagesParams(Record):
+class GetSubagentMessagesParams(Record, metaclass=plain_class):
     """Parameters of `get_subagent_messages`.
 
     Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
@@ -898,7 +898,7 @@ class GetSubagentMessagesParams(Record):
     from_byte = Member("fromByte", "int", "int | None: Where to begin, in bytes; 0 where it is missing.", required=False, nullable=True)
 
 
-class GoalUpdated(Record):
+class GoalUpdated(Record, metaclass=plain_class):
     """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("goal", "state")
@@ -908,7 +908,7 @@ class GoalUpdated(Record):
     state = Member("state", "object", "JsonObject | None: Whether the agent works towards it.", required=False, nullable=True)
 
 
-class HandedOver(Record):
+class HandedOver(Record, metaclass=plain_class):
     """Where a conversation was handed over. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("saved_path",)
@@ -916,7 +916,7 @@ class HandedOver(Record):
     saved_path = Member("savedPath", "str", "str | None: The file with what was handed over, where one was written.", required=False, nullable=True)
 
 
-class HandoffParams(Record):
+class HandoffParams(Record, metaclass=plain_class):
     """Parameters of `handoff`.
 
     Begins a new session with what the model says of the old one. Null where nothing was handed over.
@@ -927,7 +927,7 @@ class HandoffParams(Record):
     custom_instructions = Member("customInstructions", "str", "str | None: What the model should take care of.", required=False, nullable=True)
 
 
-class HostToolCall(Record):
+class HostToolCall(Record, metaclass=plain_class):
     """Asks the client to carry out one of its tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "arguments")
@@ -937,7 +937,7 @@ class HostToolCall(Record):
     arguments = Member("arguments", "object", "JsonObject: The arguments.")
 
 
-class HostToolCancel(Record):
+class HostToolCancel(Record, metaclass=plain_class):
     """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("target_id",)
@@ -945,7 +945,7 @@ class HostToolCancel(Record):
     target_id = Member("targetId", "str", "str: The id of the call's frame.")
 
 
-class HostToolNames(Record):
+class HostToolNames(Record, metaclass=plain_class):
     """The tools of the client that the agent has now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_names",)
@@ -953,7 +953,7 @@ class HostToolNames(Record):
     tool_names = Member("toolNames", "[str]", "list[str]: Their names.")
 
 
-class HostToolResult(Record):
+class HostToolResult(Record, metaclass=plain_class):
     """What a tool of the client gave. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("result", "is_error")
@@ -962,7 +962,7 @@ class HostToolResult(Record):
     is_error = Member("isError", "bool", "bool | None: Whether the tool failed: the model is told the text of the result as an error.", required=False, nullable=True)
 
 
-class HostToolUpdate(Record):
+class HostToolUpdate(Record, metaclass=plain_class):
     """What a tool of the client has to show before it is done. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("partial_result",)
@@ -970,7 +970,7 @@ class HostToolUpdate(Record):
     partial_result = Member("partialResult", "ToolOutput", "ToolOutput: The result so far.")
 
 
-class HostUriCancel(Record):
+class HostUriCancel(Record, metaclass=plain_class):
     """Takes a request for an address back: the run was stopped. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("target_id",)
@@ -978,7 +978,7 @@ class HostUriCancel(Record):
     target_id = Member("targetId", "str", "str: The id of the request's frame.")
 
 
-class HostUriRequest(Record):
+class HostUriRequest(Record, metaclass=plain_class):
     """Asks the client to read or write one of its addresses. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("operation", "url", "content")
@@ -988,7 +988,7 @@ class HostUriRequest(Record):
     content = Member("content", "str", "str | None: What is to be written.", required=False, nullable=True)
 
 
-class HostUriResult(Record):
+class HostUriResult(Record, metaclass=plain_class):
     """What the client read, or how writing went. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("content", "content_type", "notes", "immutable", "is_error", "error")
@@ -1001,7 +1001,7 @@ class HostUriResult(Record):
     error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
 
 
-class HostUriScheme(Record):
+class HostUriScheme(Record, metaclass=plain_class):
     """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("scheme", "description", "writable", "immutable")
@@ -1012,7 +1012,7 @@ class HostUriScheme(Record):
     immutable = Member("immutable", "bool", "bool | None: Whether the same address gives the same content for ever.", required=False, nullable=True)
 
 
-class HostUriSchemes(Record):
+class HostUriSchemes(Record, metaclass=plain_class):
     """The schemes of the client that the agent has now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("schemes",)
@@ -1020,7 +1020,7 @@ class HostUriSchemes(Record):
     schemes = Member("schemes", "[str]", "list[str]: Them, in small letters.")
 
 
-class ImageContent(Record):
+class ImageContent(Record, metaclass=plain_class):
     """A complete image."""
     __slots__ = ()
     __match_args__ = ("data", "mime_type")
@@ -1030,7 +1030,7 @@ class ImageContent(Record):
     mime_type = Member("mimeType", "str", "str: The MIME type, as in `image/png`.")
 
 
-class ImageLimits(Record):
+class ImageLimits(Record, metaclass=plain_class):
     """Limits for images."""
     __slots__ = ()
     __match_args__ = ("max_per_message", "max_per_request", "resize")
@@ -1040,7 +1040,7 @@ class ImageLimits(Record):
     resize = Member("resize", "ImageSize", "ImageSize | None: To what size they are brought.", required=False, nullable=True)
 
 
-class ImageSize(Record):
+class ImageSize(Record, metaclass=plain_class):
     """To what size images are brought before they enter a conversation."""
     __slots__ = ()
     __match_args__ = ("max_width", "max_height", "max_bytes", "jpeg_quality")
@@ -1051,7 +1051,7 @@ class ImageSize(Record):
     jpeg_quality = Member("jpegQuality", "int", "int | None: From 1 to 100.", required=False, nullable=True)
 
 
-class InputDialog(Record):
+class InputDialog(Record, metaclass=plain_class):
     """Asks for a line of text. Resolves to nothing when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "placeholder", "timeout")
@@ -1061,7 +1061,7 @@ class InputDialog(Record):
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
-class InputLimits(Record):
+class InputLimits(Record, metaclass=plain_class):
     """How much a provider takes at a time."""
     __slots__ = ()
     __match_args__ = ("max_request_bytes", "images")
@@ -1070,7 +1070,7 @@ class InputLimits(Record):
     images = Member("images", "ImageLimits", "ImageLimits | None: Limits for images.", required=False, nullable=True)
 
 
-class InputResult(Record):
+class InputResult(Record, metaclass=plain_class):
     """The text that the user entered."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -1078,7 +1078,7 @@ class InputResult(Record):
     text = Member("text", "str", "str: The text.")
 
 
-class IrcMessage(Record):
+class IrcMessage(Record, metaclass=plain_class):
     """Another agent wrote to this one. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -1087,7 +1087,7 @@ class IrcMessage(Record):
     message = Member("message", "CustomMessage", "CustomMessage: What it wrote.")
 
 
-class LabelEntry(Record):
+class LabelEntry(Record, metaclass=plain_class):
     """An entry was marked with a word."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "target_id", "label")
@@ -1100,7 +1100,7 @@ class LabelEntry(Record):
     label = Member("label", "str", "str | None: The word; absent where the mark was taken away.", required=False, nullable=True)
 
 
-class LastAssistantText(Record):
+class LastAssistantText(Record, metaclass=plain_class):
     """The text of the model's last answer."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -1108,7 +1108,7 @@ class LastAssistantText(Record):
     text = Member("text", "str", "str | None: The text; null where there is no answer yet.", required=False, nullable=True)
 
 
-class LineRepeat(Record):
+class LineRepeat(Record, metaclass=plain_class):
     """A line that repeats a piece of text, for lines too long to keep as they are."""
     __slots__ = ()
     __match_args__ = ("repeat", "n")
@@ -1117,7 +1117,7 @@ class LineRepeat(Record):
     n = Member("n", "int", "int: How often it stands in the line.")
 
 
-class LoggedIn(Record):
+class LoggedIn(Record, metaclass=plain_class):
     """The provider at which somebody is logged in now. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("provider_id",)
@@ -1125,7 +1125,7 @@ class LoggedIn(Record):
     provider_id = Member("providerId", "str", "str: Its id.")
 
 
-class LoginParams(Record):
+class LoginParams(Record, metaclass=plain_class):
     """Parameters of `login`.
 
     Logs in at a provider. The page comes as `open_url`; answered when the person is done.
@@ -1136,7 +1136,7 @@ class LoginParams(Record):
     provider_id = Member("providerId", "str", "str: The provider's id.")
 
 
-class LoginProvider(Record):
+class LoginProvider(Record, metaclass=plain_class):
     """A provider at which one can log in. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "name", "available", "authenticated")
@@ -1147,7 +1147,7 @@ class LoginProvider(Record):
     authenticated = Member("authenticated", "bool", "bool: Whether somebody is logged in.")
 
 
-class LoginProviders(Record):
+class LoginProviders(Record, metaclass=plain_class):
     """The providers at which one can log in. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("providers",)
@@ -1155,7 +1155,7 @@ class LoginProviders(Record):
     providers = Member("providers", "[LoginProvider]", "list[LoginProvider]: Them.")
 
 
-class MentionedFile(Record):
+class MentionedFile(Record, metaclass=plain_class):
     """A file that a prompt mentioned."""
     __slots__ = ()
     __match_args__ = ("path", "content", "line_count", "byte_size", "skipped_reason", "image")
@@ -1168,7 +1168,7 @@ class MentionedFile(Record):
     image = Member("image", "ImageContent", "ImageContent | None: It, where it is an image.", required=False, nullable=True)
 
 
-class MessageEnd(Record):
+class MessageEnd(Record, metaclass=plain_class):
     """A message is complete."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -1177,7 +1177,7 @@ class MessageEnd(Record):
     message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
-class MessageEntry(Record):
+class MessageEntry(Record, metaclass=plain_class):
     """A message of the conversation."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "message")
@@ -1189,7 +1189,7 @@ class MessageEntry(Record):
     message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
-class MessageStart(Record):
+class MessageStart(Record, metaclass=plain_class):
     """A message begins. Messages of the user, of tools and of extensions are whole already; the
     model's are empty.
     """
@@ -1200,7 +1200,7 @@ class MessageStart(Record):
     message = Member("message", "AgentMessage", "AgentMessage: The message.")
 
 
-class MessageUpdate(Record):
+class MessageUpdate(Record, metaclass=plain_class):
     """The model's message grows."""
     __slots__ = ()
     __match_args__ = ("assistant_message_event", "usage", "message")
@@ -1211,7 +1211,7 @@ class MessageUpdate(Record):
     message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class Messages(Record):
+class Messages(Record, metaclass=plain_class):
     """The messages of the conversation."""
     __slots__ = ()
     __match_args__ = ("messages",)
@@ -1219,7 +1219,7 @@ class Messages(Record):
     messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: In order.")
 
 
-class MessagesPage(Record):
+class MessagesPage(Record, metaclass=plain_class):
     """A part of the conversation. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("messages", "next_cursor", "total_messages")
@@ -1229,7 +1229,7 @@ class MessagesPage(Record):
     total_messages = Member("totalMessages", "int", "int: How many messages there are.")
 
 
-class Model(Record):
+class Model(Record, metaclass=plain_class):
     """A model that the agent can use."""
     __slots__ = ()
     __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
@@ -1250,7 +1250,7 @@ class Model(Record):
     type = Member("type", "ModelKind", "ModelKind | None: What it is for; of models that the agent knows without a file. Since pi@1.5.", required=False, nullable=True)
 
 
-class ModelChangeEntry(Record):
+class ModelChangeEntry(Record, metaclass=plain_class):
     """Another model was chosen."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "provider", "model_id")
@@ -1263,7 +1263,7 @@ class ModelChangeEntry(Record):
     model_id = Member("modelId", "str", "str: The model's id at that provider.")
 
 
-class ModelChanged(Record):
+class ModelChanged(Record, metaclass=plain_class):
     """Another model is in use. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
@@ -1271,7 +1271,7 @@ class ModelChanged(Record):
     type = "model_changed"
 
 
-class ModelCost(Record):
+class ModelCost(Record, metaclass=plain_class):
     """Prices in US dollars for a million tokens."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
@@ -1282,7 +1282,7 @@ class ModelCost(Record):
     cache_write = Member("cacheWrite", "number", "float: Tokens written to the provider's cache.")
 
 
-class ModelScript(Record):
+class ModelScript(Record, metaclass=plain_class):
     """What the model answers, request by request."""
     __slots__ = ()
     __match_args__ = ("responses", "default", "device")
@@ -1292,7 +1292,7 @@ class ModelScript(Record):
     device = Member("device", "ScriptDevice", "ScriptDevice | None: The login by device code.", required=False, nullable=True)
 
 
-class ModelSet(Record):
+class ModelSet(Record, metaclass=plain_class):
     """The model that a session has now."""
     __slots__ = ()
     __match_args__ = ("model",)
@@ -1300,7 +1300,7 @@ class ModelSet(Record):
     model = Member("model", "OpalModel", "OpalModel: The model.")
 
 
-class ModelSetParams(Record):
+class ModelSetParams(Record, metaclass=plain_class):
     """Parameters of `model_set`.
 
     Switches the model of a session, from its next request on.
@@ -1313,7 +1313,7 @@ class ModelSetParams(Record):
     thinking_level = Member("thinking_level", "str", "str | None: The thinking level; `off` by default.", required=False, nullable=True)
 
 
-class ModelsListParams(Record):
+class ModelsListParams(Record, metaclass=plain_class):
     """Parameters of `models_list`.
 
     Lists the models that can be chosen.
@@ -1324,7 +1324,7 @@ class ModelsListParams(Record):
     providers = Member("providers", "[str]", "list[str] | None: Providers whose models are listed too.", required=False, nullable=True)
 
 
-class NegotiateProtocolParams(Record):
+class NegotiateProtocolParams(Record, metaclass=plain_class):
     """Parameters of `negotiate_protocol`.
 
     Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
@@ -1336,7 +1336,7 @@ class NegotiateProtocolParams(Record):
     protocol_version = Member("protocolVersion", "int", "int: The number: `ready` lists those that there are.")
 
 
-class NewSessionParams(Record):
+class NewSessionParams(Record, metaclass=plain_class):
     """Parameters of `new_session`.
 
     Starts a new session. An extension can stop it.
@@ -1347,7 +1347,7 @@ class NewSessionParams(Record):
     parent_session = Member("parentSession", "str", "str | None: The file of the session that the new one comes from.", required=False, nullable=True)
 
 
-class Notice(Record):
+class Notice(Record, metaclass=plain_class):
     """The agent has something to tell the person. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("level", "message", "source")
@@ -1358,7 +1358,7 @@ class Notice(Record):
     source = Member("source", "str", "str | None: Which part of the agent says so.", required=False, nullable=True)
 
 
-class NotifyNotice(Record):
+class NotifyNotice(Record, metaclass=plain_class):
     """Shows a notice. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("message", "notify_type")
@@ -1367,7 +1367,7 @@ class NotifyNotice(Record):
     notify_type = Member("notifyType", "NotifyType", "NotifyType | None: What kind it is; `info` where it is missing.", required=False, nullable=True)
 
 
-class OmpAutoRetryStart(Record):
+class OmpAutoRetryStart(Record, metaclass=plain_class):
     """The agent waits before it tries again after a transient error. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message", "error_id")
@@ -1380,7 +1380,7 @@ class OmpAutoRetryStart(Record):
     error_id = Member("errorId", "number", "float | None: What kind of error it is, as a number.", required=False, nullable=True)
 
 
-class OmpSessionState(Record):
+class OmpSessionState(Record, metaclass=plain_class):
     """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count", "todo_phases", "fast_mode_enabled", "fast_mode_active", "tokens_per_second", "system_prompt", "dump_tools", "context_usage")
@@ -1407,7 +1407,7 @@ class OmpSessionState(Record):
     context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is. Since omp@18.2.", required=False, nullable=True)
 
 
-class OmpThinkingLevelChanged(Record):
+class OmpThinkingLevelChanged(Record, metaclass=plain_class):
     """The model thinks more, or less, from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("thinking_level", "configured", "resolved")
@@ -1418,7 +1418,7 @@ class OmpThinkingLevelChanged(Record):
     resolved = Member("resolved", "str", "str | None: What the level `auto` stands for in this turn.", required=False, nullable=True)
 
 
-class OpalAgentAbort(Record):
+class OpalAgentAbort(Record, metaclass=plain_class):
     """The run was stopped; the agent is idle."""
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1427,7 +1427,7 @@ class OpalAgentAbort(Record):
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
-class OpalAgentEnd(Record):
+class OpalAgentEnd(Record, metaclass=plain_class):
     """The agent is done and idle."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
@@ -1437,7 +1437,7 @@ class OpalAgentEnd(Record):
     usage = Member("usage", "OpalUsage", "OpalUsage | None: Tokens used in the session.", required=False, nullable=True)
 
 
-class OpalAgentRecovered(Record):
+class OpalAgentRecovered(Record, metaclass=plain_class):
     """The agent crashed and was started again; the run it was in is lost."""
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1446,7 +1446,7 @@ class OpalAgentRecovered(Record):
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
-class OpalAgentStart(Record):
+class OpalAgentStart(Record, metaclass=plain_class):
     """The agent begins to work on a prompt."""
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1455,7 +1455,7 @@ class OpalAgentStart(Record):
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
-class OpalAskUser(Record):
+class OpalAskUser(Record, metaclass=plain_class):
     """Asks a question, with or without choices."""
     __slots__ = ()
     __match_args__ = ("session_id", "question", "choices")
@@ -1465,7 +1465,7 @@ class OpalAskUser(Record):
     choices = Member("choices", "[str]", "list[str] | None: The choices; empty if any answer is accepted.", required=False, nullable=True)
 
 
-class OpalAuth(Record):
+class OpalAuth(Record, metaclass=plain_class):
     """Which credentials were found."""
     __slots__ = ()
     __match_args__ = ("status", "provider", "providers")
@@ -1475,7 +1475,7 @@ class OpalAuth(Record):
     providers = Member("providers", "[OpalAuthProvider]", "list[OpalAuthProvider] | None: All providers.", required=False, nullable=True)
 
 
-class OpalAuthProvider(Record):
+class OpalAuthProvider(Record, metaclass=plain_class):
     """A provider and whether its credentials were found."""
     __slots__ = ()
     __match_args__ = ("id", "name", "method", "env_var", "ready")
@@ -1487,7 +1487,7 @@ class OpalAuthProvider(Record):
     ready = Member("ready", "bool", "bool: Whether its credentials were found.")
 
 
-class OpalConfig(Record):
+class OpalConfig(Record, metaclass=plain_class):
     """The configuration of a session."""
     __slots__ = ()
     __match_args__ = ("features", "tools")
@@ -1496,7 +1496,7 @@ class OpalConfig(Record):
     tools = Member("tools", "OpalTools", "OpalTools: The tools.")
 
 
-class OpalConfigGetParams(Record):
+class OpalConfigGetParams(Record, metaclass=plain_class):
     """Parameters of `opal_config_get`.
 
     Returns the configuration of a session.
@@ -1507,7 +1507,7 @@ class OpalConfigGetParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class OpalConfigSetParams(Record):
+class OpalConfigSetParams(Record, metaclass=plain_class):
     """Parameters of `opal_config_set`.
 
     Changes the configuration of a session.
@@ -1520,7 +1520,7 @@ class OpalConfigSetParams(Record):
     tools = Member("tools", "[str]", "list[str] | None: The names of the tools that are switched on; the whole list.", required=False, nullable=True)
 
 
-class OpalConfirm(Record):
+class OpalConfirm(Record, metaclass=plain_class):
     """Asks for permission for an action of a tool."""
     __slots__ = ()
     __match_args__ = ("session_id", "title", "message", "actions")
@@ -1531,7 +1531,7 @@ class OpalConfirm(Record):
     actions = Member("actions", "[str]", "list[str]: What can be answered.")
 
 
-class OpalContextDiscovered(Record):
+class OpalContextDiscovered(Record, metaclass=plain_class):
     """Context files of the project were found."""
     __slots__ = ()
     __match_args__ = ("session_id", "files")
@@ -1541,7 +1541,7 @@ class OpalContextDiscovered(Record):
     files = Member("files", "[str]", "list[str]: Their paths.")
 
 
-class OpalDone(Record):
+class OpalDone(Record, metaclass=plain_class):
     """That it was done."""
     __slots__ = ()
     __match_args__ = ("ok",)
@@ -1549,7 +1549,7 @@ class OpalDone(Record):
     ok = Member("ok", "bool", "bool: True.")
 
 
-class OpalError(Record):
+class OpalError(Record, metaclass=plain_class):
     """The `error` of a failed request."""
     __slots__ = ()
     __match_args__ = ("code", "message", "data")
@@ -1559,7 +1559,7 @@ class OpalError(Record):
     data = Member("data", "any", "JsonValue: More about it; free text.", required=False, nullable=True)
 
 
-class OpalFeatures(Record):
+class OpalFeatures(Record, metaclass=plain_class):
     """Which parts of the agent are switched on."""
     __slots__ = ()
     __match_args__ = ("sub_agents", "skills", "mcp", "debug")
@@ -1570,7 +1570,7 @@ class OpalFeatures(Record):
     debug = Member("debug", "bool", "bool | None: The tool that shows the agent's own state.", required=False, nullable=True)
 
 
-class OpalHistoryCall(Record):
+class OpalHistoryCall(Record, metaclass=plain_class):
     """A tool call in a session's history."""
     __slots__ = ()
     __match_args__ = ("call_id", "name", "arguments")
@@ -1580,7 +1580,7 @@ class OpalHistoryCall(Record):
     arguments = Member("arguments", "object", "JsonObject: The arguments.")
 
 
-class OpalHistoryMessage(Record):
+class OpalHistoryMessage(Record, metaclass=plain_class):
     """A message in a session's history."""
     __slots__ = ()
     __match_args__ = ("id", "role", "content", "is_error", "thinking", "tool_calls", "call_id", "name", "metadata")
@@ -1596,7 +1596,7 @@ class OpalHistoryMessage(Record):
     metadata = Member("metadata", "any", "JsonValue: Facts about the message.", required=False, nullable=True)
 
 
-class OpalInput(Record):
+class OpalInput(Record, metaclass=plain_class):
     """Asks for free text."""
     __slots__ = ()
     __match_args__ = ("session_id", "prompt", "sensitive")
@@ -1606,7 +1606,7 @@ class OpalInput(Record):
     sensitive = Member("sensitive", "bool", "bool | None: Whether the text is a secret.", required=False, nullable=True)
 
 
-class OpalMessageApplied(Record):
+class OpalMessageApplied(Record, metaclass=plain_class):
     """A queued prompt has entered the conversation."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
@@ -1616,7 +1616,7 @@ class OpalMessageApplied(Record):
     text = Member("text", "str", "str: The prompt.")
 
 
-class OpalMessageDelta(Record):
+class OpalMessageDelta(Record, metaclass=plain_class):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("session_id", "delta")
@@ -1626,7 +1626,7 @@ class OpalMessageDelta(Record):
     delta = Member("delta", "str", "str: The new piece.")
 
 
-class OpalMessageQueued(Record):
+class OpalMessageQueued(Record, metaclass=plain_class):
     """A prompt was queued because the agent is busy."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
@@ -1636,7 +1636,7 @@ class OpalMessageQueued(Record):
     text = Member("text", "str", "str: The prompt.")
 
 
-class OpalMessageStart(Record):
+class OpalMessageStart(Record, metaclass=plain_class):
     """The model begins a message."""
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1645,7 +1645,7 @@ class OpalMessageStart(Record):
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
-class OpalModel(Record):
+class OpalModel(Record, metaclass=plain_class):
     """The model of a session."""
     __slots__ = ()
     __match_args__ = ("provider", "id", "thinking_level")
@@ -1655,7 +1655,7 @@ class OpalModel(Record):
     thinking_level = Member("thinking_level", "str", "str: The thinking level.")
 
 
-class OpalModelChoice(Record):
+class OpalModelChoice(Record, metaclass=plain_class):
     """The model of a new session."""
     __slots__ = ()
     __match_args__ = ("provider", "id")
@@ -1664,7 +1664,7 @@ class OpalModelChoice(Record):
     id = Member("id", "str", "str: The model's id.")
 
 
-class OpalModelInfo(Record):
+class OpalModelInfo(Record, metaclass=plain_class):
     """A model that can be chosen."""
     __slots__ = ()
     __match_args__ = ("id", "name", "provider", "supports_thinking", "thinking_levels")
@@ -1676,7 +1676,7 @@ class OpalModelInfo(Record):
     thinking_levels = Member("thinking_levels", "[str]", "list[str] | None: The levels that it has.", required=False, nullable=True)
 
 
-class OpalModels(Record):
+class OpalModels(Record, metaclass=plain_class):
     """The models that can be chosen."""
     __slots__ = ()
     __match_args__ = ("models",)
@@ -1684,7 +1684,7 @@ class OpalModels(Record):
     models = Member("models", "[OpalModelInfo]", "list[OpalModelInfo]: In the server's order.")
 
 
-class OpalRunError(Record):
+class OpalRunError(Record, metaclass=plain_class):
     """The run failed; the agent is idle."""
     __slots__ = ()
     __match_args__ = ("session_id", "reason")
@@ -1694,7 +1694,7 @@ class OpalRunError(Record):
     reason = Member("reason", "str", "str: The error message.")
 
 
-class OpalSessionInfo(Record):
+class OpalSessionInfo(Record, metaclass=plain_class):
     """A session that is kept."""
     __slots__ = ()
     __match_args__ = ("id", "title", "modified")
@@ -1704,7 +1704,7 @@ class OpalSessionInfo(Record):
     modified = Member("modified", "str", "str: When it was changed, as in `2026-02-19T12:00:00`, without a zone.")
 
 
-class OpalSettings(Record):
+class OpalSettings(Record, metaclass=plain_class):
     """The user's settings."""
     __slots__ = ()
     __match_args__ = ("settings",)
@@ -1712,7 +1712,7 @@ class OpalSettings(Record):
     settings = Member("settings", "object", "JsonObject: An open object; keys are masked.")
 
 
-class OpalSkillLoaded(Record):
+class OpalSkillLoaded(Record, metaclass=plain_class):
     """A skill was activated."""
     __slots__ = ()
     __match_args__ = ("session_id", "name", "description")
@@ -1723,7 +1723,7 @@ class OpalSkillLoaded(Record):
     description = Member("description", "str", "str: What it is for.")
 
 
-class OpalStatusUpdate(Record):
+class OpalStatusUpdate(Record, metaclass=plain_class):
     """What the agent is doing, in a few words."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
@@ -1733,7 +1733,7 @@ class OpalStatusUpdate(Record):
     message = Member("message", "str", "str: The words.")
 
 
-class OpalSubAgentEvent(Record):
+class OpalSubAgentEvent(Record, metaclass=plain_class):
     """An event of a child agent."""
     __slots__ = ()
     __match_args__ = ("session_id", "parent_call_id", "sub_session_id", "inner")
@@ -1745,7 +1745,7 @@ class OpalSubAgentEvent(Record):
     inner = Member("inner", "object", "JsonObject: The child's event, with its `type` and without a session.")
 
 
-class OpalTask(Record):
+class OpalTask(Record, metaclass=plain_class):
     """A task of a session."""
     __slots__ = ()
     __match_args__ = ("id", "label", "status", "notes", "blocked_by", "parent_id", "prompt", "result", "created_at", "updated_at")
@@ -1762,7 +1762,7 @@ class OpalTask(Record):
     updated_at = Member("updated_at", "str", "str | None: When it was changed.", required=False, nullable=True)
 
 
-class OpalTasks(Record):
+class OpalTasks(Record, metaclass=plain_class):
     """The tasks of a session."""
     __slots__ = ()
     __match_args__ = ("tasks",)
@@ -1770,7 +1770,7 @@ class OpalTasks(Record):
     tasks = Member("tasks", "[OpalTask]", "list[OpalTask]: Those that are not done.")
 
 
-class OpalThinkingDelta(Record):
+class OpalThinkingDelta(Record, metaclass=plain_class):
     """A piece of reasoning."""
     __slots__ = ()
     __match_args__ = ("session_id", "delta")
@@ -1780,7 +1780,7 @@ class OpalThinkingDelta(Record):
     delta = Member("delta", "str", "str: The new piece.")
 
 
-class OpalThinkingStart(Record):
+class OpalThinkingStart(Record, metaclass=plain_class):
     """The model begins to reason."""
     __slots__ = ()
     __match_args__ = ("session_id",)
@@ -1789,7 +1789,7 @@ class OpalThinkingStart(Record):
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
 
 
-class OpalToolExecutionEnd(Record):
+class OpalToolExecutionEnd(Record, metaclass=plain_class):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "result")
@@ -1801,7 +1801,7 @@ class OpalToolExecutionEnd(Record):
     result = Member("result", "OpalToolResult", "OpalToolResult: What came of it.")
 
 
-class OpalToolExecutionStart(Record):
+class OpalToolExecutionStart(Record, metaclass=plain_class):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "args", "meta")
@@ -1814,7 +1814,7 @@ class OpalToolExecutionStart(Record):
     meta = Member("meta", "str", "str | None: A description for people, in one line.", required=False, nullable=True)
 
 
-class OpalToolFailure(Record):
+class OpalToolFailure(Record, metaclass=plain_class):
     """A tool that failed."""
     __slots__ = ()
     __match_args__ = ("error",)
@@ -1823,7 +1823,7 @@ class OpalToolFailure(Record):
     error = Member("error", "any", "JsonValue: The error message.")
 
 
-class OpalToolSuccess(Record):
+class OpalToolSuccess(Record, metaclass=plain_class):
     """A tool that succeeded."""
     __slots__ = ()
     __match_args__ = ("output", "meta")
@@ -1833,7 +1833,7 @@ class OpalToolSuccess(Record):
     meta = Member("meta", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
 
 
-class OpalTools(Record):
+class OpalTools(Record, metaclass=plain_class):
     """The tools of a session."""
     __slots__ = ()
     __match_args__ = ("all", "enabled", "disabled")
@@ -1843,7 +1843,7 @@ class OpalTools(Record):
     disabled = Member("disabled", "[str]", "list[str]: Those that are switched off.")
 
 
-class OpalTurnEnd(Record):
+class OpalTurnEnd(Record, metaclass=plain_class):
     """A message of the model is complete and another request follows, with tools in between."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
@@ -1853,7 +1853,7 @@ class OpalTurnEnd(Record):
     message = Member("message", "str", "str: The message's text.")
 
 
-class OpalUnknown(Record):
+class OpalUnknown(Record, metaclass=plain_class):
     """An internal event of the server that has no form of its own. To be ignored."""
     __slots__ = ()
     __match_args__ = ("session_id", "raw_")
@@ -1863,7 +1863,7 @@ class OpalUnknown(Record):
     raw_ = Member("raw", "str", "str: A text form of it.")
 
 
-class OpalUsage(Record):
+class OpalUsage(Record, metaclass=plain_class):
     """Tokens of a session."""
     __slots__ = ()
     __match_args__ = ("prompt_tokens", "completion_tokens", "total_tokens", "context_window", "current_context_tokens")
@@ -1875,7 +1875,7 @@ class OpalUsage(Record):
     current_context_tokens = Member("current_context_tokens", "int", "int: Tokens in the context now.")
 
 
-class OpalUsageUpdate(Record):
+class OpalUsageUpdate(Record, metaclass=plain_class):
     """Tokens used so far."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
@@ -1885,7 +1885,7 @@ class OpalUsageUpdate(Record):
     usage = Member("usage", "OpalUsage", "OpalUsage: The numbers.")
 
 
-class OpalVersion(Record):
+class OpalVersion(Record, metaclass=plain_class):
     """Which server it is."""
     __slots__ = ()
     __match_args__ = ("server_version", "protocol_version")
@@ -1894,7 +1894,7 @@ class OpalVersion(Record):
     protocol_version = Member("protocol_version", "str", "str: The protocol's version.")
 
 
-class OpenUrlNotice(Record):
+class OpenUrlNotice(Record, metaclass=plain_class):
     """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("url", "launch_url", "instructions")
@@ -1904,7 +1904,7 @@ class OpenUrlNotice(Record):
     instructions = Member("instructions", "str", "str | None: What the person has to do there.", required=False, nullable=True)
 
 
-class OperatorAfterProviderResponse(Record):
+class OperatorAfterProviderResponse(Record, metaclass=plain_class):
     """The model has answered. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("model", "response")
@@ -1914,7 +1914,7 @@ class OperatorAfterProviderResponse(Record):
     response = Member("response", "OperatorMessage", "OperatorMessage | None: Its answer.", required=False, nullable=True)
 
 
-class OperatorAgentEnd(Record):
+class OperatorAgentEnd(Record, metaclass=plain_class):
     """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
     the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
     """
@@ -1926,7 +1926,7 @@ class OperatorAgentEnd(Record):
     reason = Member("reason", "str", "str | None: The outcome, such as `completed`.", required=False, nullable=True)
 
 
-class OperatorAgentError(Record):
+class OperatorAgentError(Record, metaclass=plain_class):
     """The request to the model failed. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("error",)
@@ -1935,7 +1935,7 @@ class OperatorAgentError(Record):
     error = Member("error", "str", "str: What went wrong.")
 
 
-class OperatorAgentStart(Record):
+class OperatorAgentStart(Record, metaclass=plain_class):
     """A run begins."""
     __slots__ = ()
     __match_args__ = ()
@@ -1943,7 +1943,7 @@ class OperatorAgentStart(Record):
     type = "agent_start"
 
 
-class OperatorAudio(Record):
+class OperatorAudio(Record, metaclass=plain_class):
     """Sounds that belong to a message. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("audio",)
@@ -1952,7 +1952,7 @@ class OperatorAudio(Record):
     audio = Member("audio", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
 
 
-class OperatorAutoCompaction(Record):
+class OperatorAutoCompaction(Record, metaclass=plain_class):
     """Whether the agent compacts on its own. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("enabled",)
@@ -1960,7 +1960,7 @@ class OperatorAutoCompaction(Record):
     enabled = Member("enabled", "bool", "bool: Whether it does.")
 
 
-class OperatorAutoCompactionParams(Record):
+class OperatorAutoCompactionParams(Record, metaclass=plain_class):
     """Parameters of `set_auto_compaction`.
 
     Sets whether the agent compacts on its own when the context fills up.
@@ -1971,7 +1971,7 @@ class OperatorAutoCompactionParams(Record):
     enabled = Member("enabled", "bool", "bool: Whether it is to.")
 
 
-class OperatorBeforeAgentStart(Record):
+class OperatorBeforeAgentStart(Record, metaclass=plain_class):
     """The system prompt was built, and a run will begin. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("prompt", "system_prompt")
@@ -1981,7 +1981,7 @@ class OperatorBeforeAgentStart(Record):
     system_prompt = Member("system_prompt", "str", "str | None: The whole system prompt.", required=False, nullable=True)
 
 
-class OperatorBeforeProviderRequest(Record):
+class OperatorBeforeProviderRequest(Record, metaclass=plain_class):
     """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
     read it, and show its type alone. Since operator@live.
     """
@@ -1991,7 +1991,7 @@ class OperatorBeforeProviderRequest(Record):
     type = "before_provider_request"
 
 
-class OperatorCancelledAnswer(Record):
+class OperatorCancelledAnswer(Record, metaclass=plain_class):
     """A dialog dismissed: who asked gets nothing. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id",)
@@ -2001,7 +2001,7 @@ class OperatorCancelledAnswer(Record):
     id = Member("id", "str", "str: The id of the question.")
 
 
-class OperatorCompactParams(Record):
+class OperatorCompactParams(Record, metaclass=plain_class):
     """Parameters of `compact`.
 
     Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
@@ -2013,7 +2013,7 @@ class OperatorCompactParams(Record):
     custom_instructions = Member("custom_instructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
-class OperatorCompactionEntry(Record):
+class OperatorCompactionEntry(Record, metaclass=plain_class):
     """The entry that stands for what was compacted. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "timestamp", "parent_id", "summary", "first_kept_entry_id", "tokens_before", "details", "from_hook")
@@ -2029,7 +2029,7 @@ class OperatorCompactionEntry(Record):
     from_hook = Member("from_hook", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
 
 
-class OperatorConfirmDialog(Record):
+class OperatorConfirmDialog(Record, metaclass=plain_class):
     """Asks for yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message")
@@ -2038,7 +2038,7 @@ class OperatorConfirmDialog(Record):
     message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
 
 
-class OperatorConfirmedAnswer(Record):
+class OperatorConfirmedAnswer(Record, metaclass=plain_class):
     """A dialog answered with yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "value")
@@ -2048,7 +2048,7 @@ class OperatorConfirmedAnswer(Record):
     value = Member("value", "bool", "bool: Yes or no.")
 
 
-class OperatorContext(Record):
+class OperatorContext(Record, metaclass=plain_class):
     """The messages that the model will be told. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("messages",)
@@ -2057,7 +2057,7 @@ class OperatorContext(Record):
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: Them.")
 
 
-class OperatorForkParams(Record):
+class OperatorForkParams(Record, metaclass=plain_class):
     """Parameters of `fork`.
 
     Forks the session from one of its entries.
@@ -2068,7 +2068,7 @@ class OperatorForkParams(Record):
     entry_id = Member("entry_id", "str", "str: The session entry.")
 
 
-class OperatorForked(Record):
+class OperatorForked(Record, metaclass=plain_class):
     """A session that was forked. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("entry_id", "cancelled")
@@ -2077,7 +2077,7 @@ class OperatorForked(Record):
     cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
 
 
-class OperatorGoalUpdate(Record):
+class OperatorGoalUpdate(Record, metaclass=plain_class):
     """What the agent works towards has changed. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2085,7 +2085,7 @@ class OperatorGoalUpdate(Record):
     type = "goal_update"
 
 
-class OperatorImages(Record):
+class OperatorImages(Record, metaclass=plain_class):
     """Pictures that belong to a message. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("images",)
@@ -2094,7 +2094,7 @@ class OperatorImages(Record):
     images = Member("images", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
 
 
-class OperatorInput(Record):
+class OperatorInput(Record, metaclass=plain_class):
     """A prompt has reached the agent. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("text", "source")
@@ -2104,7 +2104,7 @@ class OperatorInput(Record):
     source = Member("source", "str", "str | None: Where they come from; `rpc` for prompts of this protocol.", required=False, nullable=True)
 
 
-class OperatorInputDialog(Record):
+class OperatorInputDialog(Record, metaclass=plain_class):
     """Asks for a line of text. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message", "placeholder")
@@ -2114,7 +2114,7 @@ class OperatorInputDialog(Record):
     placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
 
 
-class OperatorLastText(Record):
+class OperatorLastText(Record, metaclass=plain_class):
     """The last answer. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -2122,7 +2122,7 @@ class OperatorLastText(Record):
     text = Member("text", "str", "str | None: The last text of the last answer that has one; null where there is none.", nullable=True)
 
 
-class OperatorMessage(Record):
+class OperatorMessage(Record, metaclass=plain_class):
     """A message of the conversation."""
     __slots__ = ()
     __match_args__ = ("contents", "id", "timestamp", "role", "usage", "stop_reason", "error")
@@ -2136,7 +2136,7 @@ class OperatorMessage(Record):
     error = Member("error", "any", "JsonValue: The error message.", required=False, nullable=True)
 
 
-class OperatorMessageEnd(Record):
+class OperatorMessageEnd(Record, metaclass=plain_class):
     """A message is complete."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -2145,7 +2145,7 @@ class OperatorMessageEnd(Record):
     message = Member("message", "OperatorMessage", "OperatorMessage | None: The whole message.", required=False, nullable=True)
 
 
-class OperatorMessageStart(Record):
+class OperatorMessageStart(Record, metaclass=plain_class):
     """A message begins."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -2154,7 +2154,7 @@ class OperatorMessageStart(Record):
     message = Member("message", "OperatorMessage", "OperatorMessage: The message; the model's is empty.")
 
 
-class OperatorMessageUpdate(Record):
+class OperatorMessageUpdate(Record, metaclass=plain_class):
     """The model's message grows. The message carries the new piece only."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -2163,7 +2163,7 @@ class OperatorMessageUpdate(Record):
     message = Member("message", "OperatorMessage", "OperatorMessage: A message whose contents are the new piece.")
 
 
-class OperatorMessages(Record):
+class OperatorMessages(Record, metaclass=plain_class):
     """Messages of the process, without the user's prompts. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("messages",)
@@ -2171,7 +2171,7 @@ class OperatorMessages(Record):
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages, the oldest first.")
 
 
-class OperatorModelParams(Record):
+class OperatorModelParams(Record, metaclass=plain_class):
     """Parameters of `set_model`.
 
     Asks for a model. The agent says yes and goes on with the model that it has.
@@ -2183,7 +2183,7 @@ class OperatorModelParams(Record):
     provider = Member("provider", "str", "str | None: The provider's name.", required=False, nullable=True)
 
 
-class OperatorModelSelect(Record):
+class OperatorModelSelect(Record, metaclass=plain_class):
     """Another model was chosen. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2191,7 +2191,7 @@ class OperatorModelSelect(Record):
     type = "model_select"
 
 
-class OperatorModelSet(Record):
+class OperatorModelSet(Record, metaclass=plain_class):
     """The model that was asked for. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("model_id",)
@@ -2199,7 +2199,7 @@ class OperatorModelSet(Record):
     model_id = Member("model_id", "str", "str: Its id, as it was sent.")
 
 
-class OperatorNotice(Record):
+class OperatorNotice(Record, metaclass=plain_class):
     """Says something. No answer is expected. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message")
@@ -2208,7 +2208,7 @@ class OperatorNotice(Record):
     message = Member("message", "str", "str | None: The words.", required=False, nullable=True)
 
 
-class OperatorPartialResult(Record):
+class OperatorPartialResult(Record, metaclass=plain_class):
     """What a tool has given so far. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
@@ -2221,7 +2221,7 @@ class OperatorPartialResult(Record):
     terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
 
 
-class OperatorPromptParams(Record):
+class OperatorPromptParams(Record, metaclass=plain_class):
     """Parameters of `prompt`.
 
     Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
@@ -2235,7 +2235,7 @@ class OperatorPromptParams(Record):
     options = Member("options", "object", "JsonObject | None: Options of the turn; an open object. Until operator@live.", required=False, nullable=True)
 
 
-class OperatorQueueUpdate(Record):
+class OperatorQueueUpdate(Record, metaclass=plain_class):
     """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("queue", "message", "messages")
@@ -2246,7 +2246,7 @@ class OperatorQueueUpdate(Record):
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: All messages in the queue.")
 
 
-class OperatorQueuedWords(Record):
+class OperatorQueuedWords(Record, metaclass=plain_class):
     """Words of the user for the turn that is going on. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -2254,7 +2254,7 @@ class OperatorQueuedWords(Record):
     message = Member("message", "str", "str: The words.")
 
 
-class OperatorResourcesDiscover(Record):
+class OperatorResourcesDiscover(Record, metaclass=plain_class):
     """Skills, prompts and the like are looked for. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2262,7 +2262,7 @@ class OperatorResourcesDiscover(Record):
     type = "resources_discover"
 
 
-class OperatorRetryEnd(Record):
+class OperatorRetryEnd(Record, metaclass=plain_class):
     """An attempt is judged; the first failure has number 0. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("attempt", "success", "error")
@@ -2273,7 +2273,7 @@ class OperatorRetryEnd(Record):
     error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
 
 
-class OperatorRetryStart(Record):
+class OperatorRetryStart(Record, metaclass=plain_class):
     """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_retries")
@@ -2283,7 +2283,7 @@ class OperatorRetryStart(Record):
     max_retries = Member("max_retries", "int", "int | None: How often it is tried at most.", required=False, nullable=True)
 
 
-class OperatorSavePoint(Record):
+class OperatorSavePoint(Record, metaclass=plain_class):
     """The session is written. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2291,7 +2291,7 @@ class OperatorSavePoint(Record):
     type = "save_point"
 
 
-class OperatorSelectDialog(Record):
+class OperatorSelectDialog(Record, metaclass=plain_class):
     """Asks to choose from a list. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message", "options")
@@ -2301,7 +2301,7 @@ class OperatorSelectDialog(Record):
     options = Member("options", "[str]", "list[str] | None: The choices.", required=False, nullable=True)
 
 
-class OperatorSessionBeforeCompact(Record):
+class OperatorSessionBeforeCompact(Record, metaclass=plain_class):
     """The conversation will be compacted. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("preparation", "branch_entries", "custom_instructions")
@@ -2312,7 +2312,7 @@ class OperatorSessionBeforeCompact(Record):
     custom_instructions = Member("custom_instructions", "str", "str | None: The extra instructions.", required=False, nullable=True)
 
 
-class OperatorSessionBeforeFork(Record):
+class OperatorSessionBeforeFork(Record, metaclass=plain_class):
     """The session will be forked. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("entry_id", "position")
@@ -2322,7 +2322,7 @@ class OperatorSessionBeforeFork(Record):
     position = Member("position", "str", "str | None: Whether the entry itself is kept, as in `at`.", required=False, nullable=True)
 
 
-class OperatorSessionBeforeSwitch(Record):
+class OperatorSessionBeforeSwitch(Record, metaclass=plain_class):
     """Another session will be opened. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "target_session_file")
@@ -2332,7 +2332,7 @@ class OperatorSessionBeforeSwitch(Record):
     target_session_file = Member("target_session_file", "str", "str | None: Its file.", required=False, nullable=True)
 
 
-class OperatorSessionBeforeTree(Record):
+class OperatorSessionBeforeTree(Record, metaclass=plain_class):
     """Another place in the tree of the session will be gone to. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2340,7 +2340,7 @@ class OperatorSessionBeforeTree(Record):
     type = "session_before_tree"
 
 
-class OperatorSessionCompact(Record):
+class OperatorSessionCompact(Record, metaclass=plain_class):
     """The conversation was compacted. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("compaction_entry", "from_extension")
@@ -2350,7 +2350,7 @@ class OperatorSessionCompact(Record):
     from_extension = Member("from_extension", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
 
 
-class OperatorSessionNameParams(Record):
+class OperatorSessionNameParams(Record, metaclass=plain_class):
     """Parameters of `set_session_name`.
 
     Names the session. Blanks around the name are left out.
@@ -2361,7 +2361,7 @@ class OperatorSessionNameParams(Record):
     name = Member("name", "str", "str: The name.")
 
 
-class OperatorSessionShutdown(Record):
+class OperatorSessionShutdown(Record, metaclass=plain_class):
     """The session is left. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "target_session_file")
@@ -2371,7 +2371,7 @@ class OperatorSessionShutdown(Record):
     target_session_file = Member("target_session_file", "str", "str | None: The file of the session that follows.", required=False, nullable=True)
 
 
-class OperatorSessionStart(Record):
+class OperatorSessionStart(Record, metaclass=plain_class):
     """A session begins. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "previous_session_file")
@@ -2381,7 +2381,7 @@ class OperatorSessionStart(Record):
     previous_session_file = Member("previous_session_file", "str", "str | None: The file of the session before.", required=False, nullable=True)
 
 
-class OperatorSessionStats(Record):
+class OperatorSessionStats(Record, metaclass=plain_class):
     """Numbers of the session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_name", "entry_count", "context_tokens", "context_window")
@@ -2393,7 +2393,7 @@ class OperatorSessionStats(Record):
     context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
 
 
-class OperatorSessionTree(Record):
+class OperatorSessionTree(Record, metaclass=plain_class):
     """Another place in the tree of the session was gone to. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2401,7 +2401,7 @@ class OperatorSessionTree(Record):
     type = "session_tree"
 
 
-class OperatorSettled(Record):
+class OperatorSettled(Record, metaclass=plain_class):
     """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2409,7 +2409,7 @@ class OperatorSettled(Record):
     type = "settled"
 
 
-class OperatorState(Record):
+class OperatorState(Record, metaclass=plain_class):
     """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
@@ -2424,7 +2424,7 @@ class OperatorState(Record):
     message_count = Member("message_count", "int", "int | None: The number of messages in the conversation.", required=False, nullable=True)
 
 
-class OperatorSubagentEnd(Record):
+class OperatorSubagentEnd(Record, metaclass=plain_class):
     """Work of a subagent is over. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2432,7 +2432,7 @@ class OperatorSubagentEnd(Record):
     type = "subagent_end"
 
 
-class OperatorSubagentStart(Record):
+class OperatorSubagentStart(Record, metaclass=plain_class):
     """Work of a subagent begins. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2440,7 +2440,7 @@ class OperatorSubagentStart(Record):
     type = "subagent_start"
 
 
-class OperatorSwitchSessionParams(Record):
+class OperatorSwitchSessionParams(Record, metaclass=plain_class):
     """Parameters of `switch_session`.
 
     Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
@@ -2452,7 +2452,7 @@ class OperatorSwitchSessionParams(Record):
     session_file = Member("session_file", "str", "str: The session's file. Called `session_path` since operator@live.")
 
 
-class OperatorSwitched(Record):
+class OperatorSwitched(Record, metaclass=plain_class):
     """A session that another one took the place of. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("cancelled",)
@@ -2460,7 +2460,7 @@ class OperatorSwitched(Record):
     cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
 
 
-class OperatorText(Record):
+class OperatorText(Record, metaclass=plain_class):
     """Text of a message."""
     __slots__ = ()
     __match_args__ = ("content",)
@@ -2469,7 +2469,7 @@ class OperatorText(Record):
     content = Member("content", "str", "str: The text; in `message_update` the new piece of it.")
 
 
-class OperatorThinking(Record):
+class OperatorThinking(Record, metaclass=plain_class):
     """Reasoning of the model."""
     __slots__ = ()
     __match_args__ = ("content", "signature")
@@ -2479,7 +2479,7 @@ class OperatorThinking(Record):
     signature = Member("signature", "str", "str | None: An opaque signature from the provider.", required=False, nullable=True)
 
 
-class OperatorThinkingLevelSelect(Record):
+class OperatorThinkingLevelSelect(Record, metaclass=plain_class):
     """Another thinking level was chosen. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2487,7 +2487,7 @@ class OperatorThinkingLevelSelect(Record):
     type = "thinking_level_select"
 
 
-class OperatorThinkingParams(Record):
+class OperatorThinkingParams(Record, metaclass=plain_class):
     """Parameters of `set_thinking_level`.
 
     Sets the thinking level.
@@ -2498,7 +2498,7 @@ class OperatorThinkingParams(Record):
     level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
 
 
-class OperatorThinkingSet(Record):
+class OperatorThinkingSet(Record, metaclass=plain_class):
     """The thinking level that was set. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("level",)
@@ -2506,7 +2506,7 @@ class OperatorThinkingSet(Record):
     level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
 
 
-class OperatorToolCall(Record):
+class OperatorToolCall(Record, metaclass=plain_class):
     """A tool call of the model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "kind", "args", "metadata")
@@ -2519,7 +2519,7 @@ class OperatorToolCall(Record):
     metadata = Member("metadata", "object", "JsonObject | None: Facts of the provider.", required=False, nullable=True)
 
 
-class OperatorToolCalled(Record):
+class OperatorToolCalled(Record, metaclass=plain_class):
     """A tool will run. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "input")
@@ -2530,7 +2530,7 @@ class OperatorToolCalled(Record):
     input = Member("input", "object", "JsonObject: The arguments.")
 
 
-class OperatorToolExecutionEnd(Record):
+class OperatorToolExecutionEnd(Record, metaclass=plain_class):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("tool_result",)
@@ -2539,7 +2539,7 @@ class OperatorToolExecutionEnd(Record):
     tool_result = Member("tool_result", "OperatorToolResult", "OperatorToolResult: The result.")
 
 
-class OperatorToolExecutionFailure(Record):
+class OperatorToolExecutionFailure(Record, metaclass=plain_class):
     """A tool broke; its end follows. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_name", "tool_call_id", "input", "error")
@@ -2551,7 +2551,7 @@ class OperatorToolExecutionFailure(Record):
     error = Member("error", "str", "str: What went wrong.")
 
 
-class OperatorToolExecutionStart(Record):
+class OperatorToolExecutionStart(Record, metaclass=plain_class):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("tool_call",)
@@ -2560,7 +2560,7 @@ class OperatorToolExecutionStart(Record):
     tool_call = Member("tool_call", "OperatorToolCall", "OperatorToolCall: The call.")
 
 
-class OperatorToolExecutionUpdate(Record):
+class OperatorToolExecutionUpdate(Record, metaclass=plain_class):
     """A tool that runs has something to show. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("partial_tool_result",)
@@ -2569,7 +2569,7 @@ class OperatorToolExecutionUpdate(Record):
     partial_tool_result = Member("partial_tool_result", "OperatorPartialResult", "OperatorPartialResult: What there is so far.")
 
 
-class OperatorToolResult(Record):
+class OperatorToolResult(Record, metaclass=plain_class):
     """The result of a tool call."""
     __slots__ = ()
     __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
@@ -2583,7 +2583,7 @@ class OperatorToolResult(Record):
     terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
 
 
-class OperatorToolReturned(Record):
+class OperatorToolReturned(Record, metaclass=plain_class):
     """A tool has returned. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "input", "content", "is_error")
@@ -2596,7 +2596,7 @@ class OperatorToolReturned(Record):
     is_error = Member("is_error", "bool", "bool: Whether it failed.")
 
 
-class OperatorTurnEnd(Record):
+class OperatorTurnEnd(Record, metaclass=plain_class):
     """A request to the model and its tools are over."""
     __slots__ = ()
     __match_args__ = ("turn_index", "message", "tool_results")
@@ -2607,7 +2607,7 @@ class OperatorTurnEnd(Record):
     tool_results = Member("tool_results", "[OperatorToolResult]", "list[OperatorToolResult] | None: The results of the tools.", required=False, nullable=True)
 
 
-class OperatorTurnStart(Record):
+class OperatorTurnStart(Record, metaclass=plain_class):
     """A request to the model begins."""
     __slots__ = ()
     __match_args__ = ("turn_index", "timestamp")
@@ -2617,7 +2617,7 @@ class OperatorTurnStart(Record):
     timestamp = Member("timestamp", "number", "float | None: When; always 0. Since operator@live.", required=False, nullable=True)
 
 
-class OperatorUsage(Record):
+class OperatorUsage(Record, metaclass=plain_class):
     """Tokens used by an answer."""
     __slots__ = ()
     __match_args__ = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
@@ -2629,7 +2629,7 @@ class OperatorUsage(Record):
     cost = Member("cost", "{number}", "dict[str, float] | None: The cost in US dollars, by kind of token.", required=False, nullable=True)
 
 
-class OperatorUserBash(Record):
+class OperatorUserBash(Record, metaclass=plain_class):
     """The user ran a shell command. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
@@ -2637,7 +2637,7 @@ class OperatorUserBash(Record):
     type = "user_bash"
 
 
-class OperatorValueAnswer(Record):
+class OperatorValueAnswer(Record, metaclass=plain_class):
     """A dialog answered with a text. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "value")
@@ -2647,7 +2647,7 @@ class OperatorValueAnswer(Record):
     value = Member("value", "str", "str: The chosen option, or the text entered.")
 
 
-class PromptCacheTimes(Record):
+class PromptCacheTimes(Record, metaclass=plain_class):
     """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
     __slots__ = ()
     __match_args__ = ("short", "long")
@@ -2656,7 +2656,7 @@ class PromptCacheTimes(Record):
     long = Member("long", "number", "float | None: With the long one.", required=False, nullable=True)
 
 
-class PromptParams(Record):
+class PromptParams(Record, metaclass=plain_class):
     """Parameters of `prompt`.
 
     Sends a prompt to the agent. Events follow until the run has ended; while the agent is
@@ -2670,7 +2670,7 @@ class PromptParams(Record):
     streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: How the prompt is queued while the agent is working.", required=False, nullable=True)
 
 
-class PromptQueued(Record):
+class PromptQueued(Record, metaclass=plain_class):
     """Whether a prompt waits."""
     __slots__ = ()
     __match_args__ = ("queued",)
@@ -2678,7 +2678,7 @@ class PromptQueued(Record):
     queued = Member("queued", "bool", "bool: True if the agent is busy and the prompt was queued.")
 
 
-class PromptResult(Record):
+class PromptResult(Record, metaclass=plain_class):
     """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "agent_invoked")
@@ -2688,7 +2688,7 @@ class PromptResult(Record):
     agent_invoked = Member("agentInvoked", "bool", "bool: Whether the model is asked. Where it is not, no run follows.")
 
 
-class ProtocolVersion(Record):
+class ProtocolVersion(Record, metaclass=plain_class):
     """The version of the transport that is spoken from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("protocol_version",)
@@ -2696,7 +2696,7 @@ class ProtocolVersion(Record):
     protocol_version = Member("protocolVersion", "int", "int: Its number.")
 
 
-class QueueUpdate(Record):
+class QueueUpdate(Record, metaclass=plain_class):
     """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("steering", "follow_up")
@@ -2706,7 +2706,7 @@ class QueueUpdate(Record):
     follow_up = Member("followUp", "[str]", "list[str]: The texts for the time when the agent would stop.")
 
 
-class QueuedTexts(Record):
+class QueuedTexts(Record, metaclass=plain_class):
     """The texts that wait in the queues."""
     __slots__ = ()
     __match_args__ = ("steering", "follow_up")
@@ -2715,7 +2715,7 @@ class QueuedTexts(Record):
     follow_up = Member("followUp", "[str]", "list[str]: Those for the time when the agent would stop.")
 
 
-class Ready(Record):
+class Ready(Record, metaclass=plain_class):
     """The agent reads commands from here on. Its first frame. Since omp@13.19."""
     __slots__ = ()
     __match_args__ = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
@@ -2727,7 +2727,7 @@ class Ready(Record):
     max_reassembled_frame_bytes = Member("maxReassembledFrameBytes", "int", "int | None: How long a frame in pieces is at most, in bytes. Since omp@18.2.", required=False, nullable=True)
 
 
-class RetryFallbackApplied(Record):
+class RetryFallbackApplied(Record, metaclass=plain_class):
     """Another model takes the place of one that fails. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("from_", "to", "role")
@@ -2738,7 +2738,7 @@ class RetryFallbackApplied(Record):
     role = Member("role", "str", "str: What the model is used for.")
 
 
-class RetryFallbackSucceeded(Record):
+class RetryFallbackSucceeded(Record, metaclass=plain_class):
     """The other model has answered. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("model", "role")
@@ -2748,7 +2748,7 @@ class RetryFallbackSucceeded(Record):
     role = Member("role", "str", "str: What it is used for.")
 
 
-class RpcChunk(Record):
+class RpcChunk(Record, metaclass=plain_class):
     """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("chunk_id", "index", "count", "byte_length", "data")
@@ -2761,7 +2761,7 @@ class RpcChunk(Record):
     data = Member("data", "str", "str: The bytes of the piece, in base64.")
 
 
-class RpcFrameError(Record):
+class RpcFrameError(Record, metaclass=plain_class):
     """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("original_type", "error")
@@ -2771,7 +2771,7 @@ class RpcFrameError(Record):
     error = Member("error", "str", "str: What went wrong.")
 
 
-class ScriptCondition(Record):
+class ScriptCondition(Record, metaclass=plain_class):
     """The requests that an answer is for. All that is said has to hold."""
     __slots__ = ()
     __match_args__ = ("user", "system", "model", "tool_results", "body")
@@ -2783,7 +2783,7 @@ class ScriptCondition(Record):
     body = Member("body", "str", "str | None: The request's body has this text in it.", required=False, nullable=True)
 
 
-class ScriptDevice(Record):
+class ScriptDevice(Record, metaclass=plain_class):
     """How the login by device code goes, for agents that log in at their provider."""
     __slots__ = ()
     __match_args__ = ("pending", "code_status", "token_status", "interval", "error")
@@ -2795,7 +2795,7 @@ class ScriptDevice(Record):
     error = Member("error", "object", "JsonObject | None: The error in place of the access.", required=False, nullable=True)
 
 
-class ScriptError(Record):
+class ScriptError(Record, metaclass=plain_class):
     """A failure in place of an answer."""
     __slots__ = ()
     __match_args__ = ("status", "type", "message", "code", "headers")
@@ -2807,7 +2807,7 @@ class ScriptError(Record):
     headers = Member("headers", "{any}", "dict[str, JsonValue] | None: Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
 
 
-class ScriptRaw(Record):
+class ScriptRaw(Record, metaclass=plain_class):
     """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
     __slots__ = ()
     __match_args__ = ("status", "headers", "body", "base64")
@@ -2818,7 +2818,7 @@ class ScriptRaw(Record):
     base64 = Member("base64", "str", "str | None: The body as bytes, in base64.", required=False, nullable=True)
 
 
-class ScriptRepeat(Record):
+class ScriptRepeat(Record, metaclass=plain_class):
     """A piece of text many times over; `{i}` in it becomes its number."""
     __slots__ = ()
     __match_args__ = ("chunk", "n")
@@ -2827,7 +2827,7 @@ class ScriptRepeat(Record):
     n = Member("n", "int", "int: How often.")
 
 
-class ScriptResponse(Record):
+class ScriptResponse(Record, metaclass=plain_class):
     """What the model answers to one request."""
     __slots__ = ()
     __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
@@ -2853,7 +2853,7 @@ class ScriptResponse(Record):
     empty_error = Member("empty_error", "ScriptError", "ScriptError | None: A failure without a body.", required=False, nullable=True)
 
 
-class ScriptText(Record):
+class ScriptText(Record, metaclass=plain_class):
     """A text block."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -2861,7 +2861,7 @@ class ScriptText(Record):
     text = Member("text", "Chunks", "Chunks: The text.")
 
 
-class ScriptTextRepeat(Record):
+class ScriptTextRepeat(Record, metaclass=plain_class):
     """A text block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("text_repeat",)
@@ -2869,7 +2869,7 @@ class ScriptTextRepeat(Record):
     text_repeat = Member("text_repeat", "ScriptRepeat", "ScriptRepeat: The pieces.")
 
 
-class ScriptThinking(Record):
+class ScriptThinking(Record, metaclass=plain_class):
     """A thinking block."""
     __slots__ = ()
     __match_args__ = ("thinking", "signature")
@@ -2878,7 +2878,7 @@ class ScriptThinking(Record):
     signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
 
 
-class ScriptThinkingRepeat(Record):
+class ScriptThinkingRepeat(Record, metaclass=plain_class):
     """A thinking block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("thinking_repeat", "signature")
@@ -2887,7 +2887,7 @@ class ScriptThinkingRepeat(Record):
     signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
 
 
-class ScriptTool(Record):
+class ScriptTool(Record, metaclass=plain_class):
     """A tool call that the model makes."""
     __slots__ = ()
     __match_args__ = ("id", "name", "args")
@@ -2897,7 +2897,7 @@ class ScriptTool(Record):
     args = Member("args", "ScriptArguments", "ScriptArguments | None: The arguments.", required=False, nullable=True)
 
 
-class ScriptToolUse(Record):
+class ScriptToolUse(Record, metaclass=plain_class):
     """A tool call."""
     __slots__ = ()
     __match_args__ = ("tool",)
@@ -2905,7 +2905,7 @@ class ScriptToolUse(Record):
     tool = Member("tool", "ScriptTool", "ScriptTool: The call.")
 
 
-class ScriptUsage(Record):
+class ScriptUsage(Record, metaclass=plain_class):
     """Tokens that an answer reports."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
@@ -2916,7 +2916,7 @@ class ScriptUsage(Record):
     cache_write = Member("cacheWrite", "int", "int | None: Tokens written to the cache.", required=False, nullable=True)
 
 
-class SelectDialog(Record):
+class SelectDialog(Record, metaclass=plain_class):
     """Asks to choose from a list. Resolves to nothing when the time is up."""
     __slots__ = ()
     __match_args__ = ("title", "options", "option_details", "timeout")
@@ -2927,7 +2927,7 @@ class SelectDialog(Record):
     timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
 
 
-class SessionBranchParams(Record):
+class SessionBranchParams(Record, metaclass=plain_class):
     """Parameters of `session_branch`.
 
     Moves a session's position back to one of its messages.
@@ -2939,7 +2939,7 @@ class SessionBranchParams(Record):
     entry_id = Member("entry_id", "str", "str: The message's id; `session/history` lists them.")
 
 
-class SessionCompactParams(Record):
+class SessionCompactParams(Record, metaclass=plain_class):
     """Parameters of `session_compact`.
 
     Compacts a session now: a summary takes the place of its older messages.
@@ -2951,7 +2951,7 @@ class SessionCompactParams(Record):
     keep_recent = Member("keep_recent", "int", "int | None: How many tokens stay as they are; 20,000 by default.", required=False, nullable=True)
 
 
-class SessionDeleteParams(Record):
+class SessionDeleteParams(Record, metaclass=plain_class):
     """Parameters of `session_delete`.
 
     Deletes a session that is kept.
@@ -2962,7 +2962,7 @@ class SessionDeleteParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class SessionHistory(Record):
+class SessionHistory(Record, metaclass=plain_class):
     """The messages of a session."""
     __slots__ = ()
     __match_args__ = ("messages",)
@@ -2970,7 +2970,7 @@ class SessionHistory(Record):
     messages = Member("messages", "[OpalHistoryMessage]", "list[OpalHistoryMessage]: From the root to the current position.")
 
 
-class SessionHistoryParams(Record):
+class SessionHistoryParams(Record, metaclass=plain_class):
     """Parameters of `session_history`.
 
     Returns the messages of a running session.
@@ -2981,7 +2981,7 @@ class SessionHistoryParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class SessionInfoChanged(Record):
+class SessionInfoChanged(Record, metaclass=plain_class):
     """The session was named. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("name",)
@@ -2990,7 +2990,7 @@ class SessionInfoChanged(Record):
     name = Member("name", "str", "str | None: The name; absent where it was taken away.", required=False, nullable=True)
 
 
-class SessionInfoEntry(Record):
+class SessionInfoEntry(Record, metaclass=plain_class):
     """The session was named."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "name")
@@ -3002,7 +3002,7 @@ class SessionInfoEntry(Record):
     name = Member("name", "str", "str | None: The name.", required=False, nullable=True)
 
 
-class SessionInfoUpdate(Record):
+class SessionInfoUpdate(Record, metaclass=plain_class):
     """The session has another name, or is another one. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("title", "session_id")
@@ -3012,7 +3012,7 @@ class SessionInfoUpdate(Record):
     session_id = Member("sessionId", "str", "str: Its id.")
 
 
-class SessionList(Record):
+class SessionList(Record, metaclass=plain_class):
     """Sessions that are kept."""
     __slots__ = ()
     __match_args__ = ("sessions",)
@@ -3020,7 +3020,7 @@ class SessionList(Record):
     sessions = Member("sessions", "[OpalSessionInfo]", "list[OpalSessionInfo]: Newest first.")
 
 
-class SessionStartParams(Record):
+class SessionStartParams(Record, metaclass=plain_class):
     """Parameters of `session_start`.
 
     Starts a session (or loads one that is kept) and subscribes to its events.
@@ -3038,7 +3038,7 @@ class SessionStartParams(Record):
     session_id = Member("session_id", "str", "str | None: The id of a session that is kept, or the id of the new one.", required=False, nullable=True)
 
 
-class SessionStarted(Record):
+class SessionStarted(Record, metaclass=plain_class):
     """What a new session has found."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
@@ -3052,7 +3052,7 @@ class SessionStarted(Record):
     auth = Member("auth", "OpalAuth", "OpalAuth | None: Which credentials were found.", required=False, nullable=True)
 
 
-class SessionState(Record):
+class SessionState(Record, metaclass=plain_class):
     """The agent's current state."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
@@ -3071,7 +3071,7 @@ class SessionState(Record):
     pending_message_count = Member("pendingMessageCount", "int", "int: The number of queued messages.")
 
 
-class SessionStats(Record):
+class SessionStats(Record, metaclass=plain_class):
     """Statistics of a session."""
     __slots__ = ()
     __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage", "premium_requests")
@@ -3089,7 +3089,7 @@ class SessionStats(Record):
     premium_requests = Member("premiumRequests", "number", "float | None: How many requests the provider counts as premium ones. Since omp@18.2.", required=False, nullable=True)
 
 
-class SessionTree(Record):
+class SessionTree(Record, metaclass=plain_class):
     """The whole session."""
     __slots__ = ()
     __match_args__ = ("tree", "leaf_id")
@@ -3098,7 +3098,7 @@ class SessionTree(Record):
     leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
 
 
-class SetAutoCompactionParams(Record):
+class SetAutoCompactionParams(Record, metaclass=plain_class):
     """Parameters of `set_auto_compaction`.
 
     Switches automatic compaction on or off.
@@ -3109,7 +3109,7 @@ class SetAutoCompactionParams(Record):
     enabled = Member("enabled", "bool", "bool: On or off.")
 
 
-class SetAutoRetryParams(Record):
+class SetAutoRetryParams(Record, metaclass=plain_class):
     """Parameters of `set_auto_retry`.
 
     Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
@@ -3120,7 +3120,7 @@ class SetAutoRetryParams(Record):
     enabled = Member("enabled", "bool", "bool: On or off.")
 
 
-class SetEditorTextNotice(Record):
+class SetEditorTextNotice(Record, metaclass=plain_class):
     """Puts text into the input editor. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("text",)
@@ -3128,7 +3128,7 @@ class SetEditorTextNotice(Record):
     text = Member("text", "str", "str: The text.")
 
 
-class SetFastModeParams(Record):
+class SetFastModeParams(Record, metaclass=plain_class):
     """Parameters of `set_fast_mode`.
 
     Asks for faster answers at a higher price, or takes that back.
@@ -3139,7 +3139,7 @@ class SetFastModeParams(Record):
     enabled = Member("enabled", "bool", "bool: Whether.")
 
 
-class SetFollowUpModeParams(Record):
+class SetFollowUpModeParams(Record, metaclass=plain_class):
     """Parameters of `set_follow_up_mode`.
 
     Sets how follow-up messages are delivered.
@@ -3150,7 +3150,7 @@ class SetFollowUpModeParams(Record):
     mode = Member("mode", "QueueMode", "QueueMode: Whether follow-up messages are delivered all at once or one at a time.")
 
 
-class SetHostToolsParams(Record):
+class SetHostToolsParams(Record, metaclass=plain_class):
     """Parameters of `set_host_tools`.
 
     Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
@@ -3161,7 +3161,7 @@ class SetHostToolsParams(Record):
     tools = Member("tools", "[ClientTool]", "list[ClientTool]: The tools.")
 
 
-class SetHostUriSchemesParams(Record):
+class SetHostUriSchemesParams(Record, metaclass=plain_class):
     """Parameters of `set_host_uri_schemes`.
 
     Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
@@ -3173,7 +3173,7 @@ class SetHostUriSchemesParams(Record):
     schemes = Member("schemes", "[HostUriScheme]", "list[HostUriScheme]: The schemes.")
 
 
-class SetInterruptModeParams(Record):
+class SetInterruptModeParams(Record, metaclass=plain_class):
     """Parameters of `set_interrupt_mode`.
 
     Sets when steering messages reach the agent.
@@ -3184,7 +3184,7 @@ class SetInterruptModeParams(Record):
     mode = Member("mode", "InterruptMode", "InterruptMode: Between tool calls, or at the end of the turn.")
 
 
-class SetModelParams(Record):
+class SetModelParams(Record, metaclass=plain_class):
     """Parameters of `set_model`.
 
     Switches to a model.
@@ -3196,7 +3196,7 @@ class SetModelParams(Record):
     model_id = Member("modelId", "str", "str: The model's id at that provider.")
 
 
-class SetSessionNameParams(Record):
+class SetSessionNameParams(Record, metaclass=plain_class):
     """Parameters of `set_session_name`.
 
     Names the session. White space around the name is dropped.
@@ -3207,7 +3207,7 @@ class SetSessionNameParams(Record):
     name = Member("name", "str", "str: The name.")
 
 
-class SetStatusNotice(Record):
+class SetStatusNotice(Record, metaclass=plain_class):
     """Sets or clears an entry of the status bar. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("status_key", "status_text")
@@ -3216,7 +3216,7 @@ class SetStatusNotice(Record):
     status_text = Member("statusText", "str", "str | None: The text; absent to clear the entry.", required=False, nullable=True)
 
 
-class SetSteeringModeParams(Record):
+class SetSteeringModeParams(Record, metaclass=plain_class):
     """Parameters of `set_steering_mode`.
 
     Sets how steering messages are delivered.
@@ -3227,7 +3227,7 @@ class SetSteeringModeParams(Record):
     mode = Member("mode", "QueueMode", "QueueMode: Whether steering messages are delivered all at once or one at a time.")
 
 
-class SetSubagentSubscriptionParams(Record):
+class SetSubagentSubscriptionParams(Record, metaclass=plain_class):
     """Parameters of `set_subagent_subscription`.
 
     Says how much the client is told of subagents.
@@ -3238,7 +3238,7 @@ class SetSubagentSubscriptionParams(Record):
     level = Member("level", "SubagentLevel", "SubagentLevel: How much.")
 
 
-class SetThinkingLevelParams(Record):
+class SetThinkingLevelParams(Record, metaclass=plain_class):
     """Parameters of `set_thinking_level`.
 
     Sets the model's thinking level. A level that the model does not support becomes the
@@ -3250,7 +3250,7 @@ class SetThinkingLevelParams(Record):
     level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
-class SetTitleNotice(Record):
+class SetTitleNotice(Record, metaclass=plain_class):
     """Sets the title of the window or tab. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("title",)
@@ -3258,7 +3258,7 @@ class SetTitleNotice(Record):
     title = Member("title", "str", "str: The title.")
 
 
-class SetTodosParams(Record):
+class SetTodosParams(Record, metaclass=plain_class):
     """Parameters of `set_todos`.
 
     Sets the todo list.
@@ -3269,7 +3269,7 @@ class SetTodosParams(Record):
     phases = Member("phases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
 
 
-class SetWidgetNotice(Record):
+class SetWidgetNotice(Record, metaclass=plain_class):
     """Sets or clears a block of lines beside the editor. No answer is expected."""
     __slots__ = ()
     __match_args__ = ("widget_key", "widget_lines", "widget_placement")
@@ -3279,7 +3279,7 @@ class SetWidgetNotice(Record):
     widget_placement = Member("widgetPlacement", "WidgetPlacement", "WidgetPlacement | None: Where it stands; above the editor where this is missing.", required=False, nullable=True)
 
 
-class SettingsSaveParams(Record):
+class SettingsSaveParams(Record, metaclass=plain_class):
     """Parameters of `settings_save`.
 
     Merges settings into the user's and returns all of them.
@@ -3290,7 +3290,7 @@ class SettingsSaveParams(Record):
     settings = Member("settings", "object", "JsonObject: The settings to merge, at the top level.")
 
 
-class SourceInfo(Record):
+class SourceInfo(Record, metaclass=plain_class):
     """Where something was found that a prompt can invoke."""
     __slots__ = ()
     __match_args__ = ("path", "source", "scope", "origin", "base_dir")
@@ -3302,7 +3302,7 @@ class SourceInfo(Record):
     base_dir = Member("baseDir", "str", "str | None: The folder of the package or of the files that it belongs to.", required=False, nullable=True)
 
 
-class SteerParams(Record):
+class SteerParams(Record, metaclass=plain_class):
     """Parameters of `steer`.
 
     Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -3315,7 +3315,7 @@ class SteerParams(Record):
     images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
 
 
-class StreamDone(Record):
+class StreamDone(Record, metaclass=plain_class):
     """The message is complete. Declared by the document; agents announce it with `message_end`
     instead.
     """
@@ -3327,7 +3327,7 @@ class StreamDone(Record):
     message = Member("message", "AssistantMessage", "AssistantMessage | None: The whole message.", required=False, nullable=True)
 
 
-class StreamError(Record):
+class StreamError(Record, metaclass=plain_class):
     """The message broke off. Declared by the document; agents announce it with `message_end`
     instead.
     """
@@ -3339,7 +3339,7 @@ class StreamError(Record):
     error = Member("error", "AssistantMessage", "AssistantMessage | None: The message as far as it came.", required=False, nullable=True)
 
 
-class StreamRule(Record):
+class StreamRule(Record, metaclass=plain_class):
     """A rule that the model's stream ran into."""
     __slots__ = ()
     __match_args__ = ("name", "path", "content")
@@ -3349,7 +3349,7 @@ class StreamRule(Record):
     content = Member("content", "str", "str | None: What it says.", required=False, nullable=True)
 
 
-class StreamStart(Record):
+class StreamStart(Record, metaclass=plain_class):
     """Generation of the message started. Declared by the document; agents announce it with
     `message_start` instead.
     """
@@ -3360,7 +3360,7 @@ class StreamStart(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far. Until pi@1.5.", required=False, nullable=True)
 
 
-class SubagentEnd(Record):
+class SubagentEnd(Record, metaclass=plain_class):
     """A subagent has ended, and its verification with it."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "exit_code", "verification")
@@ -3372,7 +3372,7 @@ class SubagentEnd(Record):
     verification = Member("verification", "VerificationResult", "VerificationResult | None: The verification, where one was asked for.", required=False, nullable=True)
 
 
-class SubagentEvent(Record):
+class SubagentEvent(Record, metaclass=plain_class):
     """A subagent sent an event. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
@@ -3381,7 +3381,7 @@ class SubagentEvent(Record):
     payload = Member("payload", "SubagentHappening", "SubagentHappening: Which one, and the event.")
 
 
-class SubagentHappening(Record):
+class SubagentHappening(Record, metaclass=plain_class):
     """An event and the subagent that it is of. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "event")
@@ -3390,7 +3390,7 @@ class SubagentHappening(Record):
     event = Member("event", "object", "JsonObject: The event.")
 
 
-class SubagentLife(Record):
+class SubagentLife(Record, metaclass=plain_class):
     """A subagent that begins or ends. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
@@ -3406,7 +3406,7 @@ class SubagentLife(Record):
     detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
 
 
-class SubagentLifecycle(Record):
+class SubagentLifecycle(Record, metaclass=plain_class):
     """A subagent began or ended. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
@@ -3415,7 +3415,7 @@ class SubagentLifecycle(Record):
     payload = Member("payload", "SubagentLife", "SubagentLife: It.")
 
 
-class SubagentMessages(Record):
+class SubagentMessages(Record, metaclass=plain_class):
     """A part of a subagent's session file. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("session_file", "from_byte", "next_byte", "reset", "entries", "messages")
@@ -3428,7 +3428,7 @@ class SubagentMessages(Record):
     messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages among them.")
 
 
-class SubagentProgress(Record):
+class SubagentProgress(Record, metaclass=plain_class):
     """How far a subagent is. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("index", "id", "agent", "agent_source", "status", "task", "assignment", "description", "last_intent", "current_tool", "current_tool_args", "current_tool_start_ms", "recent_tools", "recent_output", "tool_count", "requests", "tokens", "context_tokens", "context_window", "cost", "duration_ms", "model_override", "resolved_model", "resolved_model_identity", "retry_state", "retry_failure")
@@ -3461,7 +3461,7 @@ class SubagentProgress(Record):
     retry_failure = Member("retryFailure", "object", "JsonObject | None: Why it gave up.", required=False, nullable=True)
 
 
-class SubagentProgressed(Record):
+class SubagentProgressed(Record, metaclass=plain_class):
     """A subagent has come further. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
@@ -3470,7 +3470,7 @@ class SubagentProgressed(Record):
     payload = Member("payload", "SubagentReport", "SubagentReport: How far.")
 
 
-class SubagentReport(Record):
+class SubagentReport(Record, metaclass=plain_class):
     """A subagent and how far it is. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("index", "agent", "agent_source", "task", "parent_tool_call_id", "assignment", "progress", "session_file", "detached")
@@ -3486,7 +3486,7 @@ class SubagentReport(Record):
     detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
 
 
-class SubagentSnapshot(Record):
+class SubagentSnapshot(Record, metaclass=plain_class):
     """What is known of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "index", "agent", "agent_source", "description", "status", "task", "assignment", "session_file", "last_update", "progress", "parent_tool_call_id")
@@ -3505,7 +3505,7 @@ class SubagentSnapshot(Record):
     parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
 
 
-class SubagentStart(Record):
+class SubagentStart(Record, metaclass=plain_class):
     """A subagent is about to start."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "isolated")
@@ -3516,7 +3516,7 @@ class SubagentStart(Record):
     isolated = Member("isolated", "bool", "bool: Whether it works in a worktree of its own.")
 
 
-class SubagentSubscription(Record):
+class SubagentSubscription(Record, metaclass=plain_class):
     """How much is told from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("level",)
@@ -3524,7 +3524,7 @@ class SubagentSubscription(Record):
     level = Member("level", "SubagentLevel", "SubagentLevel: That much.")
 
 
-class SubagentVerificationCommandEnd(Record):
+class SubagentVerificationCommandEnd(Record, metaclass=plain_class):
     """A verification command has ended."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "command_name", "exit_code", "duration_ms", "artifact_id")
@@ -3538,7 +3538,7 @@ class SubagentVerificationCommandEnd(Record):
     artifact_id = Member("artifactId", "str", "str | None: The file with its output, where it wrote any.", required=False, nullable=True)
 
 
-class SubagentVerificationCommandStart(Record):
+class SubagentVerificationCommandStart(Record, metaclass=plain_class):
     """A verification command is about to run."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "command_name")
@@ -3549,7 +3549,7 @@ class SubagentVerificationCommandStart(Record):
     command_name = Member("commandName", "str", "str: The command's name.")
 
 
-class SubagentVerificationEnd(Record):
+class SubagentVerificationEnd(Record, metaclass=plain_class):
     """A verification attempt has ended."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "status")
@@ -3560,7 +3560,7 @@ class SubagentVerificationEnd(Record):
     status = Member("status", "AttemptOutcome", "AttemptOutcome: The outcome.")
 
 
-class SubagentVerificationStart(Record):
+class SubagentVerificationStart(Record, metaclass=plain_class):
     """A verification attempt begins."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "profile")
@@ -3571,7 +3571,7 @@ class SubagentVerificationStart(Record):
     profile = Member("profile", "str", "str | None: The profile, where one is used.", required=False, nullable=True)
 
 
-class Subagents(Record):
+class Subagents(Record, metaclass=plain_class):
     """The subagents of the session. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("subagents",)
@@ -3579,7 +3579,7 @@ class Subagents(Record):
     subagents = Member("subagents", "[SubagentSnapshot]", "list[SubagentSnapshot]: Them.")
 
 
-class Subcommand(Record):
+class Subcommand(Record, metaclass=plain_class):
     """A word that can follow a command. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "description", "usage")
@@ -3589,7 +3589,7 @@ class Subcommand(Record):
     usage = Member("usage", "str", "str | None: What can follow it.", required=False, nullable=True)
 
 
-class SummarizationRetryAttemptStart(Record):
+class SummarizationRetryAttemptStart(Record, metaclass=plain_class):
     """The request for a summary is made again. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("source", "reason")
@@ -3599,7 +3599,7 @@ class SummarizationRetryAttemptStart(Record):
     reason = Member("reason", "CompactionReason", "CompactionReason | None: Why the conversation is compacted; absent for a branch.", required=False, nullable=True)
 
 
-class SummarizationRetryFinished(Record):
+class SummarizationRetryFinished(Record, metaclass=plain_class):
     """Retrying the request for a summary is over. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ()
@@ -3607,7 +3607,7 @@ class SummarizationRetryFinished(Record):
     type = "summarization_retry_finished"
 
 
-class SummarizationRetryScheduled(Record):
+class SummarizationRetryScheduled(Record, metaclass=plain_class):
     """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
@@ -3619,7 +3619,7 @@ class SummarizationRetryScheduled(Record):
     error_message = Member("errorMessage", "str", "str: What went wrong.")
 
 
-class SwitchSessionParams(Record):
+class SwitchSessionParams(Record, metaclass=plain_class):
     """Parameters of `switch_session`.
 
     Opens another session. An extension can stop it.
@@ -3630,7 +3630,7 @@ class SwitchSessionParams(Record):
     session_path = Member("sessionPath", "str", "str: The session's file.")
 
 
-class SystemMessage(Record):
+class SystemMessage(Record, metaclass=plain_class):
     """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("content", "sections", "tools_added", "tools_removed", "timestamp")
@@ -3643,7 +3643,7 @@ class SystemMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class TaskVerifyConfig(Record):
+class TaskVerifyConfig(Record, metaclass=plain_class):
     """How a task is verified: a profile of the settings, or the object form of `verify`."""
     __slots__ = ()
     __match_args__ = ("profile", "mode", "commands", "on_failure", "max_retries")
@@ -3655,7 +3655,7 @@ class TaskVerifyConfig(Record):
     max_retries = Member("maxRetries", "int", "int | None: The number of repairs allowed.", required=False, nullable=True)
 
 
-class TasksListParams(Record):
+class TasksListParams(Record, metaclass=plain_class):
     """Parameters of `tasks_list`.
 
     Lists the tasks of a session that are not done.
@@ -3666,7 +3666,7 @@ class TasksListParams(Record):
     session_id = Member("session_id", "str", "str: The session.")
 
 
-class TextContent(Record):
+class TextContent(Record, metaclass=plain_class):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("text", "text_signature")
@@ -3676,7 +3676,7 @@ class TextContent(Record):
     text_signature = Member("textSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the text.", required=False, nullable=True)
 
 
-class TextDelta(Record):
+class TextDelta(Record, metaclass=plain_class):
     """A piece of text."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
@@ -3687,7 +3687,7 @@ class TextDelta(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class TextEnd(Record):
+class TextEnd(Record, metaclass=plain_class):
     """A text block ended."""
     __slots__ = ()
     __match_args__ = ("content_index", "content", "partial")
@@ -3698,7 +3698,7 @@ class TextEnd(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class TextStart(Record):
+class TextStart(Record, metaclass=plain_class):
     """A text block started."""
     __slots__ = ()
     __match_args__ = ("content_index", "partial")
@@ -3708,7 +3708,7 @@ class TextStart(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ThinkingContent(Record):
+class ThinkingContent(Record, metaclass=plain_class):
     """Reasoning that the model shows."""
     __slots__ = ()
     __match_args__ = ("thinking", "thinking_signature", "redacted")
@@ -3719,7 +3719,7 @@ class ThinkingContent(Record):
     redacted = Member("redacted", "bool", "bool | None: True where the provider sent the reasoning in a form that cannot be read.", required=False, nullable=True)
 
 
-class ThinkingDelta(Record):
+class ThinkingDelta(Record, metaclass=plain_class):
     """A piece of reasoning."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
@@ -3730,7 +3730,7 @@ class ThinkingDelta(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ThinkingEnd(Record):
+class ThinkingEnd(Record, metaclass=plain_class):
     """A thinking block ended."""
     __slots__ = ()
     __match_args__ = ("content_index", "content", "partial")
@@ -3741,7 +3741,7 @@ class ThinkingEnd(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ThinkingLevelChangeEntry(Record):
+class ThinkingLevelChangeEntry(Record, metaclass=plain_class):
     """Another thinking level was chosen."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "thinking_level")
@@ -3753,7 +3753,7 @@ class ThinkingLevelChangeEntry(Record):
     thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
-class ThinkingLevelChanged(Record):
+class ThinkingLevelChanged(Record, metaclass=plain_class):
     """The model thinks more, or less, from here on. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("level",)
@@ -3762,7 +3762,7 @@ class ThinkingLevelChanged(Record):
     level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
 
 
-class ThinkingLevels(Record):
+class ThinkingLevels(Record, metaclass=plain_class):
     """The levels that a model has."""
     __slots__ = ()
     __match_args__ = ("levels",)
@@ -3770,7 +3770,7 @@ class ThinkingLevels(Record):
     levels = Member("levels", "[ThinkingLevel]", "list[ThinkingLevel]: From the least on.")
 
 
-class ThinkingSet(Record):
+class ThinkingSet(Record, metaclass=plain_class):
     """The thinking level that a session has now."""
     __slots__ = ()
     __match_args__ = ("thinking_level",)
@@ -3778,7 +3778,7 @@ class ThinkingSet(Record):
     thinking_level = Member("thinking_level", "str", "str: The level.")
 
 
-class ThinkingSetParams(Record):
+class ThinkingSetParams(Record, metaclass=plain_class):
     """Parameters of `thinking_set`.
 
     Sets the thinking level of a session's model.
@@ -3790,7 +3790,7 @@ class ThinkingSetParams(Record):
     level = Member("level", "str", "str: The level: `off`, `low`, `medium`, `high` or `max`.")
 
 
-class ThinkingStart(Record):
+class ThinkingStart(Record, metaclass=plain_class):
     """A thinking block started."""
     __slots__ = ()
     __match_args__ = ("content_index", "partial")
@@ -3800,7 +3800,7 @@ class ThinkingStart(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class TodoAutoClear(Record):
+class TodoAutoClear(Record, metaclass=plain_class):
     """The todo list was emptied, for everything in it is done. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
@@ -3808,7 +3808,7 @@ class TodoAutoClear(Record):
     type = "todo_auto_clear"
 
 
-class TodoItem(Record):
+class TodoItem(Record, metaclass=plain_class):
     """An item of the todo list."""
     __slots__ = ()
     __match_args__ = ("id", "content", "status", "notes", "blocker")
@@ -3820,7 +3820,7 @@ class TodoItem(Record):
     blocker = Member("blocker", "str", "str | None: What it waits for, with the status `blocked`. Since omp@18.2.", required=False, nullable=True)
 
 
-class TodoPhase(Record):
+class TodoPhase(Record, metaclass=plain_class):
     """A part of the todo list. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "tasks")
@@ -3829,7 +3829,7 @@ class TodoPhase(Record):
     tasks = Member("tasks", "[TodoItem]", "list[TodoItem]: What is to be done.")
 
 
-class TodoPhases(Record):
+class TodoPhases(Record, metaclass=plain_class):
     """The todo list. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("todo_phases",)
@@ -3837,7 +3837,7 @@ class TodoPhases(Record):
     todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
 
 
-class TodoReminder(Record):
+class TodoReminder(Record, metaclass=plain_class):
     """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
     __slots__ = ()
     __match_args__ = ("todos", "attempt", "max_attempts")
@@ -3848,7 +3848,7 @@ class TodoReminder(Record):
     max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
 
 
-class TokenTotals(Record):
+class TokenTotals(Record, metaclass=plain_class):
     """Tokens of a whole session."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "reasoning")
@@ -3861,7 +3861,7 @@ class TokenTotals(Record):
     reasoning = Member("reasoning", "int", "int | None: Those of `output` that went into reasoning. Since omp@18.2.", required=False, nullable=True)
 
 
-class ToolCall(Record):
+class ToolCall(Record, metaclass=plain_class):
     """A tool call of the model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "arguments", "thought_signature", "namespace", "arguments_error")
@@ -3875,7 +3875,7 @@ class ToolCall(Record):
     arguments_error = Member("argumentsError", "str", "str | None: Why the arguments cannot be read. Since pi@1.5.", required=False, nullable=True)
 
 
-class ToolCallDelta(Record):
+class ToolCallDelta(Record, metaclass=plain_class):
     """A piece of a tool call's arguments."""
     __slots__ = ()
     __match_args__ = ("content_index", "delta", "partial")
@@ -3886,7 +3886,7 @@ class ToolCallDelta(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ToolCallEnd(Record):
+class ToolCallEnd(Record, metaclass=plain_class):
     """A tool call is complete."""
     __slots__ = ()
     __match_args__ = ("content_index", "tool_call", "partial")
@@ -3897,7 +3897,7 @@ class ToolCallEnd(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ToolCallStart(Record):
+class ToolCallStart(Record, metaclass=plain_class):
     """A tool call started."""
     __slots__ = ()
     __match_args__ = ("content_index", "id", "tool_name", "partial")
@@ -3909,7 +3909,7 @@ class ToolCallStart(Record):
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
-class ToolDeclaration(Record):
+class ToolDeclaration(Record, metaclass=plain_class):
     """A tool, as the model is told of it."""
     __slots__ = ()
     __match_args__ = ("name", "description", "parameters", "constrained_sampling")
@@ -3920,7 +3920,7 @@ class ToolDeclaration(Record):
     constrained_sampling = Member("constrainedSampling", "any", "JsonValue: How the provider is asked to keep the arguments in shape.", required=False, nullable=True)
 
 
-class ToolExecutionEnd(Record):
+class ToolExecutionEnd(Record, metaclass=plain_class):
     """A tool is done."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "result", "is_error", "duration_ms")
@@ -3933,7 +3933,7 @@ class ToolExecutionEnd(Record):
     duration_ms = Member("durationMs", "number", "float | None: How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.", required=False, nullable=True)
 
 
-class ToolExecutionStart(Record):
+class ToolExecutionStart(Record, metaclass=plain_class):
     """A tool begins to run."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args", "intent")
@@ -3945,7 +3945,7 @@ class ToolExecutionStart(Record):
     intent = Member("intent", "str", "str | None: What the call is for. Since omp@18.2.", required=False, nullable=True)
 
 
-class ToolExecutionUpdate(Record):
+class ToolExecutionUpdate(Record, metaclass=plain_class):
     """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args", "partial_result")
@@ -3957,7 +3957,7 @@ class ToolExecutionUpdate(Record):
     partial_result = Member("partialResult", "ToolOutput", "ToolOutput: The result so far.")
 
 
-class ToolOutput(Record):
+class ToolOutput(Record, metaclass=plain_class):
     """What a tool gives back, whole or so far."""
     __slots__ = ()
     __match_args__ = ("content", "details", "structured_content", "is_error")
@@ -3968,7 +3968,7 @@ class ToolOutput(Record):
     is_error = Member("isError", "bool", "bool | None: Whether a result that is there as data too is that of a failure. Since pi@1.5.", required=False, nullable=True)
 
 
-class ToolReference(Record):
+class ToolReference(Record, metaclass=plain_class):
     """A tool that the model no longer has."""
     __slots__ = ()
     __match_args__ = ("name",)
@@ -3976,7 +3976,7 @@ class ToolReference(Record):
     name = Member("name", "str", "str: Its name.")
 
 
-class ToolResultMessage(Record):
+class ToolResultMessage(Record, metaclass=plain_class):
     """The result of a tool call, as the model sees it."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "content", "details", "is_error", "duration_ms", "usage", "nested_calls", "timestamp")
@@ -3993,7 +3993,7 @@ class ToolResultMessage(Record):
     timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
 
 
-class ToolStreamUpdate(Record):
+class ToolStreamUpdate(Record, metaclass=plain_class):
     """A tool has something to show that is in no result. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "update")
@@ -4004,7 +4004,7 @@ class ToolStreamUpdate(Record):
     update = Member("update", "any", "JsonValue: What it has to show.")
 
 
-class TranscriptControl(Record):
+class TranscriptControl(Record, metaclass=plain_class):
     """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
     __slots__ = ()
     __match_args__ = ("t", "event", "code", "stderr", "text")
@@ -4017,7 +4017,7 @@ class TranscriptControl(Record):
     text = Member("text", "str", "str | None: What there is to say about it.", required=False, nullable=True)
 
 
-class TranscriptHeader(Record):
+class TranscriptHeader(Record, metaclass=plain_class):
     """The first record of a transcript: what was recorded, and how it was started."""
     __slots__ = ()
     __match_args__ = ("transcript", "agent", "version", "scenario", "title", "argv", "provider_script")
@@ -4031,7 +4031,7 @@ class TranscriptHeader(Record):
     provider_script = Member("provider_script", "str", "str | None: The model script that was played.", required=False, nullable=True)
 
 
-class TranscriptLine(Record):
+class TranscriptLine(Record, metaclass=plain_class):
     """A line that went one way or the other."""
     __slots__ = ()
     __match_args__ = ("t", "dir", "line", "line_parts", "eol")
@@ -4043,7 +4043,7 @@ class TranscriptLine(Record):
     eol = Member("eol", "str", "str | None: What ended the line where it was not a line feed.", required=False, nullable=True)
 
 
-class TranscriptNote(Record):
+class TranscriptNote(Record, metaclass=plain_class):
     """A remark of the recorder, such as a command that it ran in between."""
     __slots__ = ()
     __match_args__ = ("t", "line")
@@ -4053,7 +4053,7 @@ class TranscriptNote(Record):
     line = Member("line", "str", "str: The remark.")
 
 
-class TreeNode(Record):
+class TreeNode(Record, metaclass=plain_class):
     """An entry and what follows it."""
     __slots__ = ()
     __match_args__ = ("entry", "children", "label", "label_timestamp")
@@ -4064,7 +4064,7 @@ class TreeNode(Record):
     label_timestamp = Member("labelTimestamp", "str", "str | None: When it was marked, as ISO 8601.", required=False, nullable=True)
 
 
-class TtsrTriggered(Record):
+class TtsrTriggered(Record, metaclass=plain_class):
     """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
     context: `agent_end` follows, and then another `agent_start`.
     """
@@ -4075,7 +4075,7 @@ class TtsrTriggered(Record):
     rules = Member("rules", "[StreamRule]", "list[StreamRule]: The rules.")
 
 
-class TurnEnd(Record):
+class TurnEnd(Record, metaclass=plain_class):
     """A turn is complete."""
     __slots__ = ()
     __match_args__ = ("message", "tool_results")
@@ -4085,7 +4085,7 @@ class TurnEnd(Record):
     tool_results = Member("toolResults", "[ToolResultMessage]", "list[ToolResultMessage]: The results of the tools that it asked for.")
 
 
-class TurnStart(Record):
+class TurnStart(Record, metaclass=plain_class):
     """A turn begins: one answer of the model and the tools that it asks for."""
     __slots__ = ()
     __match_args__ = ()
@@ -4093,7 +4093,7 @@ class TurnStart(Record):
     type = "turn_start"
 
 
-class Usage(Record):
+class Usage(Record, metaclass=plain_class):
     """Tokens used by one answer of the model."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "cache_write1h", "reasoning", "total_tokens", "cost")
@@ -4108,7 +4108,7 @@ class Usage(Record):
     cost = Member("cost", "Cost", "Cost: The cost.")
 
 
-class UsageEntry(Record):
+class UsageEntry(Record, metaclass=plain_class):
     """Tokens that were used for something that is no answer."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "kind", "provider", "model", "usage")
@@ -4123,7 +4123,7 @@ class UsageEntry(Record):
     usage = Member("usage", "Usage", "Usage: The tokens.")
 
 
-class UserMessage(Record):
+class UserMessage(Record, metaclass=plain_class):
     """A message of the user."""
     __slots__ = ()
     __match_args__ = ("content", "timestamp", "attachments", "attribution", "steering")
@@ -4136,7 +4136,7 @@ class UserMessage(Record):
     steering = Member("steering", "bool", "bool | None: Whether it was sent to steer a run. Since omp@18.2.", required=False, nullable=True)
 
 
-class ValueAnswer(Record):
+class ValueAnswer(Record, metaclass=plain_class):
     """A dialog answered with a value."""
     __slots__ = ()
     __match_args__ = ("id", "value")
@@ -4146,7 +4146,7 @@ class ValueAnswer(Record):
     value = Member("value", "str", "str: The chosen option, the text entered, the text edited.")
 
 
-class VerificationAttemptResult(Record):
+class VerificationAttemptResult(Record, metaclass=plain_class):
     """One run over all verification commands."""
     __slots__ = ()
     __match_args__ = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
@@ -4159,7 +4159,7 @@ class VerificationAttemptResult(Record):
     error = Member("error", "str", "str | None: The error message.", required=False, nullable=True)
 
 
-class VerificationCommandResult(Record):
+class VerificationCommandResult(Record, metaclass=plain_class):
     """One verification command and how it ended."""
     __slots__ = ()
     __match_args__ = ("name", "command", "exit_code", "duration_ms", "optional", "timed_out", "artifact_path", "output_preview")
@@ -4174,7 +4174,7 @@ class VerificationCommandResult(Record):
     output_preview = Member("outputPreview", "str", "str | None: The last 20 lines (4 KB) of its output.", required=False, nullable=True)
 
 
-class VerificationResult(Record):
+class VerificationResult(Record, metaclass=plain_class):
     """The verification of a subagent's work."""
     __slots__ = ()
     __match_args__ = ("requested", "profile", "mode", "status", "attempts", "retries_used", "on_failure")
@@ -4188,7 +4188,7 @@ class VerificationResult(Record):
     on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: How the changes are handled on failure.", required=False, nullable=True)
 
 
-class VerifyCommand(Record):
+class VerifyCommand(Record, metaclass=plain_class):
     """A command of a verification profile."""
     __slots__ = ()
     __match_args__ = ("name", "command", "timeout_ms", "optional")
@@ -4199,7 +4199,7 @@ class VerifyCommand(Record):
     optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
 
 
-class WordsTaken(Record):
+class WordsTaken(Record, metaclass=plain_class):
     """That words of the user were taken."""
     __slots__ = ()
     __match_args__ = ("disposition",)
@@ -4207,7 +4207,7 @@ class WordsTaken(Record):
     disposition = Member("disposition", "Disposition", "Disposition: What became of them.")
 
 
-class WrittenFile(Record):
+class WrittenFile(Record, metaclass=plain_class):
     """Where something was written."""
     __slots__ = ()
     __match_args__ = ("path",)

@@ -1,0 +1,74 @@
+//! Where the members of an object stand in its text.
+
+use std::sync::Arc;
+
+use agentese::scan::{self, Outline, ScanError};
+
+/// So many members of a text of less than 64 KiB are noted without memory of their own.
+const FEW: usize = 6;
+
+/// Offsets into the text: the begin and the end of the name, and those of the value.
+type Place<N> = [N; 4];
+
+/// Where all members of an object stand.
+pub enum Places {
+    /// A few, in a short text.
+    Few(u8, [Place<u16>; FEW]),
+    /// Any number.
+    Many(Box<[Place<u32>]>),
+    /// Those of an event, found by the thread that read it.
+    Outlined(Arc<Outline>),
+}
+
+impl Places {
+    /// Looks through the text of an object.
+    pub fn of(text: &str) -> Result<Self, ScanError> {
+        let mut few = [[0; 4]; FEW];
+        let mut many = Vec::new();
+        let mut count = 0;
+        let room = if text.len() > usize::from(u16::MAX) { 0 } else { FEW };
+        let start = text.as_ptr() as usize;
+        scan::members(text, |name, value| {
+            let [name_at, value_at] = [name, value].map(|part| part.as_ptr() as usize - start);
+            let place = [name_at, name_at + name.len(), value_at, value_at + value.len()];
+            if count < room {
+                few[count] = place.map(|at| at as u16);
+            } else {
+                if many.is_empty() {
+                    many.extend(few[..count].iter().map(|place| place.map(u32::from)));
+                }
+                many.push(place.map(|at| at as u32));
+            }
+            count += 1;
+        })?;
+        Ok(if count <= room { Places::Few(count as u8, few) } else { Places::Many(many.into()) })
+    }
+
+    /// The raw JSON of a member of that text; of two with one name the last.
+    #[inline]
+    pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
+        fn search<'a, N: Copy + Into<u32>>(
+            places: &[Place<N>],
+            text: &'a str,
+            name: &str,
+        ) -> Option<&'a str> {
+            let part =
+                |from: N, to: N| text.get(from.into() as usize..to.into() as usize).unwrap_or_default();
+            let found = places.iter().rev().find(|[from, to, ..]| scan::is_named(part(*from, *to), name));
+            found.map(|&[.., from, to]| part(from, to))
+        }
+        match self {
+            Places::Few(count, few) => search(&few[..usize::from(*count)], text, name),
+            Places::Many(many) => search(many, text, name),
+            Places::Outlined(outline) => search(outline.members(), text, name),
+        }
+    }
+    /// The places in a part of that text that is an object, where they are known.
+    pub fn inner(&self, text: &str, part: &str) -> Option<Self> {
+        let Places::Outlined(outline) = self else { return None };
+        let start = (part.as_ptr() as usize - text.as_ptr() as usize) as u32;
+        let inner = outline.inner(start, start + part.len() as u32);
+        let within = inner.iter().map(|place| place.map(|at| at - start));
+        (!inner.is_empty()).then(|| Places::Many(within.collect()))
+    }
+}
