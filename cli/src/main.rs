@@ -63,6 +63,8 @@ enum Failure {
     /// The text is pi's, and stands alone there.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
+    #[error("there is no model to ask: {0}")]
+    NoModel(String),
     #[error("system prompt: {0}")]
     Prompt(#[from] agentese_server::prompt::BaseError),
     #[error(transparent)]

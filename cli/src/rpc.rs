@@ -61,6 +61,9 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
     if let Some(key) = api_key {
         server.give_key(SecretString::from(key.reveal()));
     }
+    if let Some(reason) = server.cannot_begin() {
+        return Err(Failure::NoModel(reason.to_owned()));
+    }
     if let Some(reason) = server.no_model() {
         stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }

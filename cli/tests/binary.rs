@@ -10,6 +10,10 @@ mod call;
 mod command_line;
 #[path = "binary/life.rs"]
 mod life;
+#[path = "binary/live.rs"]
+mod live;
+#[path = "program/live.rs"]
+mod live_operator;
 #[path = "binary/printed.rs"]
 mod printed;
 #[path = "binary/prompt.rs"]

@@ -177,29 +177,22 @@ fn detect_asks_a_program() {
 /// Both are asked the same, and tell the same state; the live one has a command that the document does not have.
 #[test]
 fn detect_tells_revisions_of_operator_apart() {
-    let agent = |more: &str| {
-        format!(
-            r#"
-            state='{{"phase":"idle","is_streaming":false,"session_file":"/s/a.jsonl","session_id":"s1","session_name":null,"context_tokens":12,"context_window":200000,"message_count":1}}'
-            said() {{ printf '{{"type":"response","command":"%s","success":%s,"id":"%s"}}\n' "$1" "$2" "$id"; }}
-            while read -r line; do
-              id=${{line#*'"id":"'}}; id=${{id%%'"'*}}
-              name=${{line#*'"type":"'}}; name=${{name%%'"'*}}
-              case $line in
-                *'"jsonrpc"'*) ;;
-                *'"type":"get_state"'*) said get_state "true,\"data\":$state" ;;
-                {more}
-                *) said "$name" "false,\"error\":\"Unknown command: '$name'\"" ;;
-              esac
-            done"#
-        )
-    };
-    let live = agent(
-        r#"*'"type":"get_last_assistant_text"'*) said get_last_assistant_text 'true,"data":{"text":null}' ;;"#,
-    );
-    let seed = agent("");
-    for (script, wanted) in [(live, "operator@live"), (seed, "operator@seed")] {
-        let output = run(&["detect", "--", "sh", "-c", &script]);
+    let seed = r#"
+        state='{"phase":"idle","is_streaming":false,"session_file":"/s/a.jsonl","session_id":"s1","session_name":null,"context_tokens":12,"context_window":200000,"message_count":1}'
+        said() { printf '{"type":"response","command":"%s","success":%s,"id":"%s"}\n' "$1" "$2" "$id"; }
+        while read -r line; do
+          id=${line#*'"id":"'}; id=${id%%'"'*}
+          name=${line#*'"type":"'}; name=${name%%'"'*}
+          case $line in
+            *'"jsonrpc"'*) ;;
+            *'"type":"get_state"'*) said get_state "true,\"data\":$state" ;;
+            *) said "$name" "false,\"error\":\"Unknown command: '$name'\"" ;;
+          esac
+        done"#;
+    let live = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/strangers/agents/operator_live.py");
+    for (agent, wanted) in [(["python3", live, ""], "operator@live"), (["sh", "-c", seed], "operator@seed")] {
+        let words = agent.into_iter().filter(|word| !word.is_empty());
+        let output = run(&["detect", "--"].into_iter().chain(words).collect::<Vec<_>>());
         let told = stdout(&output);
         assert!(told.starts_with(wanted), "{told}{}", String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{told}");

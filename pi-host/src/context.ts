@@ -52,9 +52,15 @@ export class Contexts {
     private readonly link: Link,
     private readonly mirror: Mirror,
     private readonly extension: string,
+    keysReplaced: () => void,
   ) {
     this.#session = new SessionView(mirror);
-    this.#models = new ModelView(mirror);
+    this.#models = new ModelView(mirror, keysReplaced);
+  }
+
+  /** The models as this extension sees them. */
+  get models(): ModelView {
+    return this.#models;
   }
 
   /** The context of an event or a tool. */

@@ -95,12 +95,13 @@ async function cancellable(event: HookEvent, round: Round): Promise<HookAnswer |
   return last;
 }
 
-/** Each handler sees what the one before made of the words; the first that deals with them ends it. */
+/** Each handler sees what the one before made of the words; the first that deals with them or refuses them ends it. */
 async function input(event: Event<"input">, round: Round): Promise<InputAnswer | undefined> {
   let now = event;
   for (const handler of round.handlers) {
     const answer = await call<InputAnswer>(handler, now, round);
     if (answer?.action === "handled") return { action: "handled" };
+    if (answer?.action === "refuse") return answer;
     if (answer?.action !== "transform") continue;
     const images = answer.images ?? now.images;
     now = { ...now, text: answer.text ?? now.text, ...(images === undefined ? {} : { images }) };

@@ -3,7 +3,7 @@
 import { createApi, type Shared } from "./api.js";
 import { Contexts } from "./context.js";
 import { createEventBus } from "./event_bus.js";
-import { Extension } from "./extension.js";
+import { Extension, type Handler } from "./extension.js";
 import { handle } from "./handle.js";
 import { Link } from "./link.js";
 import type { Loader } from "./load.js";
@@ -12,6 +12,7 @@ import {
   type HostFrame,
   type HostInitialize,
   type Initialized,
+  type InputAnswer,
   type OfferedExtension,
   PROTOCOL,
   type ToolProgress,
@@ -127,8 +128,20 @@ export class Host {
     } catch (error) {
       return { path, error: messageOf(error) };
     }
-    this.#loaded.set(path, { extension, contexts: new Contexts(this.link, mirror, path) });
+    const contexts = new Contexts(this.link, mirror, path, () => this.#decideAboutKeys(loaded, mirror));
+    const loaded: Loaded = { extension, contexts };
+    this.#loaded.set(path, loaded);
     return extension.offered();
+  }
+
+  /** From now on prompts are refused for which the extension gives no key. */
+  #decideAboutKeys({ extension, contexts }: Loaded, mirror: Mirror): void {
+    const decide = async (): Promise<InputAnswer | undefined> => {
+      const text = await contexts.models.refusal(mirror.state.model ?? undefined);
+      return text === undefined ? undefined : { action: "refuse", text };
+    };
+    const { on } = createApi(extension, this.#shared(mirror, extension.path)) as { on: (event: string, handler: Handler) => void };
+    on("input", decide);
   }
 
   #shared(mirror: Mirror, path: string): Shared {

@@ -1,7 +1,7 @@
 /** `ctx.ui`: what of pi's user interface reaches a client. */
 
 import type { Link } from "./link.js";
-import type { Question } from "./protocol.js";
+import type { Question, ValueResult } from "./protocol.js";
 import { textOf } from "./text.js";
 import { Theme } from "./theme.js";
 
@@ -68,7 +68,7 @@ export class UserInterface {
       },
       how,
     );
-    return answer?.value;
+    return entered(answer);
   }
 
   /** What the user wrote; undefined where nobody answered. */
@@ -82,7 +82,7 @@ export class UserInterface {
       },
       how,
     );
-    return answer?.value;
+    return entered(answer);
   }
 
   notify(message: string, notifyType?: "info" | "warning" | "error"): void {
@@ -184,7 +184,12 @@ export class UserInterface {
   }
 }
 
-type Answer<Q extends Dialog> = Q extends { type: "confirm" } ? { confirmed: boolean } : { value?: string };
+type Answer<Q extends Dialog> = Q extends { type: "confirm" } ? { confirmed: boolean } : ValueResult;
+
+/** What the client sent, as in pi also where it is no text. */
+function entered(answer: ValueResult | undefined): string | undefined {
+  return answer?.value ?? (answer?.other as string | undefined);
+}
 
 /** Extensions take methods out of the object and call them alone. */
 function bindMethods(object: object, prototype: object): void {

@@ -24,6 +24,7 @@ test("dialogs carry what they were given, and their answers come back", async (t
     ["ctx.ui.confirm('Sure?', 'Really', { timeout: 0 })", { type: "confirm", title: "Sure?", message: "Really" }, { confirmed: true }, "true"],
     ["ctx.ui.input('Name', 'here')", { type: "input", title: "Name", placeholder: "here" }, { value: "" }, '""'],
     ["ctx.ui.input('Name')", { type: "input", title: "Name" }, {}, "undefined"],
+    ["ctx.ui.input('Name')", { type: "input", title: "Name" }, { other: 42 }, "42"],
     ["ctx.ui.editor('Edit', 'x')", { type: "editor", title: "Edit", prefill: "x" }, { value: "y\u2028" }, '"y\u2028"'],
     ["ctx.ui.select('Pick', ['a'])", { type: "select", title: "Pick", options: ["a"] }, {}, "undefined"],
     ["ctx.ui.confirm('Sure?', 'Really')", { type: "confirm", title: "Sure?", message: "Really" }, { confirmed: false }, "false"],

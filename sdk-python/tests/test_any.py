@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import socket
+import sys
 import threading
 
 import pytest
@@ -285,6 +286,25 @@ def test_a_named_revision_counts_and_the_end_ends_everything(start):
         assert agent.termination.closed_by_us
         with pytest.raises(ValueError, match='unknown dialect "nothing"; known: pi, omp'):
             anything.Agent.spawn(["true"], dialect="nothing")
+
+    play(talk())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
+    program = ROOT / "conformance/tests/strangers/agents/operator_live.py"
+    key = "made-up-provider-key-0123"
+
+    async def talk():
+        command = [sys.executable, str(program)]
+        async with await KINDS[kind](command, asked=lambda question: question.options[1]) as agent:
+            assert agent.dialect == "operator"
+            run = await agent.prompt("ask tool retry")
+            told = [event.to_json() for event in await everything(run)]
+            assert (await run.result()).text == "You said right."
+            assert agent.client.revision == "operator@live"
+            assert "toolEnded" in [event["type"] for event in told]
+            assert key not in json.dumps(told)
 
     play(talk())
 

@@ -2,13 +2,15 @@
  * Reading and writing whole frames, for proxies, recorders and checkers.
  *
  * The line as it came stays beside the typed view, so nothing that the declaration does not name
- * is lost: its UTF-8 form is, byte for byte, what was read.
+ * is lost: its UTF-8 form is, byte for byte, what was read. Of events that carry a key the type alone is
+ * read; the rest is dropped here.
  */
 
 import { DecodeError } from "./error.js";
 import { FramingError } from "./framing.js";
 import type { JsonObject } from "./generated/types.js";
 import { parseObject, stringify } from "./json.js";
+import { sealed } from "./redact.js";
 import { isKnown, route } from "./route.js";
 import { type AnyTypes, type Spec, isAnswer, row } from "./spec.js";
 import { validUpTo } from "./utf8.js";
@@ -52,7 +54,8 @@ export function decodeServer<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
 ): Decoded<T["serverFrame"]> {
-  const raw = lineText(line);
+  const came = lineText(line);
+  const raw = sealed(came) ?? came;
   const value = parseObject(raw);
   const routed = route(spec, value, raw);
   const { kind } = routed;

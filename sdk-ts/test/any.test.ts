@@ -203,6 +203,20 @@ describe("an agent of any dialect", () => {
     assert.ok((await agent.listSessions()).some(({ session }) => session === first));
   });
 
+  test("is found out where it is a live Operator, and its key is not told", async () => {
+    const program = join(REPOSITORY, "conformance/tests/strangers/agents/operator_live.py");
+    const options: AgentOptions = { asked: (question) => question.options?.[1] };
+    const agent = await soon(connect(await spawnChild(["python3", program]), options), PATIENCE);
+    after(() => agent.close());
+    assert.equal(agent.dialect, "operator");
+    const run = await agent.prompt("ask tool retry");
+    const events = await all(run);
+    assert.equal((await run.result()).text, "You said right.");
+    assert.equal(agent.client.revision, "operator@live");
+    assert.ok(events.some(({ type }) => type === "toolEnded"));
+    assert.ok(!JSON.stringify(events).includes("made-up-provider-key-0123"));
+  });
+
   test("is not taken for one where it speaks no dialect", async () => {
     for (const command of [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]]) {
       await assert.rejects(soon(connect(await spawnChild(command), { detectWithin: 2000 }), PATIENCE), NotRecognisedError);

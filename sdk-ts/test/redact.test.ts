@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { Termination, opal, pi } from "../src/index.js";
+import { decodeServer } from "../src/codec.js";
+import { Termination, opal, operator, pi } from "../src/index.js";
 import { REDACTED, redact, redactText } from "../src/redact.js";
 import { RecentFrames } from "../src/termination.js";
 import { soon } from "./support/agent.js";
@@ -13,12 +14,20 @@ interface Vector {
   frame?: string;
   text?: string;
   cut?: boolean;
+  /** The revision in which decoding the frame gives the same. */
+  decoded?: string;
   expect: string;
 }
 
 describe("redaction, as in all languages", () => {
-  for (const { name, frame, text, cut, expect } of JSON.parse(readText("conformance", "vectors", "redaction.json")) as Vector[]) {
-    test(name, () => assert.equal(frame === undefined ? redactText(text ?? "") : redact(frame, cut), expect));
+  for (const { name, frame, text, cut, decoded, expect } of JSON.parse(readText("conformance", "vectors", "redaction.json")) as Vector[]) {
+    test(name, () => {
+      assert.equal(frame === undefined ? redactText(text ?? "") : redact(frame, cut), expect);
+      if (decoded === undefined || frame === undefined) return;
+      const read = decodeServer(operator.spec, frame);
+      assert.equal(read.raw, expect);
+      assert.deepEqual(read.known && read.frame, JSON.parse(expect));
+    });
   }
 });
 

@@ -44,6 +44,12 @@ impl Server {
         options.model.is_none().then_some(options.no_model.as_str())
     }
 
+    /// Why it does not begin without a model; none where there is one, and where the dialect's agent begins without.
+    pub fn cannot_begin(&self) -> Option<&str> {
+        let led = self.parts.options.lead.is_some();
+        self.no_model().filter(|_| self.frontend.customs().needs_model && !led)
+    }
+
     /// Gives a key for the provider of the model that was selected, before all others; it is not
     /// stored.
     pub fn give_key(&self, key: SecretString) {

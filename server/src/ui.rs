@@ -76,6 +76,8 @@ pub enum Answer {
     Confirmed(bool),
     /// Nothing: the dialog was dismissed.
     Cancelled,
+    /// A value that is no text.
+    Other(serde_json::Value),
     /// Something that no dialog asks for; the text says what.
     Unreadable(String),
 }

@@ -334,6 +334,10 @@ impl Deeds {
                 }
                 self.last = Some((stopped, answer.error_message.clone()));
                 push(steps, Deed::Answered(Box::new(answer)));
+                // A retry is over with the answer that it brings, also where the agent says so after the run.
+                if !stopped && std::mem::take(&mut self.retrying) {
+                    push(steps, Deed::RetryOver { success: true, attempt: self.attempt, error: None });
+                }
             }
             Role::Tool | Role::Shell => {}
             Role::Summary => {

@@ -163,6 +163,10 @@ impl Asked for Person {
                 ui::Answer::Confirmed(yes) if is_confirm => Some(Answer::Confirmed(yes)),
                 ui::Answer::Confirmed(yes) => Some(Answer::Text(yes.to_string())),
                 ui::Answer::Cancelled => None,
+                ui::Answer::Other(_) => {
+                    tracing::warn!("an answer is no text; the question is dismissed");
+                    None
+                }
                 ui::Answer::Unreadable(what) => {
                     tracing::warn!(what, "an answer cannot be read; the question is dismissed");
                     None

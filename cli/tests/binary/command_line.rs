@@ -122,6 +122,20 @@ fn without_any_model_the_server_starts_and_refuses_prompts() {
     }
 }
 
+/// The dialect's agent ends where there is nothing to ask. Its document's revision does not say so.
+#[test]
+fn an_agent_of_omp_13_19_needs_a_model() {
+    let place = Place::new();
+    place.put("home/.omp/agent/models.yml", "providers: {}\n");
+    let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--dialect", "omp@13.19"]);
+    assert_eq!((status.code(), stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(stderr.starts_with("Error: there is no model to ask: no provider has a key"), "{stderr}");
+    for arguments in [&["--dialect", "omp@13.19", "--provider", "scripted"][..], &["--dialect", "omp@12.7"]] {
+        let (status, _, stderr) = place.output(&[&["--mode", "rpc"], arguments].concat());
+        assert_eq!(status.code(), Some(0), "{stderr}");
+    }
+}
+
 #[test]
 fn models_levels_and_tools_are_chosen() {
     let place = Place::new();

@@ -16,21 +16,25 @@ use tokio::task::AbortHandle;
 use crate::support::process::Place;
 
 /// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(60);
+pub const LONG: Duration = Duration::from_secs(60);
 
 /// `agentese web` in front of an agent with a script; killed when it is dropped.
-struct Web {
+pub struct Web {
     child: Child,
-    address: String,
+    pub address: String,
 }
 
 impl Web {
     fn start(place: &Place, script: serde_json::Value) -> Self {
         let script = place.script(script);
         let agent = crate::support::agentese();
-        let words = ["web", "--no-open", "--", agent.to_str().unwrap()];
         let own = ["--mode", "rpc", "--provider", "scripted", "--script", &script, "--no-session"];
-        let mut command = place.command(&[&words[..], &own[..]].concat());
+        Self::in_front_of(place, "pi", &[&[agent.to_str().unwrap()], &own[..]].concat())
+    }
+
+    /// The same in front of any agent that speaks that dialect.
+    pub fn in_front_of(place: &Place, dialect: &str, agent: &[&str]) -> Self {
+        let mut command = place.command(&[&["web", "--no-open", "--dialect", dialect, "--"], agent].concat());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();

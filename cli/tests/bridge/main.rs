@@ -1,6 +1,9 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod live;
+#[path = "../program/live.rs"]
+mod live_operator;
 mod moves;
 #[path = "../program/mod.rs"]
 mod program;
@@ -95,8 +98,13 @@ impl Pair {
 
     /// A client of the front's dialect.
     async fn connect(&self, asked: impl agentese::any::Asked) -> Agent {
+        self.connect_by(self.words(true), asked).await
+    }
+
+    /// A client of the front's dialect, to a bridge with that command line.
+    async fn connect_by(&self, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
         let child = ChildOptions::new(agentese())
-            .args(self.words(true))
+            .args(words)
             .cwd(self.place.path().join("work"))
             .env("HOME", self.place.path().join("home"))
             .env("TMPDIR", self.place.path())

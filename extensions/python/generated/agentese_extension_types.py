@@ -818,7 +818,7 @@ class Initialized(TypedDict):
     loadsMore: NotRequired["bool"]
     """Whether it can load more extensions later, in answer to `load`. One that cannot is left alone."""
 
-InputAction: TypeAlias = Literal["continue", "transform", "handled"]
+InputAction: TypeAlias = Literal["continue", "transform", "handled", "refuse"]
 
 
 class InputAnswer(TypedDict):
@@ -826,7 +826,7 @@ class InputAnswer(TypedDict):
     action: "InputAction"
     """What becomes of them."""
     text: NotRequired["str"]
-    """The new text."""
+    """The new text, or why the words are refused."""
     images: NotRequired["Sequence[ImageContent]"]
     """The new images; the old ones where it is missing."""
 
@@ -1511,6 +1511,8 @@ class ValueResult(TypedDict):
     """What the user chose, entered or wrote."""
     value: NotRequired["str"]
     """The text; absent where nobody answered."""
+    other: NotRequired["JsonValue"]
+    """What the client answered, where that is no text: `value` is absent then."""
 
 Watched: TypeAlias = Literal["state", "entries"] | str
 

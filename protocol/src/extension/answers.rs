@@ -15,6 +15,8 @@ protocol! {
     record ValueResult {
         /// The text; absent where nobody answered.
         value: Opt<Str>,
+        /// What the client answered, where that is no text: `value` is absent then.
+        other: Opt<Any>,
         ;
         example {"value": "red"}
     }
@@ -120,13 +122,15 @@ protocol! {
         "transform",
         /// The extension handled the input: no run begins, and the prompt counts as accepted.
         "handled",
+        /// The prompt is refused, and `text` says why.
+        "refuse",
     }
 
     /// How the user's input is handled, with its replacement.
     record InputAnswer {
         /// What becomes of them.
         action: InputAction,
-        /// The new text.
+        /// The new text, or why the words are refused.
         text: Opt<Str>,
         /// The new images; the old ones where it is missing.
         images: Opt<List<ImageContent>>,

@@ -2,7 +2,7 @@
 //!
 //! Clients and servers do not need this: they look at a frame once and decode the part they want.
 //! A typed frame encodes to the same JSON value that it was decoded from, members that the
-//! declaration does not name among them.
+//! declaration does not name among them; but for events that carry a key.
 
 use std::borrow::Cow;
 
@@ -76,7 +76,7 @@ fn value(text: &FrameText) -> Result<Value, FrameError> {
 
 impl<D: Dialect> ServerFrame<D> {
     /// Reads a frame. `command_of` gives the command of an answer by its id, in dialects whose
-    /// answers do not name it.
+    /// answers do not name it. Of events that carry a key the type alone is read; see [`crate::redact::sealed`].
     ///
     /// # Errors
     /// Says which member is missing or wrong.
@@ -84,6 +84,8 @@ impl<D: Dialect> ServerFrame<D> {
         frame: &FrameText,
         command_of: impl Fn(&Value) -> Option<String>,
     ) -> Result<Self, FrameError> {
+        let sealed = crate::redact::sealed(frame.as_str()).map(FrameText::from);
+        let frame = sealed.as_ref().unwrap_or(frame);
         match route(D::CLIENT, frame).map_err(FrameError::new)? {
             Routed::Answer { id, command, success: true, data, error: _ } => {
                 let id = id.as_ref().map(value).transpose()?;

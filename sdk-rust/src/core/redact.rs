@@ -253,6 +253,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::frame::ServerFrame;
+    use crate::framing::FrameText;
+    use crate::operator::Operator;
+    use crate::spec::Dialect;
 
     /// The cases that the clients of all languages share.
     #[test]
@@ -269,6 +273,14 @@ mod tests {
                 _ => panic!("{name} is neither a frame nor a text"),
             };
             assert_eq!(redacted, case["expect"].as_str().unwrap(), "{name}");
+            if let Some(revision) = case["decoded"].as_str() {
+                let spec = Operator::REVISIONS.iter().find(|spec| spec.id() == revision).unwrap();
+                let frame = FrameText::from(case["frame"].as_str().unwrap());
+                let decoded = ServerFrame::<Operator>::decode(&frame, |_| None).unwrap();
+                let shown = (format!("{decoded:?}"), decoded.encode_in(spec).unwrap());
+                assert_eq!(shown.1, case["expect"], "{name}");
+                assert!(!shown.0.contains("very-pri"), "{name}: {}", shown.0);
+            }
             let is_same = case["expect"] == case["frame"] || case["expect"] == case["text"];
             assert_eq!(matches!(redacted, Cow::Borrowed(_)), is_same, "{name}");
         }

@@ -53,6 +53,9 @@ pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
 }
 
+/// What stands in the text of a failure for a parameter that was left out, as agents of flat dialects write it.
+const LEFT_OUT: &str = "undefined";
+
 /// Where a command failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -170,7 +173,8 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
             let refusal = match spec.framing_is_flat() {
-                true => Refusal::new(format!("Invalid parameters of `{name}`: {reason}")),
+                true => declared_failure(spec, command_spec, found.params)
+                    .unwrap_or_else(|| Refusal::new(format!("Invalid parameters of `{name}`: {reason}"))),
                 false => wrong_parameters(spec, command_spec, found.params, &reason),
             };
             let fault = if reason.contains(NONE_OF) { Fault::OutsideSet } else { Fault::Parameters };
@@ -213,6 +217,22 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
         chosen.map(|(_, name)| *name).collect::<Vec<_>>()
     };
     Some(sets.into_iter().find_map(|set| without(&members(set))).ok_or(error))
+}
+
+/// What a flat dialect says of a parameter that is missing or of another type, where a failure is declared for it: its text
+/// with the values that were sent.
+fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<Refusal> {
+    let Ok(Value::Object(sent)) = serde_json::from_str(params) else { return None };
+    let is_wrong = |name: &str| !sent.get(name).is_some_and(Value::is_string);
+    let (_, kind) = command.wrong.iter().find(|(name, _)| is_wrong(name))?;
+    let value = |name: &str| match sent.get(name) {
+        None => LEFT_OUT.to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let values: Vec<_> = command.wrong.iter().map(|(name, _)| (*name, value(name))).collect();
+    let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Some(Refusal::declared(spec, kind, &values))
 }
 
 /// What is said of parameters that cannot be read, in dialects that have texts for it.

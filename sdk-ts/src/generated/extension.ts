@@ -803,13 +803,13 @@ export interface Initialized {
 }
 
 /** How the user's input is handled. */
-export type InputAction = "continue" | "transform" | "handled";
+export type InputAction = "continue" | "transform" | "handled" | "refuse";
 
 /** How the user's input is handled, with its replacement. */
 export interface InputAnswer {
   /** What becomes of them. */
   action: InputAction;
-  /** The new text. */
+  /** The new text, or why the words are refused. */
   text?: string | undefined;
   /** The new images; the old ones where it is missing. */
   images?: ImageContent[] | undefined;
@@ -1184,6 +1184,8 @@ export interface UserBashHook {
 export interface ValueResult {
   /** The text; absent where nobody answered. */
   value?: string | undefined;
+  /** What the client answered, where that is no text: `value` is absent then. */
+  other?: JsonValue | undefined;
 }
 
 /** What an extension process is told without asking. */

@@ -46,6 +46,9 @@ pub enum Refused {
     /// A prompt of an MCP server could not be had.
     #[error("{0}")]
     Server(String),
+    /// An extension does not let them through.
+    #[error("{0}")]
+    Extension(String),
     /// The engine does not take them.
     #[error(transparent)]
     Prompt(#[from] PromptError),
@@ -157,6 +160,7 @@ impl Desk {
                 Ok(Left::Words(self.engine.read_mentions(input).await, accepted))
             }
             Heard::Handled => Ok(Left::Done(Taken::Handled)),
+            Heard::Refused(reason) => Err(Refused::Extension(reason)),
             Heard::GivenUp => Err(Refused::GivenUp),
         }
     }

@@ -61,7 +61,9 @@ impl Approvals {
         match answer {
             Some(Answer::Confirmed(true)) => Ok(()),
             Some(Answer::Confirmed(false) | Answer::Cancelled) => refused("the user rejected it"),
-            Some(Answer::Value(_) | Answer::Unreadable(_)) => refused("the answer was neither yes nor no"),
+            Some(Answer::Value(_) | Answer::Other(_) | Answer::Unreadable(_)) => {
+                refused("the answer was neither yes nor no")
+            }
             None => refused("nobody can answer any more"),
         }
     }

@@ -60,6 +60,10 @@ pub struct Customs {
     pub exports_empty: bool,
     /// Whether files that a prompt mentions with `@` are read for the model.
     pub reads_mentions: bool,
+    /// Whether each line of such a file has a mark before it: its number, and two letters that follow from its text.
+    pub marks_mentions: bool,
+    /// Whether the agent only starts where there is a model to ask.
+    pub needs_model: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
     /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
@@ -125,6 +129,8 @@ impl Customs {
         tells_of_notes: true,
         exports_empty: false,
         reads_mentions: false,
+        marks_mentions: false,
+        needs_model: false,
         keeps_shell: false,
         intent: None,
         page_name: "pi-session",

@@ -5,7 +5,7 @@ use std::path::Path;
 use agentese::types::{ImageContent, MentionedFile};
 use serde_json::json;
 
-use super::{Engine, Input};
+use super::{Engine, Input, marks};
 use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, resolve_existing_path};
 
 /// Larger files are not read, in bytes.
@@ -20,8 +20,11 @@ impl Engine {
     pub async fn read_mentions(&self, mut input: Input) -> Input {
         if self.shared.options.customs.reads_mentions && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();
+            let options = &self.shared.options;
+            // Marks are for who edits by them.
+            let marked = options.customs.marks_mentions && options.tools.get("edit").is_some();
             for path in mentioned(&input.text).into_iter().take(MOST) {
-                input.mentioned.extend(read(context, path).await);
+                input.mentioned.extend(read(context, path, marked).await);
             }
         }
         input
@@ -47,7 +50,7 @@ fn mentioned(text: &str) -> Vec<&str> {
     paths
 }
 
-async fn read(context: &ToolContext, path: &str) -> Option<MentionedFile> {
+async fn read(context: &ToolContext, path: &str, marked: bool) -> Option<MentionedFile> {
     let full = resolve_existing_path(&context.cwd, path);
     let metadata = tokio::fs::metadata(&full).await.ok()?;
     if metadata.is_file() && metadata.len() > LARGEST {
@@ -69,6 +72,9 @@ async fn read(context: &ToolContext, path: &str) -> Option<MentionedFile> {
     if file.image.is_none() {
         file.line_count =
             if metadata.is_dir() { Some(lines(file.content.as_bytes())) } else { lines_of(&full).await };
+        if marked && metadata.is_file() {
+            file.content = marks::marked(&file.content);
+        }
     }
     Some(file)
 }

@@ -212,6 +212,7 @@ impl Host {
         }
         match self.input(words.join("\n"), images, InputSource::Extension).await {
             Heard::Handled => done(),
+            Heard::Refused(reason) => Err(reason),
             Heard::GivenUp => Err(GIVEN_UP.to_owned()),
             Heard::Words(text_, images) => {
                 let input = engine.prepare(Input::new(text_, images)).await.map_err(text)?;

@@ -89,7 +89,7 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
     if let Dialog::Confirm(_) = dialog {
         let confirmed = match said {
             Some(Answer::Confirmed(confirmed)) => confirmed,
-            Some(Answer::Value(_)) => {
+            Some(Answer::Value(_) | Answer::Other(_)) => {
                 unfit("a value");
                 false
             }
@@ -106,7 +106,9 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
         (Some(Answer::Value(value)), Dialog::Select(select, _)) if !select.options.contains(&value) => {
             unfit("a value that was not among the options");
         }
+        (Some(Answer::Other(_)), Dialog::Select(..)) => unfit("a value that was not among the options"),
         (Some(Answer::Value(value)), _) => result.value = Some(value),
+        (Some(Answer::Other(value)), _) => result.other = Some(value),
         (Some(Answer::Confirmed(_)), _) => unfit("yes or no"),
         (Some(Answer::Unreadable(what)), _) => unfit(&what),
         (Some(Answer::Cancelled) | None, _) => {}

@@ -34,6 +34,8 @@ pub enum Heard {
     Words(String, Vec<ImageContent>),
     /// An extension has dealt with them.
     Handled,
+    /// An extension refuses them, and says why.
+    Refused(String),
     /// Nobody wants them any more: they were aborted, or another session took the place of the one that they
     /// were meant for.
     GivenUp,
@@ -109,6 +111,11 @@ impl Host {
             let Ok(Some(answer)) = self.answer::<InputAnswer>(&member, event.into()).await else { continue };
             match answer.action {
                 InputAction::Handled => return Heard::Handled,
+                InputAction::Refuse => {
+                    return Heard::Refused(
+                        answer.text.unwrap_or_else(|| "an extension refused it".to_owned()),
+                    );
+                }
                 InputAction::Transform => {
                     text = answer.text.unwrap_or(text);
                     images = answer.images.unwrap_or(images);

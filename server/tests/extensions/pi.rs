@@ -76,6 +76,59 @@ fn one_process_serves_all() {
     assert_gone(rustix::process::Pid::from_raw(pids[0]).unwrap());
 }
 
+/// An agent with one extension of that text.
+fn extended(place: &Place, text: &str) -> Agent {
+    let file = place.put("installed/one.ts", text);
+    let mut command = command(place, &["ui"], plain());
+    command.arg("-e").arg(file);
+    Agent::start(command)
+}
+
+#[test]
+fn a_value_that_is_no_text_reaches_them_as_it_was_sent() {
+    let place = Place::new();
+    let mut agent = extended(
+        &place,
+        r#"export default function (pi: any) {
+  pi.registerCommand("enter", { handler: async (args: string, ctx: any) =>
+    ctx.ui.notify(JSON.stringify([await (args === "line" ? ctx.ui.input("x") : ctx.ui.editor("x"))])) });
+}"#,
+    );
+    for (command, sent) in [("/enter line", json!(42)), ("/enter text", json!({"a": [true]}))] {
+        agent.prompt(command);
+        let asked = agent.shown();
+        agent.answer(&asked, "value", sent.clone());
+        assert_eq!(agent.noticed(), json!([sent]).to_string());
+    }
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
+fn one_that_gives_no_key_keeps_prompts_from_the_model() {
+    let place = Place::new();
+    let mut agent = extended(
+        &place,
+        r#"export default function (pi: any) {
+  let key: string | undefined = undefined;
+  pi.on("session_start", (_event: unknown, ctx: any) => { ctx.modelRegistry.getApiKey = async () => key; });
+  pi.registerCommand("key", { handler: async (args: string) => { key = args; } });
+}"#,
+    );
+    let refused = agent.ask(json!({"type": "prompt", "message": "hello"}));
+    let error = refused["error"].as_str().unwrap();
+    assert!(error.starts_with("No API key found for "), "{error}");
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+    agent.prompt("/key made-up");
+    agent.until("the answer", |frame| frame["id"] == "/key made-up");
+    agent.prompt("hello");
+    let frames = agent.until_event("agent_end");
+    assert!(
+        frames.iter().all(|frame| !frame.to_string().contains("made-up")),
+        "the key stays in its process"
+    );
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
 #[test]
 fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
     for outside in [true, false] {

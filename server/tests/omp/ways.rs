@@ -40,6 +40,38 @@ async fn files_that_a_prompt_mentions_go_with_it() {
 }
 
 #[tokio::test]
+async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
+    let told = async |revision: &str| {
+        let (builder, place) = builder(json!({"responses": [], "default": {"text": "ok"}}));
+        std::fs::write(place.path().join("a.txt"), "alpha\n").unwrap();
+        std::fs::create_dir(place.path().join("src")).unwrap();
+        std::fs::write(place.path().join("src/b.rs"), "").unwrap();
+        let mut link = Link::speaking_in::<Omp>(revision, builder);
+        link.send(json!({"type": "prompt", "message": "see @a.txt and @src"})).await;
+        let frames = link.until_event("agent_end").await;
+        let told = frames.iter().find(|frame| frame["message"]["role"] == "fileMention").unwrap();
+        told["message"]["files"].clone()
+    };
+    let marked = told("omp@13.19").await;
+    assert_eq!((&marked[0]["content"], &marked[0]["lineCount"]), (&json!("1#JN:alpha\n2#KM:"), &json!(2)));
+    assert!(marked[1]["content"].as_str().unwrap().starts_with("b.rs"), "{marked}");
+    assert_eq!(told("omp@12.7").await[0]["content"], "alpha\n");
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_named_is_not_found() {
+    let (mut link, _place) = scripted(json!({"responses": []}));
+    for (command, text) in [
+        (json!({"type": "set_model"}), "Model not found: undefined/undefined"),
+        (json!({"type": "set_model", "provider": "fake"}), "Model not found: fake/undefined"),
+        (json!({"type": "set_model", "provider": 7, "modelId": "{x}"}), "Model not found: 7/{x}"),
+    ] {
+        let refused = link.ask(command).await;
+        assert_eq!((&refused["command"], &refused["error"]), (&json!("set_model"), &json!(text)));
+    }
+}
+
+#[tokio::test]
 async fn a_branch_takes_the_run_along_and_its_answer_stands_there() {
     let (builder, place) = builder(json!({"responses": [
         {"text": "one"}, {"blocks": [{"tool": {"id": "c", "name": "bash", "args":

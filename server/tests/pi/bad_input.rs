@@ -133,7 +133,8 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
         (json!({"type": "follow_up", "message": null}), "message"),
         (json!({"type": "set_session_name"}), "name"),
         (json!({"type": "set_session_name", "name": 7}), "name"),
-        (json!({"type": "set_model", "provider": "x"}), "modelId"),
+        // The text is the document's; what was left out is `undefined`, as in pi.
+        (json!({"type": "set_model", "provider": "x"}), "Model not found: x/undefined"),
         (json!({"type": "set_thinking_level", "level": "loud"}), "level"),
         (json!({"type": "new_session", "parentSession": 7}), "parentSession"),
         (json!({"type": "fork"}), "entryId"),

@@ -130,7 +130,7 @@ fn value(field: &Value, answer: Answer) -> Option<Value> {
                 Some(_) => None,
             }
         }
-        Answer::Cancelled | Answer::Unreadable(_) => None,
+        Answer::Cancelled | Answer::Other(_) | Answer::Unreadable(_) => None,
     }
 }
 

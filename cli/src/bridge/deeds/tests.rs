@@ -94,3 +94,23 @@ fn a_notice_of_why_a_run_failed_is_not_told_beside_the_answer_that_says_it() {
     assert_eq!(deeds.take(notice("no such model"), &now), []);
     assert_eq!(deeds.take(notice("no more room"), &now).len(), 1);
 }
+
+/// Operator says behind its run that the retry is over, and clients of pi would take it for more to come.
+#[test]
+fn a_retry_is_over_with_its_answer_and_once() {
+    let (mut deeds, now) = (Deeds::default(), Conversation::begin("operator"));
+    let mut retry = agentese::view::Retry::default();
+    retry.attempt = Some(2);
+    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
+    let ended = Event::MessageEnded { message: answer(MessageState::Done) };
+    let idle = Event::State { state: RunState::Idle, error: None };
+    let events = [Event::RetryBegan { retry }, began, ended, idle, Event::RetryEnded];
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.take(event, &now)).collect();
+    let place = |wanted: fn(&Step) -> bool| {
+        let places = steps.iter().enumerate().filter(|(_, step)| wanted(step));
+        places.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    let answered = place(|step| matches!(step, Step::Deed(Deed::Answered(_))));
+    let over = place(|step| matches!(step, Step::Deed(Deed::RetryOver { success: true, attempt: 2, .. })));
+    assert_eq!(over, [answered[0] + 1]);
+}

@@ -1,8 +1,8 @@
 //! Which commands of Operator carry which intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, Intent, Intents, Own, carries, from, lost, own};
-use crate::meaning::{Slot, at};
+use crate::intent::{Carrier, Intent, Intents, carries, from, lost};
+use crate::meaning::{Slot, at, each};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
@@ -17,6 +17,17 @@ const CARRIERS: &[Carrier] = &[
         .sends(&[("session_file", from("session"))])
         .gives(&[CANCELLED]),
     carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]).gives(&[CANCELLED]),
+    carries(Intent::Messages, "get_messages")
+        .gives(&[("messages", each("message", "data.messages"))])
+        .differs("the messages of the process, without the user's prompts"),
+    carries(Intent::SetModel, "set_model")
+        .sends(&[("model_id", from("id")), ("provider", from("provider"))])
+        .differs("the agent accepts it and keeps the model that it has"),
+    carries(Intent::SetThinking, "set_thinking_level")
+        .sends(&[("level", from("level"))])
+        .gives(&[("thinkingLevel", at("data.level"))]),
+    carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
+    carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
     carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
     carries(Intent::Stats, "get_session_stats").gives(&[
         ("context.tokens", at("data.context_tokens")),
@@ -33,20 +44,11 @@ const CARRIERS: &[Carrier] = &[
     ]),
 ];
 
-/// Commands that only the live agent has and that a front end cannot rely on before it knows which agent this is.
-const OWN: &[Own] = &[
-    own("get_messages", "the messages of the process lack the user's, so they are no history"),
-    own("set_model", "the agent says yes and keeps its model"),
-    own("set_thinking_level", "the levels are not listed, and the agent of the document has none"),
-    own("set_auto_compaction", "the agent of the document has no such setting"),
-    own("set_session_name", "the agent of the document has no such command"),
-];
-
 /// What the commands of Operator are for.
 pub const INTENTS: Intents = Intents {
     readers: &[],
     carriers: CARRIERS,
-    own: OWN,
+    own: &[],
     beside: &[lost("prompt", &["options"])],
     made: &["turn_end"],
 };

@@ -137,6 +137,7 @@ protocol! {
     }) -> Model {
         answer: Done;
         lane: Immediate;
+        wrong: {"provider" => ModelNotFound, "modelId" => ModelNotFound};
         errors {
             ModelNotFound "Model not found: {provider}/{modelId}" => "no such model is configured";
         }

@@ -3215,6 +3215,8 @@ strings! {
         Transform = "transform",
         /// The extension handled the input: no run begins, and the prompt counts as accepted.
         Handled = "handled",
+        /// The prompt is refused, and `text` says why.
+        Refuse = "refuse",
     }
 }
 
@@ -3223,7 +3225,7 @@ record! {
     pub struct InputAnswer() {
         /// What becomes of them.
         required action: InputAction = "action",
-        /// The new text.
+        /// The new text, or why the words are refused.
         optional text: String = "text",
         /// The new images; the old ones where it is missing.
         optional images: Vec<ImageContent> = "images",
@@ -7097,6 +7099,8 @@ record! {
     pub struct ValueResult() {
         /// The text; absent where nobody answered.
         optional value: String = "value",
+        /// What the client answered, where that is no text: `value` is absent then.
+        optional other: serde_json::Value = "other",
     }
 }
 
@@ -7105,6 +7109,7 @@ impl ValueResult {
     pub fn new() -> Self {
         Self {
             value: None,
+            other: None,
             extra: crate::wire::Extra::default(),
         }
     }

@@ -34,38 +34,32 @@ export const operator: Carriers = {
     "state": [
       {"command":"get_state","sends":{},"gives":{"working":{"map":"data.phase","to":{"idle":false,"turn":true}},"messages":"data.message_count","session.id":"data.session_id","session.file":"data.session_file","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ],
+    "messages": [
+      {"command":"get_messages","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}},"differs":"the messages of the process, without the user's prompts"}
+    ],
     "lastText": [
       {"command":"get_last_assistant_text","sends":{},"gives":{"text":"data.text"}}
     ],
     "stats": [
       {"command":"get_session_stats","sends":{},"gives":{"context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ],
+    "setModel": [
+      {"command":"set_model","sends":{"model_id":"id","provider":"provider"},"gives":{},"differs":"the agent accepts it and keeps the model that it has"}
+    ],
+    "setThinking": [
+      {"command":"set_thinking_level","sends":{"level":"level"},"gives":{"thinkingLevel":"data.level"}}
+    ],
     "compact": [
       {"command":"compact","sends":{"custom_instructions":"instructions"},"gives":{}}
+    ],
+    "setAutoCompaction": [
+      {"command":"set_auto_compaction","sends":{"enabled":"enabled"},"gives":{}}
+    ],
+    "setSessionName": [
+      {"command":"set_session_name","sends":{"name":"name"},"gives":{}}
     ]
   },
-  "own": {
-    "get_messages": {
-      "reason": "the messages of the process lack the user's, so they are no history",
-      "byFront": false
-    },
-    "set_model": {
-      "reason": "the agent says yes and keeps its model",
-      "byFront": false
-    },
-    "set_thinking_level": {
-      "reason": "the levels are not listed, and the agent of the document has none",
-      "byFront": false
-    },
-    "set_auto_compaction": {
-      "reason": "the agent of the document has no such setting",
-      "byFront": false
-    },
-    "set_session_name": {
-      "reason": "the agent of the document has no such command",
-      "byFront": false
-    }
-  },
+  "own": {},
   "made": ["turn_end"],
   "answers": {
     "confirm": "value",

@@ -124,6 +124,10 @@ fn answer(members: Map<String, Value>) -> Answer {
     match (members.get("confirmed"), members.get("value")) {
         (Some(Value::Bool(confirmed)), _) => Answer::Confirmed(*confirmed),
         (_, Some(Value::String(value))) => Answer::Value(value.clone()),
+        // As in pi, who asked gets what the client sent.
+        (None, Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_)))) => {
+            Answer::Other(value.clone())
+        }
         (None, None) => Answer::Unreadable("an answer without a value".to_owned()),
         _ => Answer::Unreadable("a value of another kind".to_owned()),
     }
@@ -143,6 +147,7 @@ mod tests {
         assert_eq!(read(json!({"confirmed": false})), Answer::Confirmed(false));
         assert!(matches!(read(json!({})), Answer::Unreadable(_)));
         assert!(matches!(read(json!({"confirmed": "yes"})), Answer::Unreadable(_)));
-        assert!(matches!(read(json!({"value": 7})), Answer::Unreadable(_)));
+        assert_eq!(read(json!({"value": 7})), Answer::Other(json!(7)));
+        assert!(matches!(read(json!({"value": null})), Answer::Unreadable(_)));
     }
 }

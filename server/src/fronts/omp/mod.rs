@@ -41,7 +41,8 @@ pub(super) const CUSTOMS: Customs = Customs {
 };
 
 /// The ways of revisions that say when they are ready.
-pub(super) const READY: Customs = Customs { pieces_apart: Duration::from_millis(50), ..CUSTOMS };
+pub(super) const READY: Customs =
+    Customs { pieces_apart: Duration::from_millis(50), marks_mentions: true, needs_model: true, ..CUSTOMS };
 
 /// Where its users keep their files.
 pub(super) const HOME: Home = Home {

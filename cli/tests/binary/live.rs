@@ -1,0 +1,130 @@
+//! The program and the clients of all dialects in front of a live Operator.
+
+use agentese::ChildOptions;
+use agentese::any::{Agent, Answer, Event, Options, Question};
+use agentese::operator;
+use agentese::websocket;
+use futures::FutureExt as _;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+use crate::live_operator::{COMMAND, KEY, PROGRAM};
+use crate::support::process::Place;
+use crate::web_client::{LONG, Web};
+
+/// What `agentese call` says to those words.
+fn called(words: &[&str]) -> (Option<i32>, String, String) {
+    let words = [&["call"], words, &["--"], &COMMAND].concat();
+    let (status, stdout, stderr) = Place::new().output(&words);
+    for said in [&stdout, &stderr] {
+        assert!(!said.contains(KEY), "{words:?}: {said}");
+    }
+    (status.code(), stdout, stderr)
+}
+
+#[test]
+fn a_prompt_prints_until_its_run_is_over() {
+    for (prompt, text) in [
+        ("hello", "Hello there.\n"),
+        ("retry", "Hello there.\n"),
+        ("tool", "Hello there.\n"),
+        // Nobody is there to be asked.
+        ("ask", "You said None.\n"),
+    ] {
+        // A revision that is named has its own names.
+        for (dialect, option) in [("operator@live", "--message"), ("operator", "--text")] {
+            let (code, stdout, stderr) = called(&["--dialect", dialect, "prompt", option, prompt]);
+            assert_eq!((code, stdout.as_str()), (Some(0), text), "{dialect}, {prompt}: {stderr}");
+            assert_eq!(stderr.is_empty(), prompt != "ask", "{dialect}, {prompt}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn of_the_request_that_carries_the_key_the_type_is_printed() {
+    let (code, stdout, _) =
+        called(&["--dialect", "operator@live", "--events", "prompt", "--message", "retry"]);
+    let events: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests = events.iter().filter(|event| event["type"] == "before_provider_request");
+    let requests: Vec<_> = requests.collect();
+    assert_eq!((code, requests.len()), (Some(0), 2), "{stdout}");
+    assert!(
+        requests.iter().all(|event| **event == json!({"type": "before_provider_request"})),
+        "{requests:?}"
+    );
+    assert_eq!(events.last().unwrap()["type"], "settled");
+}
+
+#[test]
+fn commands_that_only_it_has_are_called() {
+    let data = |words: &[&str]| {
+        let (code, stdout, stderr) = called(&[&["--dialect", "operator@live"], words].concat());
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{words:?}");
+        serde_json::from_str::<Value>(&stdout).unwrap_or_default()
+    };
+    assert_eq!(data(&["get_last_assistant_text"]), json!({"text": null}));
+    assert_eq!(data(&["set_thinking_level", "--level", "high"]), json!({"level": "high"}));
+    assert_eq!(data(&["switch_session", "--session_path", "/s/a.jsonl"]), json!({"cancelled": false}));
+    assert_eq!(data(&["get_session_stats"])["session_id"], "s1");
+}
+
+/// What the page sends goes through, and what comes back to it holds no key.
+#[tokio::test]
+async fn the_page_prompts_it_and_never_sees_its_key() {
+    let web = Web::in_front_of(&Place::new(), "operator", &COMMAND);
+    let talk = async {
+        let (reader, mut writer, _) = websocket::connect(&web.address).await.unwrap().into_parts();
+        let mut lines = BufReader::new(reader).lines();
+        writer.write_all(b"{\"type\":\"prompt\",\"id\":\"p\",\"text\":\"hello\"}\n").await.unwrap();
+        let mut seen = Vec::new();
+        loop {
+            let line = lines.next_line().await.unwrap().expect("a frame");
+            assert!(!line.contains(KEY), "{line}");
+            let frame: Value = serde_json::from_str(&line).unwrap();
+            let is_over = frame["type"] == "settled";
+            seen.push(frame);
+            if is_over {
+                break seen;
+            }
+        }
+    };
+    let seen = tokio::time::timeout(LONG, talk).await.unwrap();
+    assert!(seen.contains(&json!({"type": "before_provider_request"})), "{seen:?}");
+    assert!(seen.iter().any(|frame| frame["id"] == "p" && frame["success"] == true), "{seen:?}");
+    let end = seen.iter().find(|frame| frame["type"] == "message_end").unwrap();
+    assert_eq!(end["message"]["contents"][0]["content"], "Hello there.");
+}
+
+#[tokio::test]
+async fn the_client_of_all_dialects_finds_it_out_and_asks_who_is_there() {
+    let asked = |question: Question| async move { Some(Answer::Text(question.options[1].clone())) }.boxed();
+    let talk = async {
+        let child = ChildOptions::new(COMMAND[0]).arg(PROGRAM);
+        let agent = Agent::spawn(child, Options::new().asked(asked)).await.unwrap();
+        assert_eq!(agent.dialect(), "operator");
+        let mut run = agent.prompt("ask tool retry").await.unwrap();
+        let mut grown = String::new();
+        let mut tools = 0;
+        while let Some(event) = run.next().await {
+            assert!(!format!("{event:?}").contains(KEY));
+            match event {
+                Event::TextGrew { text, .. } => grown.push_str(&text),
+                Event::ToolEnded { .. } => tools += 1,
+                _ => {}
+            }
+        }
+        assert_eq!(
+            (run.result().await.unwrap().text().as_str(), grown.as_str(), tools),
+            ("You said right.", "You said right.", 1)
+        );
+        assert_eq!(agent.state().await.unwrap().working, Some(false));
+        agent.close().await;
+        // The same agent, to the client of its dialect.
+        let client = operator::Client::spawn(COMMAND).unwrap();
+        let done = client.prompt("hello").await.unwrap().result().await.unwrap();
+        assert_eq!(done.last.unwrap().kind(), "settled");
+        let refused = client.set_session_name(" ").await.unwrap_err().to_string();
+        assert!(refused.contains("'name' is required"), "{refused}");
+    };
+    tokio::time::timeout(LONG, talk).await.unwrap();
+}

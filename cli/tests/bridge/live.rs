@@ -1,0 +1,83 @@
+//! A live Operator behind a front of pi.
+
+use std::sync::{Arc, Mutex};
+
+use agentese::any::{Agent, Answer, Asked, Event, Intent, Question};
+use agentese::view::ToolState;
+use futures::FutureExt;
+use serde_json::Value;
+
+use super::live_operator::{COMMAND, KEY};
+use super::{Pair, nobody, said, soon};
+
+/// The bridge in front of it, told which agent that is or not.
+async fn bridge(from: Option<&str>, asked: impl Asked) -> (Agent, Pair) {
+    let pair = Pair::new("pi", "operator");
+    let report = pair.report();
+    let mut words = vec!["bridge", "--to", "pi", "--report", report.to_str().unwrap()];
+    words.extend(from.iter().flat_map(|from| ["--from", from]));
+    words.push("--");
+    words.extend(COMMAND);
+    let words = words.into_iter().map(str::to_owned).collect();
+    (pair.connect_by(words, asked).await, pair)
+}
+
+#[tokio::test]
+async fn a_live_operator_works_behind_a_front_of_pi() {
+    for from in [Some("operator@live"), Some("operator"), None] {
+        let asked: Arc<Mutex<Vec<Question>>> = Arc::default();
+        let heard = asked.clone();
+        let person = move |question: Question| {
+            let chosen = question.options.first().cloned();
+            heard.lock().unwrap().push(question);
+            async { chosen.map(Answer::Text) }.boxed()
+        };
+        let (agent, pair) = bridge(from, person).await;
+        let (text, events) = said(&agent, "hello").await;
+        assert_eq!(text, "Hello there.", "{from:?}");
+        let grown = events.iter().filter_map(|event| match event {
+            Event::TextGrew { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        assert!(grown.collect::<String>().ends_with("Hello there."), "{from:?}: {events:#?}");
+
+        let (text, events) = said(&agent, "tool retry").await;
+        assert_eq!(text, "Hello there.", "{from:?}");
+        let done = |event: &Event| matches!(event, Event::ToolEnded { state: ToolState::Done, result, .. } if format!("{result:?}").contains("out"));
+        assert!(events.iter().any(done), "{from:?}: {events:#?}");
+
+        assert_eq!(said(&agent, "ask").await.0, "You said left.", "{from:?}");
+        assert_eq!(asked.lock().unwrap()[0].title, "Which one?", "{from:?}");
+
+        let mut run = soon("the prompt", agent.prompt("wait")).await.unwrap();
+        while !matches!(soon("its answer", run.next()).await, Some(Event::MessageBegan { .. }) | None) {}
+        soon("the abort", agent.abort()).await.unwrap();
+        let _ = soon("the end", run.result()).await;
+        assert_eq!(said(&agent, "hello").await.0, "Hello there.", "{from:?}");
+        assert!(!format!("{:?}", agent.conversation()).contains(KEY), "{from:?}");
+        soon("the end", agent.close()).await;
+        let report = std::fs::read_to_string(pair.report()).unwrap();
+        assert!(!report.contains(KEY), "{from:?}: {report}");
+    }
+}
+
+/// What only the live agent has, through the front's commands.
+#[tokio::test]
+async fn settings_of_a_live_operator_are_set_through_the_front() {
+    let (agent, pair) = bridge(Some("operator@live"), nobody).await;
+    said(&agent, "hello").await;
+    soon("the name", agent.set_session_name("One")).await.unwrap();
+    soon("the level", agent.set_thinking("high")).await.unwrap();
+    soon("the setting", agent.set_auto_compaction(true)).await.unwrap();
+    assert!(agent.can(Intent::Messages));
+    let messages = soon("the messages", agent.messages()).await.unwrap();
+    assert_eq!(messages.last().unwrap().text(), "Hello there.");
+    assert_eq!(soon("the state", agent.state()).await.unwrap().session.name.as_deref(), Some("One"));
+    soon("the end", agent.close()).await;
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(pair.report()).unwrap()).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let of = |row: &str| rows.iter().find(|told| told["row"] == row).map(|told| told["fate"].clone());
+    for row in ["set_session_name", "set_thinking_level", "set_auto_compaction"] {
+        assert_ne!(of(row), Some("lost".into()), "{row}: {report:#}");
+    }
+}
