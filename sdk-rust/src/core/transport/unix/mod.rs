@@ -1,6 +1,7 @@
 //! Linux and macOS: process groups, signals, descriptors.
 
 mod group;
+mod pipe;
 mod spawn_error;
 mod stdio;
 

@@ -21,6 +21,7 @@ use tokio::net::unix::pipe;
 
 use super::super::thread_reader::ThreadReader;
 use super::super::{BoxReader, BoxWriter};
+use super::pipe::PipeWriter;
 
 /// stdin and stdout of this process.
 pub(in super::super) fn open() -> io::Result<(BoxReader, BoxWriter)> {
@@ -81,10 +82,10 @@ fn open_reader(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxReader> 
 fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> {
     let blocking = |own: OwnedFd| Box::new(tokio::fs::File::from_std(File::from(own)));
     Ok(match Carrier::of(descriptor)? {
-        Carrier::Pipe => match pipe::OpenOptions::new().open_sender(path) {
-            Ok(sender) => {
-                enlarge(&sender);
-                Box::new(sender)
+        Carrier::Pipe => match PipeWriter::open(path) {
+            Ok(writer) => {
+                enlarge(writer.descriptor());
+                Box::new(writer)
             }
             Err(error) => {
                 tracing::debug!(%error, "stdout cannot be opened anew, threads write it");

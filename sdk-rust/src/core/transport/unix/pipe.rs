@@ -1,0 +1,148 @@
+//! The writing end of a pipe.
+//!
+//! The system lets one side at a time at a pipe. A writer that tries again as soon as the pipe was full finds the reader at
+//! work, and the system has it turn in circles until the reader has copied all there is: most of the processor time of
+//! a long stream. So this one waits until the reader has made room.
+
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use tokio::io::AsyncWrite;
+use tokio::io::unix::AsyncFd;
+
+/// Writes without holding a thread up, to a description that nobody shares.
+pub(super) struct PipeWriter(AsyncFd<OwnedFd>);
+
+impl PipeWriter {
+    /// Opens the writing end of the pipe at that path. Fails outside of a tokio runtime with I/O.
+    pub fn open(path: &str) -> io::Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Self::new(rustix::fs::open(path, flags, Mode::empty())?)
+    }
+
+    /// `pipe` does not block.
+    fn new(pipe: OwnedFd) -> io::Result<Self> {
+        // What takes its place is unsafe: it trusts the caller that the descriptor stays open. The type says so here.
+        #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
+        Ok(Self(AsyncFd::new(pipe)?))
+    }
+
+    /// The descriptor.
+    pub fn descriptor(&self) -> &OwnedFd {
+        self.0.get_ref()
+    }
+
+    /// Writes some of `length` bytes.
+    fn poll_some(
+        &self,
+        context: &mut Context<'_>,
+        length: usize,
+        mut write: impl FnMut(&OwnedFd) -> rustix::io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let mut ready = ready!(self.0.poll_write_ready(context))?;
+            match write(self.0.get_ref()) {
+                Ok(written) => {
+                    if written < length && is_full(self.0.get_ref()) {
+                        ready.clear_ready();
+                    }
+                    return Poll::Ready(Ok(written));
+                }
+                Err(Errno::WOULDBLOCK) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+}
+
+/// Whether a pipe has no room. It tells of room only once it has been full.
+fn is_full(pipe: &OwnedFd) -> bool {
+    let mut watched = [PollFd::new(pipe, PollFlags::OUT)];
+    matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0))
+}
+
+impl AsyncWrite for PipeWriter {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_some(context, bytes.len(), |pipe| rustix::io::write(pipe, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let length = slices.iter().map(|slice| slice.len()).sum();
+        self.poll_some(context, length, |pipe| rustix::io::writev(pipe, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Read;
+    use std::time::Duration;
+
+    use rustix::fs::{fcntl_getfl, fcntl_setfl};
+    use tokio::io::AsyncWriteExt;
+
+    const ALL: usize = 8 << 20;
+
+    fn pipe() -> (File, PipeWriter) {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        fcntl_setfl(&writer, fcntl_getfl(&writer).unwrap() | OFlags::NONBLOCK).unwrap();
+        (reader.into(), PipeWriter::new(writer).unwrap())
+    }
+
+    #[tokio::test]
+    async fn all_comes_through_however_little_is_read_at_once() {
+        for piece in [512, 4096, 60_000, 1 << 20] {
+            let (mut reader, mut writer) = pipe();
+            let read = std::thread::spawn(move || {
+                let (mut buffer, mut sum, mut length) = (vec![0; piece], 0, 0);
+                while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                    sum += buffer[..count].iter().map(|byte| u64::from(*byte)).sum::<u64>();
+                    length += count;
+                }
+                (length, sum)
+            });
+            let text: Vec<u8> = (0..ALL).map(|at| (at % 251) as u8).collect();
+            let sum = text.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+            let written = tokio::time::timeout(Duration::from_secs(60), writer.write_all(&text)).await;
+            written.expect("the writer sleeps though there is room").unwrap();
+            drop(writer);
+            assert_eq!(read.join().unwrap(), (ALL, sum), "{piece} at once");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_room_hears_that_the_reader_is_gone() {
+        let (reader, mut writer) = pipe();
+        let write = writer.write_all(&[0; ALL]);
+        let leave = async {
+            tokio::task::yield_now().await;
+            drop(reader);
+        };
+        let both = async { tokio::join!(write, leave) };
+        let (written, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}
