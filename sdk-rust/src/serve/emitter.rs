@@ -148,7 +148,7 @@ impl<D: Dialect> Emitter<D> {
     /// [`Emitter::room`] first keeps memory flat.
     pub fn emit_body_now(&self, body: impl Into<Pieces>) {
         let (before, after) = event_ends(self.spec);
-        let line = body.into().between(&before, after);
+        let line = body.into().between(before, after);
         if let Some(held) = &self.held {
             let mut events = held.state();
             if !events.answered {
@@ -408,7 +408,7 @@ impl<D: Dialect, R> Call<D, R> {
     fn success(&self, data: Option<Pieces>) {
         let (before, after) =
             success_ends(self.emitter.spec, self.id.as_deref(), self.spec.wire, data.is_some());
-        let line = data.unwrap_or_default().between(&before, after);
+        let line = data.unwrap_or_default().between(before, after);
         self.emitter.release(line, Some(self.spec.wire));
     }
 

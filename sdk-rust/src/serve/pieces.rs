@@ -1,5 +1,7 @@
 //! The text of a frame in pieces, some of which other frames have too.
 
+use std::borrow::Cow;
+
 use crate::framing::FrameText;
 
 /// A text whose long parts are shared and never copied: they are written from where they lie.
@@ -8,6 +10,8 @@ use crate::framing::FrameText;
 /// [`Pieces::share`], all else with [`Pieces::push_str`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pieces {
+    /// Stands before all else, so that the rest need not be moved for it.
+    before: Cow<'static, str>,
     own: String,
     /// What others share, each with the place in `own` at which it stands.
     shared: Vec<(usize, FrameText)>,
@@ -22,7 +26,7 @@ impl Pieces {
 
     /// An empty text with room for that many bytes that are not shared.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { own: String::with_capacity(bytes), shared: Vec::new() }
+        Self { own: String::with_capacity(bytes), ..Self::default() }
     }
 
     /// Copies a text to the end.
@@ -41,7 +45,7 @@ impl Pieces {
 
     /// The length in bytes.
     pub fn len(&self) -> usize {
-        self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
+        self.before.len() + self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
     }
 
     /// Whether there is no text.
@@ -50,19 +54,16 @@ impl Pieces {
     }
 
     /// The same between two texts.
-    pub(crate) fn between(mut self, before: &str, after: &str) -> Self {
-        if !before.is_empty() {
-            self.own.insert_str(0, before);
-            for (at, _) in &mut self.shared {
-                *at += before.len();
-            }
-        }
+    pub(crate) fn between(mut self, before: impl Into<Cow<'static, str>>, after: &str) -> Self {
+        let before = before.into();
+        self.before = if self.before.is_empty() { before } else { before + self.before };
         self.own.push_str(after);
         self
     }
 
     /// Hands out the pieces in order. What was copied into a long text is not copied once more.
     pub(super) fn each(self, mut take: impl FnMut(Piece<'_>)) {
+        take(Piece::Own(&self.before));
         let mut from = 0;
         if self.own.len() < Self::LONG {
             for (at, text) in self.shared {
@@ -100,20 +101,21 @@ pub(super) enum Piece<'a> {
 impl From<String> for Pieces {
     fn from(text: String) -> Self {
         if text.len() < Self::WORTH_SHARING {
-            return Self { own: text, shared: Vec::new() };
+            return Self { own: text, ..Self::default() };
         }
-        Self { own: String::new(), shared: vec![(0, text.into())] }
+        Self { shared: vec![(0, text.into())], ..Self::default() }
     }
 }
 
 impl From<&str> for Pieces {
     fn from(text: &str) -> Self {
-        Self { own: text.to_owned(), shared: Vec::new() }
+        Self { own: text.to_owned(), ..Self::default() }
     }
 }
 
 impl std::fmt::Display for Pieces {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.before)?;
         let mut from = 0;
         for (at, text) in &self.shared {
             out.write_str(&self.own[from..*at])?;
@@ -165,6 +167,15 @@ mod tests {
             Piece::Shared(text) => given.push_str(text.as_str()),
         });
         assert!(given == expected && copied == 1, "{copied}");
+        let mut whole = Pieces::with_capacity(2 * Pieces::LONG);
+        whole.push_str(&"b".repeat(Pieces::LONG));
+        let place = whole.own.as_ptr();
+        let whole = whole.between("a", "c").between("<", ">");
+        assert_eq!(whole.to_string(), format!("<a{}c>", "b".repeat(Pieces::LONG)));
+        whole.each(|piece| match piece {
+            Piece::Shared(text) => assert_eq!(text.as_bytes().as_ptr(), place),
+            Piece::Own(text) => assert!(text == "<a" || text.is_empty()),
+        });
         let expected = String::from("abc");
         assert_eq!(Pieces::from(expected.clone()).to_string(), expected);
     }

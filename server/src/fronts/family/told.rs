@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::engine::{Engine, View};
 
-/// Room for what stands around the data of an answer, in bytes.
-const ENVELOPE: usize = 128;
+/// Room for what stands behind the data of an answer, in bytes.
+const END: usize = 16;
 
 /// A view of nothing, for what the handler of a call gives that has its answer.
 pub(in crate::fronts) fn nothing() -> View {
@@ -49,7 +49,7 @@ impl Told {
                 &last.insert((view, text)).1
             }
         };
-        let mut pieces = Pieces::with_capacity(text.len() + ENVELOPE);
+        let mut pieces = Pieces::with_capacity(text.len() + END);
         pieces.push_str(text);
         Some(pieces)
     }
