@@ -51,10 +51,22 @@ impl Known {
 
     /// Looks at an event. `wrapped` says whether it stood in an envelope.
     pub fn event(&mut self, kind: &str, body: &str, wrapped: bool) -> Option<Contradiction> {
+        if self.settled {
+            return None;
+        }
+        let signs = self.revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes));
+        let asked = signs.filter_map(|sign| match sign {
+            Sign::EventMember(name, member) | Sign::EventWithout(name, member) if *name == kind => {
+                Some(*member)
+            }
+            _ => None,
+        });
+        let members = Members::of(body, asked);
+        let has = |member| members.has(body, member);
         self.look(|sign| match sign {
             Sign::Event(name) => name == kind,
-            Sign::EventMember(name, member) => name == kind && has(body, member),
-            Sign::EventWithout(name, member) => name == kind && !has(body, member),
+            Sign::EventMember(name, member) => name == kind && has(member),
+            Sign::EventWithout(name, member) => name == kind && !has(member),
             Sign::BareEvent => !wrapped,
             Sign::WrappedEvent => wrapped,
             Sign::AnswerMember(..) | Sign::AnswerWithout(..) | Sign::AnswerBare(_) => false,
@@ -129,6 +141,49 @@ impl Known {
         let seen = contradicted.map(|told| if told < self.oldest { self.oldest } else { self.youngest });
         let (told, seen) = contradicted.zip(seen)?;
         Some(Contradiction { told: self.revisions[told].id(), seen: self.revisions[seen].id() })
+    }
+}
+
+/// Which of some members an object has, found in one pass.
+#[derive(Default)]
+struct Members {
+    asked: [&'static str; 4],
+    found: [bool; 4],
+    count: usize,
+}
+
+impl Members {
+    /// Looks for those members, or the first few of them.
+    fn of(object: &str, asked: impl Iterator<Item = &'static str>) -> Self {
+        let mut members = Members::default();
+        for member in asked {
+            if members.count < members.asked.len() && members.place(member).is_none() {
+                members.asked[members.count] = member;
+                members.count += 1;
+            }
+        }
+        if members.count == 0 {
+            return members;
+        }
+        let Members { asked, found, count } = &mut members;
+        let sound = scan::members(object, |name, _| {
+            for (asked, found) in asked.iter().zip(&mut *found).take(*count) {
+                *found |= scan::is_named(name, asked);
+            }
+        });
+        // What is no object has no members.
+        if sound.is_err() {
+            members.found = [false; 4];
+        }
+        members
+    }
+
+    fn place(&self, member: &str) -> Option<usize> {
+        self.asked[..self.count].iter().position(|asked| *asked == member)
+    }
+
+    fn has(&self, object: &str, member: &'static str) -> bool {
+        self.place(member).map_or_else(|| has(object, member), |place| self.found[place])
     }
 }
 

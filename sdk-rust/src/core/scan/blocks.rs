@@ -36,18 +36,50 @@ pub(super) fn blocks(rest: &[u8]) -> Hop {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn matches(block: &[u8; 64], wanted: u8) -> u64 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
     let mut bits = 0;
     for (index, sixteen) in block.as_chunks::<16>().0.iter().enumerate() {
-        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are there to be read.
-        #[allow(unsafe_code)]
-        let mask = unsafe {
-            let sixteen = _mm_loadu_si128(sixteen.as_ptr().cast());
-            _mm_movemask_epi8(_mm_cmpeq_epi8(sixteen, _mm_set1_epi8(wanted.cast_signed())))
-        };
-        bits |= u64::from(mask.cast_unsigned()) << (16 * index);
+        bits |= u64::from(matches_of_sixteen(sixteen, wanted)) << (16 * index);
     }
     bits
+}
+
+/// Which bytes are `wanted`: one bit each, the first byte's lowest.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are there to be read.
+    #[allow(unsafe_code)]
+    let mask = unsafe {
+        let sixteen = _mm_loadu_si128(sixteen.as_ptr().cast());
+        _mm_movemask_epi8(_mm_cmpeq_epi8(sixteen, _mm_set1_epi8(wanted.cast_signed())))
+    };
+    mask.cast_unsigned()
+}
+
+/// The offset of the first quote or backslash among the first bytes of a string, of which `rest` is the rest; or how many of
+/// them are neither.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
+    let mut offset = 0;
+    for sixteen in rest.as_chunks::<16>().0.iter().take(3) {
+        let found = matches_of_sixteen(sixteen, b'"') | matches_of_sixteen(sixteen, b'\\');
+        if found != 0 {
+            return Ok(offset + found.trailing_zeros() as usize);
+        }
+        offset += sixteen.len();
+    }
+    Err(offset)
+}
+
+/// The offset of the first quote or backslash among the first bytes of a string, of which `rest` is the rest; or how many of
+/// them are neither.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
+    let rest = &rest[..rest.len().min(16)];
+    rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).ok_or(rest.len())
 }
 
 /// Which bytes are `wanted`: one bit each, the first byte's lowest.
