@@ -4,7 +4,8 @@ Each client starts the same child, which writes a file of frames, looks at the t
 every update, and adds up what it saw. Runs are interleaved; the best of each counts.
 
 `python bench/decoding.py --client NAME FILE COUNT` runs one of them and says what it saw and what it took;
-`--write SIZE FILE COUNT` makes a file of frames. bench/clients compares them with clients in other languages.
+`--threads NAME FILE COUNT` says how much of the processor time is that of Python's thread; `--write SIZE FILE COUNT` makes a file of
+frames. bench/clients compares them with clients in other languages.
 """
 
 import argparse
@@ -211,9 +212,19 @@ def one(name: str, path: str, count: int) -> None:
     print(json.dumps([seen, characters, time.perf_counter() - start, time.process_time() - before]))
 
 
+def shares(name: str, path: str, count: int) -> None:
+    """Runs one client; says what Python's thread takes for each event, and what the others take."""
+    whole, own = time.process_time(), time.thread_time()
+    asyncio.run(CLIENTS[name](path, count))  # type: ignore[arg-type]
+    own = time.thread_time() - own
+    others = time.process_time() - whole - own
+    print(f"{name}: {own / count * 1e6:.2f} us of Python's thread, {others / count * 1e6:.2f} us of others")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--client", nargs=3, metavar=("NAME", "FILE", "COUNT"), help="run one client")
+    parser.add_argument("--threads", nargs=3, metavar=("NAME", "FILE", "COUNT"), help="run one client, and tell threads apart")
     parser.add_argument("--write", nargs=3, metavar=("SIZE", "FILE", "COUNT"), help="make a file of small or large frames")
     parser.add_argument("--quick", action="store_true", help="fewer frames, once each")
     parser.add_argument("--json", action="store_true", help="machine-readable")
@@ -221,6 +232,9 @@ def main() -> None:
     if given.client:
         name, path, count = given.client
         return one(name, path, int(count))
+    if given.threads:
+        name, path, count = given.threads
+        return shares(name, path, int(count))
     if given.write:
         size, path, count = given.write
         return corpus.write(Path(path), getattr(corpus, size)(int(count)))
