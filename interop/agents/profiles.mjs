@@ -42,19 +42,20 @@ export const PROFILES = {
     title: "pi",
     package: "@mariozechner/pi-coding-agent",
     dialect: "pi",
+    revision: "0.55",
     extensions: true,
     command: [process.execPath, path("../node_modules/@mariozechner/pi-coding-agent/dist/cli.js"), ...arguments_, "--offline"],
     files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
-    unknown: {},
   },
   omp: {
     title: "omp",
     package: "@oh-my-pi/pi-coding-agent",
     dialect: "omp",
+    revision: "13.19",
     extensions: true,
     command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
     files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
-    // What this version sends that the declared revision does not have.
+    // What the agent sends that the declaration has at no such place.
     unknown: {
       developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
     },
@@ -62,9 +63,9 @@ export const PROFILES = {
   agentese: {
     title: "agentese",
     dialect: "pi",
+    revision: "0.55",
     extensions: true,
     command: [process.env.AGENTESE ?? "agentese", ...arguments_],
     files: (url) => ({ ".pi/agent/models.json": models(url), ".pi/agent/settings.json": settings }),
-    unknown: {},
   },
 };

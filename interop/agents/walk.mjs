@@ -15,6 +15,11 @@ const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const MODEL = path("../../protocol/model.json");
 const declaration = JSON.parse(await readFile(MODEL, "utf8"));
 
+/** What is declared for the revision that an agent speaks. */
+function declared({ dialect, revision }) {
+  return declaration.dialects.find((each) => each.name === dialect && each.revision === revision);
+}
+
 /** How long one walk may take, in milliseconds. */
 const LIMIT = 240_000;
 
@@ -37,7 +42,7 @@ async function walk(profile, driver) {
       await writeFile(join(home, name), typeof content === "string" ? content : JSON.stringify(content));
     }
     // Nothing of the caller's: no keys, no settings.
-    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL };
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL, WALK_REVISION: profile.revision };
     if (profile.extensions) env.WALK_EXTENSIONS = "1";
     const child = spawn(driver[0], [...driver.slice(1), profile.dialect, ...profile.command], {
       cwd: work,
@@ -67,14 +72,13 @@ async function walk(profile, driver) {
 
 /** What is wrong with a walk, in words. */
 function problems(profile, { steps, end, code, errors }) {
-  const dialect = declaration.dialects.find(({ name }) => name === profile.dialect);
-  const declared = dialect.commands.map(({ name }) => name);
+  const commands = declared(profile).commands.map(({ name }) => name);
   const walked = steps.map(({ command }) => command).filter((name) => !name.startsWith("("));
   const found = steps.filter(({ ok }) => !ok).map(({ command, got }) => `${command}: ${got}`);
-  found.push(...declared.filter((name) => !walked.includes(name)).map((name) => `${name}: not walked`));
-  found.push(...walked.filter((name) => !declared.includes(name)).map((name) => `${name}: not declared`));
+  found.push(...commands.filter((name) => !walked.includes(name)).map((name) => `${name}: not walked`));
+  found.push(...walked.filter((name) => !commands.includes(name)).map((name) => `${name}: not declared`));
   if (code !== 0 || end === undefined) found.push(`the driver ended with ${code}: ${errors.slice(-2000)}`);
-  const intended = (name) => name.split(" ").at(-1) in profile.unknown;
+  const intended = (name) => name.split(" ").at(-1) in (profile.unknown ?? {});
   found.push(...(end?.unknown ?? []).filter((name) => !intended(name)).map((name) => `unknown: ${name}`));
   found.push(...(end?.misfits ?? []).map((misfit) => `does not fit: ${misfit}`));
   return found;
@@ -110,10 +114,10 @@ function table(walks) {
 }
 
 function eventsOf(profile, walks) {
-  const declared = declaration.dialects.find(({ name }) => name === profile.dialect).events.map(({ name }) => name);
+  const events = declared(profile).events.map(({ name }) => name);
   const seen = (name) => Object.values(walks).every(({ end }) => (end?.events[name] ?? 0) > 0);
-  const missing = declared.filter((name) => !seen(name));
-  const all = `${declared.length - missing.length} of the ${declared.length} declared events came in every language`;
+  const missing = events.filter((name) => !seen(name));
+  const all = `${events.length - missing.length} of the ${events.length} declared events came in every language`;
   return missing.length === 0 ? `${all}.` : `${all}; not provoked: ${missing.map((name) => `\`${name}\``).join(", ")}.`;
 }
 
@@ -147,7 +151,7 @@ for (const agent of positionals) {
     failed = true;
     console.log(`  ${difference}`);
   }
-  const unknown = Object.entries(profile.unknown).map(([name, why]) => `Unknown by intent: \`${name}\`, ${why}.`);
+  const unknown = Object.entries(profile.unknown ?? {}).map(([name, why]) => `Unknown by intent: \`${name}\`, ${why}.`);
   sections.push([`## ${profile.title}: ${await versionOf(profile)}`, table(walks), [eventsOf(profile, walks), ...unknown].join(" ")].join("\n\n"));
 }
 console.log(`\n${sections.join("\n\n")}`);

@@ -7,6 +7,7 @@ import { check, shapes } from "agentese/check";
 interface Declared {
   dialects: {
     name: string;
+    revision: string;
     commands: { name: string; result: { type: string } | null; resultNullable: boolean }[];
     events: { name: string; payload: string }[];
   }[];
@@ -20,10 +21,10 @@ export class Report {
   readonly #unknown: string[] = [];
   readonly #misfits: string[] = [];
 
-  constructor(dialect: string, model: string) {
+  constructor(dialect: string, revision: string, model: string) {
     const { dialects } = JSON.parse(readFileSync(model, "utf8")) as Declared;
-    const declared = dialects.find(({ name }) => name === dialect);
-    if (declared === undefined) throw new Error(`no dialect ${dialect}`);
+    const declared = dialects.find((each) => each.name === dialect && each.revision === revision);
+    if (declared === undefined) throw new Error(`no dialect ${dialect}@${revision}`);
     this.#results = new Map(
       declared.commands.map(({ name, result, resultNullable }) => [name, { type: result?.type, nullable: resultNullable }]),
     );

@@ -13,7 +13,7 @@ type Run = pi.Run | omp.Run;
 type Event = pi.Event | omp.Event | agentese.UnknownEvent;
 
 const [dialect = "", ...command] = process.argv.slice(2);
-const report = new Report(dialect, process.env["WALK_MODEL"] ?? "");
+const report = new Report(dialect, process.env["WALK_REVISION"] ?? "", process.env["WALK_MODEL"] ?? "");
 const step = report.step.bind(report);
 const answered: string[] = [];
 let asked = (): void => undefined;
