@@ -380,3 +380,27 @@ async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
     assert_eq!(words.await, ["hang", "hello", "second"]);
     soon("the end", agent.close()).await;
 }
+
+/// Agents of Opal have one command for words, which begins a run where none goes on.
+#[tokio::test]
+async fn words_for_a_queue_begin_no_run() {
+    for agent in ["opal", "operator", "omp"] {
+        let pair = Pair::new("pi", agent);
+        let client = pair.connect(nobody).await;
+        soon("the words", client.steer("second")).await.unwrap();
+        assert!(!soon("the state", client.state()).await.unwrap().working.unwrap_or_default(), "{agent}");
+        said(&client, "hello").await;
+        let words = soon("all words", async {
+            loop {
+                let messages = client.messages().await.unwrap();
+                let said = messages.iter().filter(|message| message.role == Role::User);
+                let said: Vec<String> = said.map(|message| message.text()).collect();
+                if said.len() > 1 {
+                    return said;
+                }
+            }
+        });
+        assert_eq!(words.await, ["hello", "second"], "{agent}");
+        soon("the end", client.close()).await;
+    }
+}

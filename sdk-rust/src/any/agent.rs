@@ -17,7 +17,7 @@ use crate::dynamic;
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::generated::intents::Intent;
-use crate::spec::{Dialect, Spec};
+use crate::spec::{Dialect, RunRole, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
@@ -194,6 +194,14 @@ impl Agent {
     #[must_use]
     pub fn takes(&self, intent: Intent, param: &str) -> bool {
         super::takes(self.spec(), intent, param)
+    }
+
+    /// Whether the agent's command for it begins a run where none goes on. Words that are to wait for a run begin one there.
+    #[must_use]
+    pub fn begins(&self, intent: Intent) -> bool {
+        let carrier = self.shared.table.carrier(self.spec(), intent);
+        let row = carrier.and_then(|carrier| self.spec().command(&carrier.command));
+        row.is_some_and(|row| row.run == RunRole::Starts)
     }
 
     /// The conversation as it stands.

@@ -4,8 +4,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use agentese::Error;
-use agentese::any::{Agent, Intent, Words};
+use agentese::any::{Agent, Intent, Words, carries};
 use agentese::types::ImageContent;
+use agentese::view::RunState;
 use agentese_server::engine::{Manner, StreamingBehavior, Unwilling};
 use futures::FutureExt;
 use tokio::sync::oneshot;
@@ -34,6 +35,11 @@ impl Remote {
             Manner::Prompt(busy) => {
                 words.when_busy = busy.map(|busy| word(busy).to_owned());
                 return self.prompt(words).await;
+            }
+            // They wait for the next prompt, and begin no run.
+            Manner::Queue(queue) if self.would_begin(queue) => {
+                self.hold(queue, words);
+                return Ok(());
             }
             Manner::Queue(queue) => queue,
         };
@@ -99,6 +105,19 @@ impl Remote {
         };
         let place = place.unwrap_or(held.len());
         held.insert(place, (queue, words));
+    }
+
+    /// Whether words for that queue would begin a run, because nothing goes on; or be refused, because nobody knows yet that
+    /// the agent has no such queue.
+    fn would_begin(&self, queue: StreamingBehavior) -> bool {
+        let intent = match queue {
+            StreamingBehavior::Steer => Intent::Steer,
+            StreamingBehavior::FollowUp => Intent::FollowUp,
+        };
+        let is_idle =
+            self.open.load(Ordering::Acquire) == 0 && self.agent.conversation().run.state == RunState::Idle;
+        let may_lack = || self.agent.spec().revisions.iter().any(|revision| !carries(revision, intent));
+        is_idle && (self.agent.begins(intent) || may_lack())
     }
 
     /// Whether a run is going on that no words can join.
