@@ -39,18 +39,9 @@ impl Beginning {
     /// Asks the agent.
     pub async fn of(agent: &Agent) -> Result<Self, agentese::Error> {
         agent.session().await?;
-        let state = match agent.can(Intent::State) {
-            true => agent.state().await?,
-            false => agentese::any::State::default(),
-        };
-        let models = match agent.can(Intent::Models) {
-            true => agent.models().await?,
-            false => Vec::new(),
-        };
-        let messages = match agent.can(Intent::Messages) {
-            true => agent.messages().await?,
-            false => Vec::new(),
-        };
+        let state = told(agent, Intent::State, agent.state()).await?;
+        let models = told(agent, Intent::Models, agent.models()).await?;
+        let messages = told(agent, Intent::Messages, agent.messages()).await?;
         let model = match &state.model {
             Some(model) => Some(convert::model(model)),
             // Answers say who gave them.
@@ -126,6 +117,22 @@ impl Beginning {
             builder = builder.provider(&model.provider).model(&model.id);
         }
         builder
+    }
+}
+
+/// What the agent answers; nothing where it has no such command, which its refusal may be the first to tell: until then
+/// nobody knows its revision.
+async fn told<T: Default>(
+    agent: &Agent,
+    intent: Intent,
+    asked: impl Future<Output = Result<T, agentese::Error>>,
+) -> Result<T, agentese::Error> {
+    if !agent.can(intent) {
+        return Ok(T::default());
+    }
+    match asked.await {
+        Err(_) if !agent.can(intent) => Ok(T::default()),
+        answered => answered,
     }
 }
 
