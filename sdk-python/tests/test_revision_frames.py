@@ -24,3 +24,14 @@ def test_events_of_later_revisions_are_known_and_come_back_as_they_were(revision
         decoded = module.decode_event(json.dumps(event))
         assert not isinstance(decoded, module.UnknownEvent), event
         assert decoded.to_dict() == event
+
+
+VECTORS = json.loads((FRAMES.parent / "redaction.json").read_text())
+
+
+@pytest.mark.parametrize("case", [case for case in VECTORS if "decoded" in case], ids=lambda case: case["name"])
+def test_of_an_event_that_carries_a_key_the_type_is_read(case):
+    decoded = operator.decode_event(case["frame"])
+    shown = json.loads(case["expect"])
+    assert decoded.to_dict() == shown.get("event", shown)
+    assert "very-pri" not in repr(decoded)
