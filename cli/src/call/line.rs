@@ -61,8 +61,8 @@ A prompt prints the model's text as it comes, until the run is over; other comma
 answer. What the agent asks is dismissed, and told of on stderr, where --answer says nothing of it. Sessions
 are opened where the dialect has several and no parameter names one.
 
-The exit code is 0 where the command was answered, 1 where it was rejected or the agent went away, and 2 where
-the command line is wrong.";
+The exit code is 0 where the command was answered and the run of a prompt went well, 1 where the command was
+rejected, the run failed or the agent went away, and 2 where the command line is wrong.";
 
 /// Reads the words behind `agentese call`.
 pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {

@@ -38,7 +38,7 @@ enum Failure {
 }
 
 /// Calls a command with what stands behind `agentese call`. Gives 0 where the agent has answered and the run is over, 1 where it
-/// rejected the command or went away, 2 where the command line is wrong.
+/// rejected the command, failed in its run or went away, 2 where the command line is wrong.
 pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     let said = match line::read(words) {
         Ok(said) => said,

@@ -1,10 +1,12 @@
 //! The agent: one question, and what follows of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::dialog::Members;
 use agentese::dynamic::{Client, Dialogs, Limit, Options};
 use agentese::spec::RunRole;
+use agentese::tap::{Direction, Tap};
+use agentese::view::{self, MessageState, View};
 use agentese::{ChildOptions, Error};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -20,9 +22,11 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Agent(format!("cannot begin: {error}")))?;
     runtime.block_on(async {
-        let client = Client::spawn(said.grammar.spec, options(&said, stderr), child(&said, stderr)?)?;
+        let seen = Arc::new(Seen::begin(said.grammar.spec.name)?);
+        let options = options(&said, stderr, seen.clone());
+        let client = Client::spawn(said.grammar.spec, options, child(&said, stderr)?)?;
         let result = tokio::select! {
-            result = call(&client, said) => result,
+            result = call(&client, said, &seen) => result,
             () = crate::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
         };
         drop(client.close().await);
@@ -30,12 +34,13 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     })
 }
 
-fn options(said: &Said, stderr: &Stderr) -> Options {
+fn options(said: &Said, stderr: &Stderr, seen: Arc<Seen>) -> Options {
     let dialogs = Arc::new(Told { answers: said.answers.clone(), stderr: stderr.clone() });
     Options {
         dialogs: Some(dialogs),
         revision: said.grammar.revision,
         timeout: said.timeout,
+        tap: Some(seen),
         ..Options::default()
     }
 }
@@ -53,6 +58,44 @@ fn child(said: &Said, stderr: &Stderr) -> Result<ChildOptions, Failure> {
     let stderr = stderr.clone();
     child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.say(line)));
     Ok(child)
+}
+
+/// The conversation, of which one thing is asked: whether the answer failed.
+struct Seen(Mutex<View>);
+
+impl Seen {
+    fn begin(dialect: &str) -> Result<Self, Failure> {
+        let view = View::open(dialect).map_err(|error| Failure::Agent(error.to_string()))?;
+        Ok(Seen(Mutex::new(view)))
+    }
+
+    /// Fails where the last message of the conversation is an answer that failed, with the reason that the agent gave.
+    fn succeeded(&self) -> Result<(), Failure> {
+        let conversation = self.0.lock().unwrap_or_else(PoisonError::into_inner).conversation();
+        let Some(last) = conversation.messages.last().filter(|last| last.state == MessageState::Failed)
+        else {
+            return Ok(());
+        };
+        let told =
+            last.error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+        // Not every dialect tells it in the message.
+        let noticed = || {
+            let errors = conversation.notices.iter().rev().find(|notice| notice.level == "error");
+            errors.map(|notice| notice.text.clone())
+        };
+        let reason = told.or_else(noticed).unwrap_or_else(|| "the agent does not say why".to_owned());
+        Err(Failure::Agent(format!("the run failed: {reason}")))
+    }
+}
+
+impl Tap for Seen {
+    fn frame(&self, direction: Direction, text: &str) {
+        let direction = match direction {
+            Direction::Sent => view::Direction::Sent,
+            Direction::Received => view::Direction::Received,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).line(direction, text, None);
+    }
 }
 
 /// Answers the agent's questions as the command line says, and tells of them.
@@ -73,7 +116,7 @@ impl Dialogs for Told {
     }
 }
 
-async fn call(client: &Client, said: Said) -> Result<(), Failure> {
+async fn call(client: &Client, said: Said, seen: &Seen) -> Result<(), Failure> {
     let spec = said.grammar.spec;
     let mut members = said.members;
     if let (Some(opens), Some(member)) = (spec.opens_session, spec.session_member) {
@@ -91,8 +134,8 @@ async fn call(client: &Client, said: Said) -> Result<(), Failure> {
     let members = Value::Object(members).to_string();
     let starts = spec.command(said.command).is_some_and(|command| command.run == RunRole::Starts);
     if starts {
-        return follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text))
-            .await;
+        follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text)).await?;
+        return seen.succeeded();
     }
     let mut events = said.events.then(|| client.events()).transpose()?;
     let answer = client.call(said.command, &members, Limit::Default).await?;

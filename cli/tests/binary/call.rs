@@ -46,6 +46,31 @@ fn a_prompt_prints_its_events_or_one_object_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_run_that_fails_says_why_and_ends_with_1() {
+    for (dialect, command) in [
+        ("pi", ["prompt", "--message"]),
+        ("pi@1.5", ["prompt", "--message"]),
+        ("omp", ["prompt", "--message"]),
+        ("pisces", ["prompt", "--message"]),
+        ("operator", ["prompt", "--text"]),
+        ("opal", ["agent/prompt", "--text"]),
+    ] {
+        for output in ["text", "json"] {
+            let place = Place::new();
+            let error = json!({"status": 400, "type": "invalid_request_error", "message": "no such thing"});
+            let script = json!({"responses": [{"error": error}]});
+            let words = [&["--dialect", dialect, "--output", output][..], &command, &["Hello"]].concat();
+            let (code, _, stderr) = called(&place, &words, dialect, script);
+            assert_eq!(code, Some(1), "{dialect}: {stderr}");
+            // Operator answers when the run is over, so there the command itself fails.
+            let begins =
+                if dialect == "operator" { "Error: `prompt` failed: " } else { "Error: the run failed: " };
+            assert!(stderr.starts_with(begins) && stderr.contains("no such thing"), "{dialect}: {stderr}");
+        }
+    }
+}
+
+#[test]
 fn the_data_of_an_answer_are_json_or_text() {
     let place = Place::new();
     let (code, stdout, stderr) =

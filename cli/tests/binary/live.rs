@@ -41,6 +41,12 @@ fn a_prompt_prints_until_its_run_is_over() {
 }
 
 #[test]
+fn a_run_that_fails_says_why() {
+    let (code, _, stderr) = called(&["--dialect", "operator@live", "prompt", "--message", "fail"]);
+    assert_eq!((code, stderr.as_str()), (Some(1), "Error: the run failed: no such model\n"));
+}
+
+#[test]
 fn of_the_request_that_carries_the_key_the_type_is_printed() {
     let (code, stdout, _) =
         called(&["--dialect", "operator@live", "--events", "prompt", "--message", "retry"]);
