@@ -25,9 +25,11 @@ use serde_json::{Value, json};
 /// Which pairs are played: `all`, or none for a sample.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
-/// The tool that runs a command, and the dialects whose agents call it otherwise.
+/// The tool of a dialect's agents that runs commands of the shell; the dialect with or without a revision.
 fn shell(dialect: &str) -> &'static str {
-    if dialect == "opal" { "shell" } else { "bash" }
+    let name = dialect.split('@').next().unwrap();
+    let found = agentese_protocol::dialects::DIALECTS.iter().find(|one| one.name == name);
+    found.unwrap().matching.sessions.shell
 }
 
 /// A bridge from one dialect to another.

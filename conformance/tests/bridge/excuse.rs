@@ -39,6 +39,10 @@ const SETS_LEVEL: &[Intent] =
 /// The check that a case was played to its end.
 pub const SCENARIO: &str = "scenario";
 
+/// The check of what the model is asked, and what it says where that is about the words of the user.
+const REQUESTS: &str = "requests";
+pub const WORDS: &str = "the model is sent the words of the user";
+
 /// Checks about the agent's process and its lines: whoever stands between two dialects always passes them.
 pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
@@ -47,6 +51,8 @@ pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks",
 pub struct Left {
     /// The check that does not hold.
     pub check: String,
+    /// The row that the frame is of; empty where there is no frame.
+    pub row: String,
     /// Where in the frame, as a list of what is open names it.
     pub path: String,
     /// What differs, in words.
@@ -54,10 +60,11 @@ pub struct Left {
 }
 
 impl Left {
-    /// Whether a line of a list of what is open is about it.
-    pub fn is_named_by(&self, line: &ExpectedFailure) -> bool {
+    /// Whether a line of a list of what is open is about it. One that is about frames as a whole is about those of its row.
+    pub fn is_named_by(&self, line: &ExpectedFailure, row: Option<&str>) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
-        line.check == self.check && without_places(path).0 == self.path
+        let is_row = !path.is_empty() || row.unwrap_or_default() == self.row;
+        line.check == self.check && without_places(path).0 == self.path && is_row
     }
 }
 
@@ -91,6 +98,18 @@ impl Report {
         Self { known, ..self }
     }
 
+    /// Whether the front's dialect has a row of that name.
+    pub fn has(&self, name: &str) -> bool {
+        name == self.front.edges.parse_command || self.rows.iter().any(|row| row.row == name)
+    }
+
+    /// What a failure is called that names no command.
+    fn parse(&self, shown: &Shown) -> Option<String> {
+        let frame: Value = serde_json::from_str(&shown.line).ok()?;
+        let name = self.front.edges.parse_command;
+        (frame["command"] == name).then(|| name.to_owned())
+    }
+
     fn row(&self, kind: RowKind, name: &str) -> Option<&RowFate> {
         self.rows.iter().find(|row| row.kind == kind && row.row == name)
     }
@@ -116,13 +135,13 @@ impl Report {
                 (SCENARIO, _) => true,
                 (_, Some(place)) => place > last,
                 // What was expected of the whole case may be about what was not played.
-                (check, None) => check.starts_with("expect "),
+                (check, None) => check.starts_with("expect ") || check == REQUESTS,
             });
             if is_behind {
                 return false;
             }
-            // What the model is asked, the agent alone says.
-            check != "requests"
+            // What the model is asked beside the words of the user, the agent alone says.
+            (check != REQUESTS || mismatch.says.starts_with(WORDS))
                 && !self.is_known(&case.name, check, mismatch)
                 && !self.follows(lost, mismatch)
                 && !self.explains(mismatch, golden)
@@ -130,11 +149,17 @@ impl Report {
         });
         let left = |(check, mismatch): &(String, Mismatch)| {
             let shown = [&mismatch.expected, &mismatch.found];
-            let mut frames = shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden));
-            let row = frames.next().map(|frame| frame.row).unwrap_or_default();
-            let path = without_places(&mismatch.path).0;
+            let named = |shown: &Shown| {
+                self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown))
+            };
+            let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
+            let path = match mismatch.path.as_str() {
+                // A request that was not sent lacks them all.
+                "" if check == REQUESTS => "messages".to_owned(),
+                path => without_places(path).0,
+            };
             let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.says);
-            Left { check: check.clone(), path, says }
+            Left { check: check.clone(), row, path, says }
         };
         unexplained.map(left).collect()
     }

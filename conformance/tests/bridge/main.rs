@@ -4,6 +4,7 @@
 
 mod excuse;
 mod pairs;
+mod pieces;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -57,7 +58,7 @@ fn breaks(finding: &Finding) -> Option<String> {
 
 /// A case that came to nothing; no line of a list is about that.
 fn of_the_case(says: String) -> Left {
-    Left { check: String::new(), path: String::new(), says }
+    Left { check: String::new(), row: String::new(), path: String::new(), says }
 }
 
 async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outcome {
@@ -72,13 +73,20 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
             options.slowness = slowness;
         }
     }
-    let ran = run(suite, &profile, &cases, &options, &mut |_| {}).await;
+    let folder = tempfile::tempdir().unwrap();
+    let played = pair.suite(folder.path());
+    let ran = run(&played, &profile, &cases, &options, &mut |_| {}).await;
     let agent = suite.profile(&format!("agentese-{}", pair.agent)).unwrap().dialect;
     let report = Report::of(&profile.dialect, &agent).knowing(pair.known(suite));
     let mut outcome = Outcome::default();
     for Ran { judged, .. } in ran {
         let name = judged.case.name.clone();
+        let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
+        let untold = observed.iter().flat_map(pieces::untold).collect::<Vec<_>>();
         match judged.verdict(CheckLevel::Must) {
+            Verdict::Pass | Verdict::Lenient if !untold.is_empty() => {
+                outcome.unexplained.insert(name, untold);
+            }
             Verdict::Pass | Verdict::Lenient => drop(outcome.agree.insert(name)),
             Verdict::NotApplicable => {}
             Verdict::Inconclusive if judged.set_aside.is_some() => {
@@ -86,7 +94,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 outcome.unexplained.insert(name, vec![of_the_case(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
-                let golden = suite.golden(&judged.case.dialect, &name).unwrap();
+                let golden = played.golden(&judged.case.dialect, &name).unwrap();
                 // Where it was not played to its end, that says why.
                 let counts =
                     |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
@@ -102,6 +110,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 let broke_off = |one: &Finding| {
                     one.check == SCENARIO && matches!(one.outcome, verdict::Outcome::Failed(_))
                 };
+                left.extend(untold);
                 if came == Verdict::Inconclusive && !musts.iter().any(broke_off) {
                     left.push(of_the_case("it could not be judged".to_owned()));
                 }
@@ -115,7 +124,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// What is open, by pair: case, check and path of a difference, with the reason.
+/// What is open, by pair: case, check and path or row of a difference, with the reason.
 type Open = BTreeMap<String, Vec<Line>>;
 
 /// A line of the list.
@@ -123,9 +132,14 @@ type Open = BTreeMap<String, Vec<Line>>;
 struct Line {
     #[serde(flatten)]
     known: ExpectedFailure,
-    /// Whether it is there in some runs alone: something that the agent does meanwhile comes before or behind it.
-    #[serde(default)]
-    sometimes: bool,
+    /// The row that it is about, where it is about frames as a whole.
+    row: Option<String>,
+}
+
+impl Line {
+    fn names(&self, left: &Left) -> bool {
+        left.is_named_by(&self.known, self.row.as_deref())
+    }
 }
 
 /// What is played: pairs, and the names of their cases; none for all of them.
@@ -185,10 +199,10 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
         );
         for (case, left) in unexplained {
             let of_case = |line: &&Line| line.known.case == *case;
-            let is_named = |one: &Left| known.iter().filter(of_case).any(|line| one.is_named_by(&line.known));
+            let is_named = |one: &Left| known.iter().filter(of_case).any(|line| line.names(one));
             for one in left {
                 let mark = if is_named(one) { "open" } else { "new" };
-                println!("  {mark} {case} | {} | {} | {}", one.check, one.path, one.says);
+                println!("  {mark} {case} | {} | {} | {} | {}", one.check, one.row, one.path, one.says);
             }
             let rest: Vec<&str> = left.iter().filter(|one| !is_named(one)).map(|one| &*one.says).collect();
             if !rest.is_empty() {
@@ -198,11 +212,11 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
         let was_played = |case: &String| {
             agree.contains(case) || explained.contains(case) || unexplained.contains_key(case)
         };
-        let lines = known.iter().filter(|line| !line.sometimes).map(|line| &line.known);
-        for line in lines.filter(|line| was_played(&line.case)) {
-            let left = unexplained.get(&line.case).map_or(&[][..], Vec::as_slice);
-            if !left.iter().any(|one| one.is_named_by(line)) {
-                let (case, check, path) = (&line.case, &line.check, line.path.as_deref().unwrap_or_default());
+        for line in known.iter().filter(|line| was_played(&line.known.case)) {
+            let left = unexplained.get(&line.known.case).map_or(&[][..], Vec::as_slice);
+            if !left.iter().any(|one| line.names(one)) {
+                let place = line.known.path.as_deref().or(line.row.as_deref());
+                let (case, check, path) = (&line.known.case, &line.known.check, place.unwrap_or_default());
                 wrong.push(format!("{name} {case}: `{check}` at `{path}` is not open any more, take it out"));
             }
         }
@@ -219,10 +233,17 @@ fn open_cases_are_cases() {
         let found = all().into_iter().find(|one| one.name() == pair).unwrap_or_else(|| panic!("{pair}"));
         let names: Vec<String> = found.cases(&suite).into_iter().map(|case| case.name).collect();
         let mut seen = BTreeSet::new();
-        for Line { known: line, .. } in lines {
+        let report = Report::of(&found.front_id(&suite), found.agent);
+        for Line { known: line, row } in lines {
             assert!(names.contains(&line.case), "{pair}: {}", line.case);
             assert!(!line.reason.trim().is_empty(), "{pair}: {} has no reason", line.case);
-            assert!(seen.insert((line.case.clone(), line.check, line.path)), "{pair}: {} twice", line.case);
+            match (&line.path, &row) {
+                (Some(_), None) => {}
+                (None, Some(row)) => assert!(report.has(row), "{pair}: {} names no row {row}", line.case),
+                _ => panic!("{pair}: `{}` of {} names neither path nor row, or both", line.check, line.case),
+            }
+            let place = line.path.or(row);
+            assert!(seen.insert((line.case.clone(), line.check, place)), "{pair}: {} twice", line.case);
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Pairs of dialects, the profiles that play them, and the cases that can be played.
 
+use std::path::Path;
+
 use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
+
+use crate::excuse::WORDS;
 
 /// A front's dialect, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,11 @@ impl Pair {
         profile
     }
 
+    /// The front's dialect with its revision.
+    pub fn front_id(&self, suite: &Suite) -> String {
+        suite.profile(&format!("agentese-{}", self.front)).unwrap().dialect
+    }
+
     /// How the front differs from its recordings with an agent of its own.
     pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
@@ -65,17 +74,91 @@ impl Pair {
             models.iter().any(|id| steps.contains(&format!("\"{id}\"")))
         };
         let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
-        cases.map(waiting_for_one_piece).collect()
+        let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
+        cases.map(|case| of_the_words(self.waiting_for_the_end(case))).collect()
+    }
+
+    /// The case with a client that waits for the end of a run which the agent alone begins when it has compacted.
+    fn waiting_for_the_end(&self, case: Scenario) -> Scenario {
+        if GOES_ON.contains(&self.front) || !GOES_ON.contains(&self.agent) {
+            return case;
+        }
+        let mut written = serde_json::to_value(case).unwrap();
+        let compacted = |step: &Value| step.pointer("/wait/type").is_some_and(|kind| kind == COMPACTED);
+        let steps = written["steps"].as_array_mut().unwrap();
+        if let Some(place) = steps.iter().position(compacted) {
+            steps.insert(place + 1, serde_json::json!({"wait": {"type": "agent_end"}}));
+        }
+        serde_json::from_value(written).unwrap()
+    }
+
+    /// The suite with its recordings as the pair has them: they call tools as the agent does. It is written to that folder.
+    pub fn suite(&self, folder: &Path) -> Suite {
+        let suite = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for name in ["cases", "profiles", "expected"] {
+            std::os::unix::fs::symlink(suite.join(name), folder.join(name)).unwrap();
+        }
+        for name in ["transcripts", "alternatives"] {
+            let to = folder.join(name).join(self.front);
+            std::fs::create_dir_all(&to).unwrap();
+            // A dialect need not have other recordings.
+            let files = std::fs::read_dir(suite.join(name).join(self.front)).into_iter().flatten();
+            for file in files.map(|file| file.unwrap().path()) {
+                let text = std::fs::read_to_string(&file).unwrap();
+                let text = self.renamed(text, r#"\""#);
+                std::fs::write(to.join(file.file_name().unwrap()), text).unwrap();
+            }
+        }
+        Suite::at(folder)
+    }
+
+    /// The case with a model that calls the tools of the agent behind the bridge.
+    fn with_tools_of_the_agent(&self, case: Scenario) -> Scenario {
+        let text = self.renamed(serde_json::to_string(&case).unwrap(), "\"");
+        let mut renamed: Scenario = serde_json::from_str(&text).unwrap();
+        // A case may be called as a tool is.
+        renamed.name = case.name;
+        renamed
+    }
+
+    /// JSON in which the tools of the front's dialect have the names of the agent's; the mark stands before and behind strings.
+    fn renamed(&self, text: String, mark: &str) -> String {
+        let (from, to) = (shell(self.front), shell(self.agent));
+        let named = |text: String, key: &&str| {
+            let member = |name: &str| format!("{mark}{key}{mark}:{mark}{name}{mark}");
+            text.replace(&member(from), &member(to))
+        };
+        if from == to { text } else { TOOL_NAMES.iter().fold(text, named) }
     }
 }
 
+/// The members that name a tool.
+const TOOL_NAMES: &[&str] = &["name", "toolName", "tool"];
+
+/// The tool of a dialect's agents that runs commands of the shell.
+fn shell(dialect: &str) -> &'static str {
+    let found = agentese_protocol::dialects::DIALECTS.iter().find(|one| one.name == dialect);
+    found.unwrap().matching.sessions.shell
+}
+
+/// Dialects whose agents go on with a run of their own when they have compacted between runs, and the event that tells that.
+const GOES_ON: &[&str] = &["omp", "pisces"];
+const COMPACTED: &str = "auto_compaction_end";
+
 /// The events that tell a piece of an answer.
 const PIECES: &[&str] = &["message_update", "message_delta"];
+
+/// Pieces that come that many milliseconds apart stay apart.
+const APART_MS: u64 = 50;
 
 /// The case as it can be played through a bridge, which puts pieces together that come at once: where it waits for several of
 /// them, it goes on with the first.
 fn waiting_for_one_piece(case: Scenario) -> Scenario {
     let mut written = serde_json::to_value(case).unwrap();
+    let mut answers = written["model"]["responses"].as_array().into_iter().flatten();
+    if answers.any(|answer| answer["delay_ms"].as_u64().is_some_and(|delay| delay >= APART_MS)) {
+        return serde_json::from_value(written).unwrap();
+    }
     for step in written["steps"].as_array_mut().into_iter().flatten() {
         let names = [step.pointer("/wait/event/type"), step.pointer("/wait/params/type")];
         let is_piece = |name: &Value| name.as_str().is_some_and(|name| PIECES.contains(&name));
@@ -84,6 +167,19 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
         }
     }
     serde_json::from_value(written).unwrap()
+}
+
+/// The case with a model that has to be sent the last words of the user, and as many images as there were: what else it is
+/// sent, the agent alone says.
+fn of_the_words(mut case: Scenario) -> Scenario {
+    for check in case.requests.iter_mut().flatten() {
+        let last = check.expect["messages"]["$last"].clone();
+        if last["role"] == "user" && (last.get("text").is_some() || last.get("images").is_some()) {
+            check.expect = serde_json::json!({"messages": {"$last": last}});
+            check.says = WORDS.to_owned();
+        }
+    }
+    case
 }
 
 /// The ids of the models that a profile gives its agent. A case that names them is about that agent.
@@ -108,4 +204,38 @@ fn equips_the_agent(case: &Scenario) -> bool {
         || case.models.is_some()
         || case.setup.is_some()
         || files.any(|path| !path.starts_with("work/") || path.starts_with("work/."))
+}
+
+#[test]
+fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
+    let suite = Suite::embedded();
+    let case = |agent: &'static str, name: &str| {
+        let cases = Pair { front: "pi", agent }.cases(&suite);
+        let case = cases.into_iter().find(|case| case.name == name).unwrap();
+        serde_json::to_value(case).unwrap()
+    };
+    for (agent, tool) in [("opal", "shell"), ("omp", "bash")] {
+        let case = case(agent, "steer-and-follow-up");
+        assert_eq!(case["model"]["responses"][0]["blocks"][0]["tool"]["name"], tool, "{agent}");
+        let words = &case["requests"][2];
+        assert_eq!(
+            (&words["says"], &words["expect"]["messages"]["$last"]["text"]),
+            (&WORDS.into(), &"now".into())
+        );
+        assert_eq!(
+            words["expect"]["messages"].as_object().unwrap().len(),
+            1,
+            "how many there are is the agent's"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let played = Pair { front: "pi", agent: "opal" }.suite(folder.path());
+    let golden = played.golden("pi@0.55", "steer-and-follow-up").unwrap().unwrap();
+    let has = |text: &str| {
+        golden.records.iter().any(|record| match record {
+            agentese_conformance::transcript::Record::Received(line) => line.as_str().contains(text),
+            _ => false,
+        })
+    };
+    assert!(has(r#""toolName":"shell""#) && !has(r#""toolName":"bash""#));
 }

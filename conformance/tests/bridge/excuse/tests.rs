@@ -183,18 +183,23 @@ fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
 }
 
 #[test]
-fn a_line_of_what_is_open_names_check_and_path() {
+fn a_line_of_what_is_open_names_check_and_path_or_row() {
     let left = |check: &str, path: &str| Left {
         check: check.to_owned(),
+        row: "get_messages".to_owned(),
         path: path.to_owned(),
         says: String::new(),
     };
     let mut line = ExpectedFailure::new("one", "answers", "the reason");
-    assert!(left("answers", "").is_named_by(&line));
-    assert!(!left("answers", "data.output").is_named_by(&line));
+    let row = Some("get_messages");
+    assert!(left("answers", "").is_named_by(&line, row));
+    for row in [None, Some("bash")] {
+        assert!(!left("answers", "").is_named_by(&line, row), "{row:?}");
+    }
+    assert!(!left("answers", "data.output").is_named_by(&line, row));
     line.path = Some("data.messages[3].usage".to_owned());
-    assert!(left("answers", "data.messages[].usage").is_named_by(&line));
-    assert!(!left("events", "data.messages[].usage").is_named_by(&line));
+    assert!(left("answers", "data.messages[].usage").is_named_by(&line, None));
+    assert!(!left("events", "data.messages[].usage").is_named_by(&line, None));
 }
 
 #[test]
@@ -255,5 +260,20 @@ fn a_crash_and_a_hang_behind_a_lost_command_are_not_explained() {
     for check in ["end", "frames"] {
         let crash = failed(check, mismatch(2, END, "code"));
         assert_eq!(report.unexplained(&case(), &[crash], &golden()).len(), 1, "{check}");
+    }
+}
+
+#[test]
+fn words_that_do_not_reach_the_model_are_not_explained() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let golden = Transcript { header: TranscriptHeader::new(1, "pi"), records: Vec::new() };
+    let left = |says: &str, path: &str| {
+        let asked = Mismatch { says: says.to_owned(), path: path.to_owned(), ..Mismatch::default() };
+        report.unexplained(&case(), &[failed(REQUESTS, asked)], &golden)
+    };
+    assert_eq!(left("the tools are sent: request 0", "tools"), []);
+    for path in ["", "messages"] {
+        let found = left(&format!("{WORDS}: request 0"), path);
+        assert_eq!(found.iter().map(|left| left.path.as_str()).collect::<Vec<_>>(), ["messages"], "{path}");
     }
 }

@@ -259,6 +259,9 @@ impl Front {
         options.hooks.push(features.clone());
         options.bounds = Bounds::default();
         options.settings.follow_up_mode = QueueMode::All;
+        if led {
+            options.persist.save(Change::FollowUpMode(QueueMode::All));
+        }
         // A failure is told at once: clients decide themselves.
         options.settings.retry.enabled = false;
         let compaction = &mut options.settings.compaction;
