@@ -1,7 +1,7 @@
 //! The program and the clients of all dialects in front of a live Operator.
 
 use agentese::ChildOptions;
-use agentese::any::{Agent, Answer, Event, Options, Question};
+use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
 use agentese::operator;
 use agentese::websocket;
 use futures::FutureExt as _;
@@ -124,6 +124,9 @@ async fn the_client_of_all_dialects_finds_it_out_and_asks_who_is_there() {
             ("You said right.", "You said right.", 1)
         );
         assert_eq!(agent.state().await.unwrap().working, Some(false));
+        // It would say yes to a model, and keep the one that it has.
+        assert!(agent.can(Intent::SetThinking) && !agent.can(Intent::SetModel));
+        assert!(agent.set_model("openai", "gpt-x").await.is_err());
         agent.close().await;
         // The same agent, to the client of its dialect.
         let client = operator::Client::spawn(COMMAND).unwrap();

@@ -1,7 +1,7 @@
 //! Which commands of Operator carry which intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, Intent, Intents, carries, from, lost};
+use crate::intent::{Carrier, Intent, Intents, Own, carries, from, lost, own};
 use crate::meaning::{Slot, at, each};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
@@ -20,9 +20,6 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Messages, "get_messages")
         .gives(&[("messages", each("message", "data.messages"))])
         .differs("the messages of the process, without the user's prompts"),
-    carries(Intent::SetModel, "set_model")
-        .sends(&[("model_id", from("id")), ("provider", from("provider"))])
-        .differs("the agent accepts it and keeps the model that it has"),
     carries(Intent::SetThinking, "set_thinking_level")
         .sends(&[("level", from("level"))])
         .gives(&[("thinkingLevel", at("data.level"))]),
@@ -44,11 +41,14 @@ const CARRIERS: &[Carrier] = &[
     ]),
 ];
 
+/// Commands whose answer says what was not done.
+const OWN: &[Own] = &[own("set_model", "the agent says yes and keeps its model")];
+
 /// What the commands of Operator are for.
 pub const INTENTS: Intents = Intents {
     readers: &[],
     carriers: CARRIERS,
-    own: &[],
+    own: OWN,
     beside: &[lost("prompt", &["options"])],
     made: &["turn_end"],
 };

@@ -43,9 +43,6 @@ export const operator: Carriers = {
     "stats": [
       {"command":"get_session_stats","sends":{},"gives":{"context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ],
-    "setModel": [
-      {"command":"set_model","sends":{"model_id":"id","provider":"provider"},"gives":{},"differs":"the agent accepts it and keeps the model that it has"}
-    ],
     "setThinking": [
       {"command":"set_thinking_level","sends":{"level":"level"},"gives":{"thinkingLevel":"data.level"}}
     ],
@@ -59,7 +56,12 @@ export const operator: Carriers = {
       {"command":"set_session_name","sends":{"name":"name"},"gives":{}}
     ]
   },
-  "own": {},
+  "own": {
+    "set_model": {
+      "reason": "the agent says yes and keeps its model",
+      "byFront": false
+    }
+  },
   "made": ["turn_end"],
   "answers": {
     "confirm": "value",
