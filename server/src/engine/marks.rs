@@ -6,11 +6,14 @@ use xxhash_rust::xxh32::xxh32;
 /// The letters, by the value of four bits. omp 13.19 has the same ones.
 const LETTERS: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
-/// The text with a mark before each line, as `3#KM:fn main() {`.
-pub fn marked(text: &str) -> String {
-    let lines =
-        text.split('\n').zip(1..).map(|(line, number)| format!("{number}#{}:{line}", letters(number, line)));
-    lines.collect::<Vec<_>>().join("\n")
+/// The text with a mark before each of its first lines, as `3#KM:fn main() {`. Lines behind the first `count` have none:
+/// they are about the file, and not of it.
+pub fn marked(text: &str, count: u64) -> String {
+    let line = |(line, number): (&str, u32)| match u64::from(number) <= count {
+        true => format!("{number}#{}:{line}", letters(number, line)),
+        false => line.to_owned(),
+    };
+    text.split('\n').zip(1..).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The letters of a line. Blanks at its end count for nothing; the number counts where the line has neither letters nor
@@ -28,7 +31,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_behind_the_lines_of_the_file_has_no_mark() {
+        assert_eq!(marked("alpha\n\n[more]", 1), "1#JN:alpha\n\n[more]");
+        assert_eq!(marked("[too long]", 0), "[too long]");
+    }
+
+    #[test]
     fn each_line_has_its_number_and_its_letters() {
+        let marked = |text| marked(text, 9);
         assert_eq!(marked("alpha\n"), "1#JN:alpha\n2#KM:");
         // Blanks at the end and a carriage return are left out of account, and stay.
         assert_eq!(marked("alpha \r"), "1#JN:alpha \r");

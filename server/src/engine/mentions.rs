@@ -6,7 +6,7 @@ use agentese::types::{ImageContent, MentionedFile};
 use serde_json::json;
 
 use super::{Engine, Input, marks};
-use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, resolve_existing_path};
+use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
 
 /// Larger files are not read, in bytes.
 const LARGEST: u64 = 5 << 20;
@@ -64,6 +64,7 @@ async fn read(context: &ToolContext, path: &str, marked: bool) -> Option<Mention
     if output.is_error {
         return None;
     }
+    let of_file = lines_of_file(&output);
     let mut file = MentionedFile::new(path, output.all_text());
     file.image = output.content.into_iter().find_map(|content| match content {
         ToolContent::Image { data, mime_type } => Some(ImageContent::new(data, mime_type)),
@@ -73,7 +74,7 @@ async fn read(context: &ToolContext, path: &str, marked: bool) -> Option<Mention
         file.line_count =
             if metadata.is_dir() { Some(lines(file.content.as_bytes())) } else { lines_of(&full).await };
         if marked && metadata.is_file() {
-            file.content = marks::marked(&file.content);
+            file.content = marks::marked(&file.content, of_file);
         }
     }
     Some(file)

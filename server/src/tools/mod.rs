@@ -87,6 +87,7 @@ pub(crate) use noise::{Everything, Noise, Shows};
 pub use output::{Structured, ToolContent, ToolOutput};
 pub(crate) use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
 pub use read::Read;
+pub(crate) use read::lines_of_file;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;

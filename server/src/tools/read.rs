@@ -231,6 +231,17 @@ impl Job {
     }
 }
 
+/// How many lines of what reading a file gave, from its beginning, stand in the file. Those behind say how to go on.
+/// What stands in place of an image has none.
+pub(crate) fn lines_of_file(output: &ToolOutput) -> u64 {
+    let cut = output.details.as_ref().map(|details| &details["truncation"]["outputLines"]);
+    match (&output.structured, cut.and_then(Value::as_u64)) {
+        (Some(Structured::AsShown), Some(lines)) => lines,
+        (Some(Structured::AsShown), None) => u64::MAX,
+        _ => 0,
+    }
+}
+
 fn only_files(path: &Path, metadata: &Metadata) -> Result<(), String> {
     let (kind, path) = (metadata.file_type(), path.display());
     if kind.is_dir() {

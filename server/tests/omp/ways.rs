@@ -46,13 +46,21 @@ async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
         std::fs::write(place.path().join("a.txt"), "alpha\n").unwrap();
         std::fs::create_dir(place.path().join("src")).unwrap();
         std::fs::write(place.path().join("src/b.rs"), "").unwrap();
+        std::fs::write(place.path().join("long.txt"), "line\n".repeat(2500)).unwrap();
+        std::fs::write(place.path().join("wide.txt"), "x".repeat(60_000)).unwrap();
         let mut link = Link::speaking_in::<Omp>(revision, builder);
-        link.send(json!({"type": "prompt", "message": "see @a.txt and @src"})).await;
+        link.send(json!({"type": "prompt", "message": "see @a.txt, @src, @long.txt and @wide.txt"})).await;
         let frames = link.until_event("agent_end").await;
         let told = frames.iter().find(|frame| frame["message"]["role"] == "fileMention").unwrap();
         told["message"]["files"].clone()
     };
     let marked = told("omp@13.19").await;
+    let long = marked[2]["content"].as_str().unwrap();
+    let (last, behind) = long.split_once("\n\n").unwrap();
+    assert!(last.rsplit('\n').next().unwrap().starts_with("2000#"), "{last}");
+    assert!(behind.starts_with("[Showing lines 1-2000 of 2501."), "{behind}");
+    assert_eq!(marked[2]["lineCount"], 2501);
+    assert!(marked[3]["content"].as_str().unwrap().starts_with("[Line 1 alone has "), "{}", marked[3]);
     assert_eq!((&marked[0]["content"], &marked[0]["lineCount"]), (&json!("1#JN:alpha\n2#KM:"), &json!(2)));
     assert!(marked[1]["content"].as_str().unwrap().starts_with("b.rs"), "{marked}");
     assert_eq!(told("omp@12.7").await[0]["content"], "alpha\n");
