@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub use lines::is_wait_of_a_live_agent;
 use lines::{command, lacks_a_member, sends, sends_any, sent_before, sent_until};
-use paths::{comes_from_agent, without_places};
+use paths::{comes_from_agent, in_answer, without_places};
 
 /// Members that say what a frame is: whoever stands between always gets them right.
 const OF_FRAMES: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
@@ -172,8 +172,8 @@ impl Report {
             shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
         let Some(frame) = frames.first() else { return false };
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
-        let path = mismatch.path.replace("result", "data");
-        let path = if frame.kind == RowKind::Command { path } else { mismatch.path.clone() };
+        let is_answer = frame.kind == RowKind::Command;
+        let path = if is_answer { in_answer(&mismatch.path) } else { mismatch.path.clone() };
         let successes: Vec<bool> =
             frames.iter().filter_map(|frame| Some(frame.answers.as_ref()?.1)).collect();
         let is_refusal = path == "success" || successes.first() != successes.last();

@@ -18,6 +18,14 @@ pub fn comes_from_agent(member: &Member, path: &str, body: &Value) -> bool {
     })
 }
 
+/// A place in an answer as the report names it: what JSON-RPC calls `result` is `data`.
+pub fn in_answer(path: &str) -> String {
+    match path.strip_prefix("result") {
+        Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => format!("data{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
 /// A path with `[]` for each place in a list, and the places.
 pub fn without_places(path: &str) -> (String, Vec<usize>) {
     let (mut any, mut places) = (String::new(), Vec::new());

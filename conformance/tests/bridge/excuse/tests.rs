@@ -30,6 +30,19 @@ fn what_the_report_names_is_explained() {
 }
 
 #[test]
+fn places_in_results_are_places_in_data_and_other_names_are_left() {
+    for (path, named) in [
+        ("result", "data"),
+        ("result.messages[2].text", "data.messages[2].text"),
+        ("result[0]", "data[0]"),
+        ("results[0]", "results[0]"),
+        ("data.messages[0].details.results[1].result", "data.messages[0].details.results[1].result"),
+    ] {
+        assert_eq!(in_answer(path), named);
+    }
+}
+
+#[test]
 fn a_difference_beside_the_report_is_not_explained() {
     let report = Report::of("pi@0.55", "opal@0.1");
     for path in ["message.content[0].text", "message.content", "type"] {
