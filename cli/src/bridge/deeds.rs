@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use agentese::any::Event;
 use agentese::types::{CompactionReason, StopReason, ToolCall};
-use agentese::view::{
-    Block, Conversation, Message, MessageState, Notice, Role, RunState, ToolBlock, ToolState,
-};
+use agentese::view::{Block, Conversation, Message, MessageState, Notice, Role, RunState, ToolState};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
@@ -63,6 +61,8 @@ pub(super) struct Deeds {
     aborting: bool,
     /// How the last answer of the run ended: whether it failed or was stopped, and why.
     last: Option<(bool, Option<String>)>,
+    /// Why it failed or was stopped, until a notice behind the run's end has said it again.
+    why: Option<String>,
     /// The last retry.
     attempt: u64,
     retrying: bool,
@@ -212,7 +212,7 @@ impl Deeds {
             RunState::Working => {
                 self.aborting = false;
                 if !std::mem::replace(&mut self.working, true) {
-                    self.last = None;
+                    (self.last, self.why) = (None, None);
                     push(steps, Deed::RunBegan);
                 }
             }
@@ -222,7 +222,7 @@ impl Deeds {
                     let told = self.last.as_ref().is_some_and(|(failed, _)| *failed);
                     // A run that failed without an answer tells why in one.
                     if let Some(error) = error.filter(|_| !told) {
-                        self.last = Some((true, Some(error.clone())));
+                        self.failed_or_not(true, Some(error.clone()));
                         push(steps, Deed::Answered(Box::new(convert::failure(error))));
                     }
                     self.growing = None;
@@ -234,13 +234,24 @@ impl Deeds {
         }
     }
 
-    /// Whether a notice says only why a run failed: its end tells that, or has.
-    fn tells(&self, notice: &Notice, now: &Conversation) -> bool {
-        let why = match (&self.last, self.working) {
-            (Some((true, why)), _) => why.as_ref(),
-            (_, working) => now.run.error.as_ref().filter(|_| working),
+    fn failed_or_not(&mut self, failed: bool, why: Option<String>) {
+        self.why = why.clone().filter(|_| failed);
+        self.last = Some((failed, why));
+    }
+
+    /// Whether a notice says only why a run failed: its end tells that, or has. Behind the end that is so once.
+    fn tells(&mut self, notice: &Notice, now: &Conversation) -> bool {
+        if notice.level != "error" {
+            return false;
+        }
+        if !self.working {
+            return self.why.take_if(|why| *why == notice.text).is_some();
+        }
+        let why = match &self.last {
+            Some((true, why)) => why.as_ref(),
+            _ => now.run.error.as_ref(),
         };
-        notice.level == "error" && why == Some(&notice.text)
+        why == Some(&notice.text)
     }
 
     fn is_growing(&self, key: &str) -> bool {
@@ -248,7 +259,7 @@ impl Deeds {
     }
 
     fn grew(&mut self, event: StreamEvent, steps: &mut Vec<Step>) {
-        if let (Some((_, _, told)), Some(length)) = (&mut self.open, length(&event)) {
+        if let (Some((_, _, told)), Some(length)) = (&mut self.open, pieces::length(&event)) {
             *told += length;
         }
         push(steps, Deed::Grew(event));
@@ -290,7 +301,7 @@ impl Deeds {
         match whole {
             Some(Block::Tool(tool)) if kind == Open::Call && (told == 0 || !written.is_empty()) => {
                 self.written = written;
-                let text = arguments.map_or_else(|| text_of(tool), |arguments| arguments.to_string());
+                let text = arguments.map_or_else(|| pieces::whole(tool), |arguments| arguments.to_string());
                 self.wrote(&text, steps);
                 self.written.clear();
             }
@@ -332,7 +343,7 @@ impl Deeds {
                 if answer.stop_reason == StopReason::Aborted {
                     answer.error_message.get_or_insert_with(|| ABORTED.to_owned());
                 }
-                self.last = Some((stopped, answer.error_message.clone()));
+                self.failed_or_not(stopped, answer.error_message.clone());
                 push(steps, Deed::Answered(Box::new(answer)));
                 // A retry is over with the answer that it brings, also where the agent says so after the run.
                 if !stopped && std::mem::take(&mut self.retrying) {
@@ -377,24 +388,10 @@ fn push(steps: &mut Vec<Step>, deed: Deed) {
     steps.push(Step::Deed(deed));
 }
 
-fn length(event: &StreamEvent) -> Option<usize> {
-    match event {
-        StreamEvent::TextDelta(text)
-        | StreamEvent::ThinkingDelta(text)
-        | StreamEvent::ToolCallDelta(text) => Some(text.len()),
-        _ => None,
-    }
-}
-
 /// The answer that grows under that key, as it stands.
 fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
     let message = now.messages.iter().rev().find(|message| message.key == key)?;
     Some(&**message)
-}
-
-/// The arguments of a call as JSON text.
-fn text_of(tool: &ToolBlock) -> String {
-    Value::Object(convert::arguments(tool)).to_string()
 }
 
 #[cfg(test)]

@@ -1,6 +1,25 @@
 //! The JSON text of arguments that grow, as it would be written so far, of agents that tell what can be read of them.
 
+use agentese::view::ToolBlock;
+use agentese_server::providers::StreamEvent;
 use serde_json::Value;
+
+use super::convert;
+
+/// The arguments of a call that is whole.
+pub(super) fn whole(tool: &ToolBlock) -> String {
+    Value::Object(convert::arguments(tool)).to_string()
+}
+
+/// How many bytes of a block a piece brings; none where it brings nothing.
+pub(super) fn length(event: &StreamEvent) -> Option<usize> {
+    match event {
+        StreamEvent::TextDelta(text)
+        | StreamEvent::ThinkingDelta(text)
+        | StreamEvent::ToolCallDelta(text) => Some(text.len()),
+        _ => None,
+    }
+}
 
 /// The text of a value of which the last part may still grow: what is behind that part is left out. Each is the beginning
 /// of the next one, and of the text of the whole value, where only the last part has grown.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use agentese::view::ToolBlock;
+
 use super::*;
 
 /// An answer of which that much was told, in that state.
@@ -93,6 +95,7 @@ fn a_notice_of_why_a_run_failed_is_not_told_beside_the_answer_that_says_it() {
     assert!(matches!(over[0], Step::Deed(Deed::Answered(_))), "{over:?}");
     assert_eq!(deeds.take(notice("no such model"), &now), []);
     assert_eq!(deeds.take(notice("no more room"), &now).len(), 1);
+    assert_eq!(deeds.take(notice("no such model"), &now).len(), 1, "the end was told again already");
 }
 
 /// Operator says behind its run that the retry is over, and clients of pi would take it for more to come.
