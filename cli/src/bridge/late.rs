@@ -1,17 +1,24 @@
 //! Calls that an agent tells behind the answer that makes them: they are put into it. Without I/O.
 
+use std::time::Duration;
+
 use agentese::any::Event;
 use agentese::types::{AssistantMessage, StopReason, ToolCall};
 use agentese::view::{Block, Message, MessageState, Role};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::convert;
 use super::deeds::Step;
 
-/// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin. No clock
-/// plays a part: what an answer contains depends on the order of what is told alone.
+/// How long another call of an answer is waited for when one has begun. Agents begin them in one breath: where nothing is
+/// told for this long, a tool works, and the client is to see that.
+const BESIDE: Duration = Duration::from_secs(1);
+
+/// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin, asks the
+/// person while one has begun, or tells nothing for [`BESIDE`] after that.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,
@@ -23,6 +30,8 @@ pub(super) struct Late {
 struct Held {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
+    /// When no other call is waited for; none while no call has begun.
+    until: Option<Instant>,
 }
 
 /// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped.
@@ -45,7 +54,7 @@ impl Late {
                     passed.extend(self.rest());
                     self.follow = may_follow;
                     match may_follow {
-                        true => self.held = Some(Held { answer, calls: Vec::new() }),
+                        true => self.held = Some(Held { answer, calls: Vec::new(), until: None }),
                         false => passed.push(Step::Deed(Deed::Answered(answer))),
                     }
                 }
@@ -64,7 +73,8 @@ impl Late {
     fn began(&mut self, call: ToolCall, passed: &mut Vec<Step>) {
         let held = self.held.get_or_insert_with(|| {
             passed.push(Step::Deed(Deed::Grew(StreamEvent::Start)));
-            Held { answer: Box::new(convert::answer(&Message::default())), calls: Vec::new() }
+            let answer = Box::new(convert::answer(&Message::default()));
+            Held { answer, calls: Vec::new(), until: None }
         });
         let (id, name) = (call.id.clone(), call.name.clone());
         let arguments = Value::Object(call.arguments.clone()).to_string();
@@ -77,13 +87,30 @@ impl Late {
         held.answer.content.push(call.clone().into());
         held.answer.stop_reason = StopReason::ToolUse;
         held.calls.push(call);
+        held.until.get_or_insert_with(|| Instant::now() + BESIDE);
     }
 
     /// What was kept back: the answer, and the calls that have begun.
     pub fn rest(&mut self) -> Vec<Step> {
-        let Some(Held { answer, calls }) = self.held.take() else { return Vec::new() };
+        let Some(Held { answer, calls, .. }) = self.held.take() else { return Vec::new() };
         let answered = std::iter::once(Deed::Answered(answer));
         answered.chain(calls.into_iter().map(Deed::ToolBegan)).map(Step::Deed).collect()
+    }
+
+    /// The same, where a call has begun: one that has not belongs to the answer that is kept back.
+    pub fn begun(&mut self) -> Vec<Step> {
+        match self.held.as_ref().is_some_and(|held| held.until.is_some()) {
+            true => self.rest(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Ready when no other call is waited for; never while none has begun.
+    pub async fn due(&self) {
+        match self.held.as_ref().and_then(|held| held.until) {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -149,6 +176,17 @@ mod tests {
     fn an_agent_that_says_why_the_model_stopped_has_told_all_calls() {
         assert!(may_call(&ended(None)));
         assert!(!may_call(&ended(Some("stop"))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_takes_long_does_not_keep_its_answer_back() {
+        let mut late = Late::default();
+        late.pass(vec![answered()], true);
+        let none = tokio::time::timeout(100 * BESIDE, late.due()).await;
+        assert!(none.is_err() && late.begun().is_empty(), "no call has begun");
+        late.pass(vec![began("c1"), began("c2")], false);
+        late.due().await;
+        assert_eq!(kinds(&late.begun()), ["answer of 2", "began c1", "began c2"]);
     }
 
     #[test]

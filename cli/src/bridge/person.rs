@@ -1,7 +1,8 @@
 //! The person behind the client, as the agent finds them: its questions and notices in the words of the front.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use agentese::any::{Answer, Asked, Question};
 use agentese::types::{
@@ -13,11 +14,17 @@ use agentese_server::ui::{self, Dialog, Ui};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{oneshot, watch};
+
+use super::pump::Word;
 
 /// How many notices wait for the client at most; the oldest are dropped.
 const MOST_EARLY: usize = 100;
+
+/// How long a question waits for what the agent told before it: words that are handed over, and are answered when the
+/// question is, may keep that back.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// Who answers the agent, once the client is there.
 #[derive(Clone)]
@@ -26,6 +33,8 @@ pub(super) struct Person {
     shown: Arc<Mutex<Shown>>,
     /// Notices from before the client was there.
     early: Arc<Mutex<VecDeque<ui::Notice>>>,
+    /// Where what the agent tells is put in order.
+    pump: Arc<OnceLock<UnboundedSender<Word>>>,
 }
 
 /// What was shown last beside the conversation.
@@ -41,7 +50,28 @@ struct Shown {
 
 impl Person {
     pub fn new() -> Self {
-        Self { ui: watch::Sender::new(None), shown: Arc::default(), early: Arc::default() }
+        Self {
+            ui: watch::Sender::new(None),
+            shown: Arc::default(),
+            early: Arc::default(),
+            pump: Arc::default(),
+        }
+    }
+
+    /// From now on questions wait for what was told before them. Only the first call counts.
+    pub fn behind(&self, pump: UnboundedSender<Word>) {
+        let _ = self.pump.set(pump);
+    }
+
+    /// Ready when the client has what the agent told before.
+    fn told(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (done, told) = oneshot::channel();
+        let sent = self.pump.get().is_some_and(|pump| pump.send(Word::Asks(done)).is_ok());
+        async move {
+            if sent && tokio::time::timeout(BEHIND, told).await.is_err() {
+                tracing::warn!("a question goes before what the agent told");
+            }
+        }
     }
 
     /// From now on questions and notices go there; those that came before go first.
@@ -156,8 +186,9 @@ fn changed<'a>(
 impl Asked for Person {
     fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
         let is_confirm = question.kind == "confirm";
-        let said = self.put(dialog(question));
+        let (told, said) = (self.told(), self.put(dialog(question)));
         async move {
+            told.await;
             match said.await? {
                 ui::Answer::Value(text) => Some(Answer::Text(text)),
                 ui::Answer::Confirmed(yes) if is_confirm => Some(Answer::Confirmed(yes)),

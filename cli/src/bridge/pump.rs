@@ -37,12 +37,14 @@ pub(super) enum Word {
     PassOver(oneshot::Sender<()>),
     /// The agent is where it stays, moved or not, and its messages were told in another way.
     Arrived(oneshot::Sender<()>),
+    /// The agent asks: what it told before is to be with the client first.
+    Asks(oneshot::Sender<()>),
 }
 
 impl Word {
     /// Whether no other call follows of an answer that was told before.
     pub(super) fn ends_calls(&self) -> bool {
-        !matches!(self, Self::Set | Self::Refused)
+        !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
     }
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Pump {
     pub person: Person,
     pub deeds: Deeds,
     pub late: Late,
+    /// Calls were told because the agent asks, and its question waits for them.
+    pub asks: bool,
     pub told: queue::Sender,
     /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
     pub unanswered: bool,
@@ -97,6 +101,7 @@ impl Pump {
                     Some(Err(error)) => return self.end(&error),
                     None => return,
                 },
+                () = self.late.due() => self.no_more_calls(),
                 word = words.recv() => {
                     // What was told before the word is there.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
@@ -121,6 +126,8 @@ impl Pump {
                             self.arrived();
                             let _ = done.send(());
                         }
+                        Some(Word::Asks(done)) if std::mem::take(&mut self.asks) => self.told.mark(done),
+                        Some(Word::Asks(done)) => drop(done.send(())),
                         None => return,
                     }
                 }
@@ -132,6 +139,12 @@ impl Pump {
         let now = self.agent.conversation();
         let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
         let may_call = may_call(&event);
+        // What asks is a tool, or stands before one: the client hears of its call first.
+        if matches!(event, agentese::any::Event::Asked { .. }) {
+            let begun = self.late.begun();
+            self.asks |= !begun.is_empty();
+            begun.into_iter().for_each(|step| self.step(step, &now));
+        }
         let steps = self.deeds.take(event, &now);
         for step in self.late.pass(steps, may_call) {
             self.step(step, &now);

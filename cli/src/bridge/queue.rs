@@ -8,13 +8,15 @@ use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 /// What waits.
 enum Item {
     Deed(Box<Deed>),
     /// A deed of which a part has to be asked for.
     Asked(BoxFuture<'static, Deed>),
+    /// Who is told when all deeds before were done.
+    Mark(oneshot::Sender<()>),
 }
 
 #[derive(Default)]
@@ -61,6 +63,12 @@ impl Sender {
         self.0.items().push_back(Item::Asked(deed.boxed()));
         self.0.bell.notify_one();
     }
+
+    /// Tells `done` when all deeds that were put in until now were done.
+    pub fn mark(&self, done: oneshot::Sender<()>) {
+        self.0.items().push_back(Item::Mark(done));
+        self.0.bell.notify_one();
+    }
 }
 
 impl Receiver {
@@ -76,6 +84,7 @@ impl Receiver {
             match item {
                 Some(Item::Deed(deed)) => return *deed,
                 Some(Item::Asked(asked)) => self.asked = Some(asked),
+                Some(Item::Mark(done)) => drop(done.send(())),
                 None => self.shared.bell.notified().await,
             }
         }
@@ -140,7 +149,7 @@ mod tests {
                 (None, Deed::ToolShowed(_, update)) => format!("{:?}", update.content).len(),
                 _ => 0,
             },
-            Item::Asked(_) => 0,
+            Item::Asked(_) | Item::Mark(_) => 0,
         };
         sender.0.items().iter_mut().map(of).sum()
     }
@@ -173,7 +182,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_asked_for_keeps_its_place_and_nobody_who_tells_waits() {
         let (sender, mut deeds) = queue();
-        let (known, asked) = tokio::sync::oneshot::channel();
+        let (known, asked) = oneshot::channel();
         sender.tell(text("a"));
         sender.ask(async move { asked.await.unwrap() });
         sender.tell(text("b"));

@@ -79,6 +79,7 @@ impl Remote {
             person: person.clone(),
             deeds: deeds_of,
             late: Late::default(),
+            asks: false,
             told,
             unanswered: false,
             owes_rest: false,
@@ -94,6 +95,7 @@ impl Remote {
             news: News::of(moves.clone()),
             gone: gone.clone(),
         };
+        person.behind(words.clone());
         tokio::spawn(pump.run(said));
         tokio::spawn(async move {
             while let Some(job) = waiting.recv().await {

@@ -1,12 +1,14 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod late;
 mod live;
 #[path = "../program/live.rs"]
 mod live_operator;
 mod moves;
 #[path = "../program/mod.rs"]
 mod program;
+mod raw;
 mod relay;
 mod sessions;
 mod state;
@@ -91,8 +93,13 @@ impl Pair {
 
     /// The bridge, for a client that writes its frames itself.
     fn command(&self, report: bool) -> tokio::process::Command {
+        self.command_by(self.words(report))
+    }
+
+    /// The bridge with that command line.
+    fn command_by(&self, words: Vec<String>) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(agentese());
-        command.args(self.words(report)).current_dir(self.place.path().join("work")).kill_on_drop(true);
+        command.args(words).current_dir(self.place.path().join("work")).kill_on_drop(true);
         command.env("HOME", self.place.path().join("home")).env("TMPDIR", self.place.path());
         command.env_remove("PI_CODING_AGENT_DIR").env_remove("AGENTESE_HOME");
         command
@@ -293,28 +300,6 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
 
-#[tokio::test]
-async fn a_fork_leaves_what_came_after_the_entry() {
-    for behind in ["operator", "omp"] {
-        let pair = Pair::new("operator", behind);
-        let agent = pair.connect(nobody).await;
-        let (_, events) = said(&agent, "hello").await;
-        let answer = events.iter().find_map(|event| match event {
-            Event::MessageEnded { message } if message.role == Role::Assistant => message.id.clone(),
-            _ => None,
-        });
-        said(&agent, "second").await;
-        let count = async || soon("the state", agent.state()).await.unwrap().messages;
-        assert_eq!(count().await, Some(4), "{behind}");
-        soon("the fork", agent.fork(&answer.unwrap())).await.unwrap();
-        assert_eq!(count().await, Some(2), "{behind}");
-        let refused = soon("the refusal", agent.fork("no-such-entry")).await.unwrap_err().to_string();
-        assert!(refused.contains("no-such-entry"), "{behind}: {refused}");
-        assert_eq!(count().await, Some(2), "{behind}");
-        soon("the end", agent.close()).await;
-    }
-}
-
 /// The models of an agent are told whole, and the front goes through them.
 #[tokio::test]
 async fn the_next_model_is_set_at_the_agent() {
@@ -346,16 +331,6 @@ async fn the_next_model_is_set_at_the_agent() {
     assert_eq!(next.id, "two");
     let state = soon("the state", agent.state()).await.unwrap();
     assert_eq!(state.model.unwrap().id, "two");
-    soon("the end", agent.close()).await;
-}
-
-#[tokio::test]
-async fn places_to_fork_from_are_those_that_were_seen() {
-    let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
-    said(&agent, "hello").await;
-    let points = soon("the places", agent.fork_points()).await.unwrap();
-    assert_eq!(points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>(), ["hello"]);
     soon("the end", agent.close()).await;
 }
 

@@ -1,6 +1,7 @@
-//! Moves between conversations while the agent is at work.
+//! Moves between conversations.
 
 use agentese::any::Event;
+use agentese::view::Role;
 
 use super::{Pair, nobody, said, soon};
 
@@ -23,5 +24,37 @@ async fn an_answer_is_told_whole_where_the_agent_refuses_a_fork_meanwhile() {
     assert_eq!(refused, Some(true));
     assert_eq!(grown, "abcdef");
     assert_eq!(soon("the end", run.result()).await.unwrap().text(), "abcdef");
+    soon("the end", agent.close()).await;
+}
+
+#[tokio::test]
+async fn a_fork_leaves_what_came_after_the_entry() {
+    for behind in ["operator", "omp"] {
+        let pair = Pair::new("operator", behind);
+        let agent = pair.connect(nobody).await;
+        let (_, events) = said(&agent, "hello").await;
+        let answer = events.iter().find_map(|event| match event {
+            Event::MessageEnded { message } if message.role == Role::Assistant => message.id.clone(),
+            _ => None,
+        });
+        said(&agent, "second").await;
+        let count = async || soon("the state", agent.state()).await.unwrap().messages;
+        assert_eq!(count().await, Some(4), "{behind}");
+        soon("the fork", agent.fork(&answer.unwrap())).await.unwrap();
+        assert_eq!(count().await, Some(2), "{behind}");
+        let refused = soon("the refusal", agent.fork("no-such-entry")).await.unwrap_err().to_string();
+        assert!(refused.contains("no-such-entry"), "{behind}: {refused}");
+        assert_eq!(count().await, Some(2), "{behind}");
+        soon("the end", agent.close()).await;
+    }
+}
+
+#[tokio::test]
+async fn places_to_fork_from_are_those_that_were_seen() {
+    let pair = Pair::new("pi", "opal");
+    let agent = pair.connect(nobody).await;
+    said(&agent, "hello").await;
+    let points = soon("the places", agent.fork_points()).await.unwrap();
+    assert_eq!(points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>(), ["hello"]);
     soon("the end", agent.close()).await;
 }

@@ -1,0 +1,67 @@
+//! A client that writes and reads lines itself.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+
+use super::soon;
+
+pub struct Raw {
+    bridge: Child,
+    to: ChildStdin,
+    from: Lines<BufReader<ChildStdout>>,
+    stderr: JoinHandle<String>,
+    /// What came so far.
+    pub seen: Vec<Value>,
+}
+
+impl Raw {
+    /// A client of what that command starts.
+    pub fn of(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut bridge = command.spawn().unwrap();
+        let mut stderr = bridge.stderr.take().unwrap();
+        Self {
+            to: bridge.stdin.take().unwrap(),
+            from: BufReader::new(bridge.stdout.take().unwrap()).lines(),
+            stderr: tokio::spawn(async move {
+                let mut said = String::new();
+                stderr.read_to_string(&mut said).await.unwrap();
+                said
+            }),
+            bridge,
+            seen: Vec::new(),
+        }
+    }
+
+    pub async fn says(&mut self, frame: Value) {
+        soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
+    }
+
+    /// Reads until a frame of that type, and gives it.
+    pub async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let line = soon(kind, self.from.next_line()).await.unwrap();
+            let line = line.unwrap_or_else(|| panic!("the bridge is over before {kind}: {:?}", self.seen));
+            self.seen.push(serde_json::from_str(&line).unwrap());
+            if self.seen[self.seen.len() - 1]["type"] == kind {
+                return self.seen[self.seen.len() - 1].clone();
+            }
+        }
+    }
+
+    /// Leaves, and gives everything that came on stdout and stderr.
+    pub async fn leaves(mut self) -> String {
+        drop(self.to);
+        let mut all: Vec<String> = self.seen.iter().map(Value::to_string).collect();
+        while let Some(line) = soon("the rest", self.from.next_line()).await.unwrap() {
+            all.push(line);
+        }
+        soon("the end", self.bridge.wait()).await.unwrap();
+        all.push(soon("stderr", self.stderr).await.unwrap());
+        all.join("\n")
+    }
+}
