@@ -5,21 +5,26 @@ use std::sync::{Arc, Mutex};
 use agentese::any::{Agent, Answer, Asked, Event, Intent, Question};
 use agentese::view::ToolState;
 use futures::FutureExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::live_operator::{COMMAND, KEY};
+use super::raw::Raw;
 use super::{Pair, nobody, said, soon};
 
-/// The bridge in front of it, told which agent that is or not.
-async fn bridge(from: Option<&str>, asked: impl Asked) -> (Agent, Pair) {
-    let pair = Pair::new("pi", "operator");
+/// The words of a bridge in front of it, told which agent that is or not.
+fn words(pair: &Pair, from: Option<&str>) -> Vec<String> {
     let report = pair.report();
     let mut words = vec!["bridge", "--to", "pi", "--report", report.to_str().unwrap()];
     words.extend(from.iter().flat_map(|from| ["--from", from]));
     words.push("--");
     words.extend(COMMAND);
-    let words = words.into_iter().map(str::to_owned).collect();
-    (pair.connect_by(words, asked).await, pair)
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// A client of it.
+async fn bridge(from: Option<&str>, asked: impl Asked) -> (Agent, Pair) {
+    let pair = Pair::new("pi", "operator");
+    (pair.connect_by(words(&pair, from), asked).await, pair)
 }
 
 #[tokio::test]
@@ -54,10 +59,24 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
         soon("the abort", agent.abort()).await.unwrap();
         let _ = soon("the end", run.result()).await;
         assert_eq!(said(&agent, "hello").await.0, "Hello there.", "{from:?}");
-        assert!(!format!("{:?}", agent.conversation()).contains(KEY), "{from:?}");
         soon("the end", agent.close()).await;
         let report = std::fs::read_to_string(pair.report()).unwrap();
         assert!(!report.contains(KEY), "{from:?}: {report}");
+    }
+}
+
+#[tokio::test]
+async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
+    for from in [Some("operator@live"), Some("operator"), None] {
+        let pair = Pair::new("pi", "operator");
+        let mut client = Raw::of(pair.command_by(words(&pair, from)));
+        for prompt in ["hello", "tool retry", "fail"] {
+            client.says(json!({"type": "prompt", "message": prompt})).await;
+            while client.until("agent_end").await["willRetry"] == true {}
+        }
+        let all = client.leaves().await;
+        assert!(all.contains("Hello there.") && all.contains("no such model"), "{from:?}: {all}");
+        assert!(!all.contains(KEY), "{from:?}: {all}");
     }
 }
 
@@ -72,12 +91,28 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     assert!(agent.can(Intent::Messages));
     let messages = soon("the messages", agent.messages()).await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Hello there.");
-    assert_eq!(soon("the state", agent.state()).await.unwrap().session.name.as_deref(), Some("One"));
+    // What the agent was given it says itself.
+    assert_eq!(said(&agent, "given").await.0, "Name One, level high, compaction True.");
+    soon("another name", agent.set_session_name("Two")).await.unwrap();
+    soon("another level", agent.set_thinking("low")).await.unwrap();
+    soon("another setting", agent.set_auto_compaction(false)).await.unwrap();
+    assert_eq!(said(&agent, "given").await.0, "Name Two, level low, compaction False.");
     soon("the end", agent.close()).await;
     let report: Value = serde_json::from_str(&std::fs::read_to_string(pair.report()).unwrap()).unwrap();
     let rows = report["rows"].as_array().unwrap();
-    let of = |row: &str| rows.iter().find(|told| told["row"] == row).map(|told| told["fate"].clone());
+    let of = |row: &str| {
+        rows.iter().find(|told| told["row"] == row).unwrap_or_else(|| panic!("{row}: {report:#}"))
+    };
     for row in ["set_session_name", "set_thinking_level", "set_auto_compaction"] {
-        assert_ne!(of(row), Some("lost".into()), "{row}: {report:#}");
+        assert_eq!((&of(row)["fate"] == "lost", &of(row)["count"]), (false, &json!(2)), "{row}: {report:#}");
     }
+}
+
+/// It says yes to a model and keeps the one that it has.
+#[tokio::test]
+async fn a_model_that_a_live_operator_would_not_take_is_refused() {
+    let (agent, _pair) = bridge(Some("operator@live"), nobody).await;
+    let refused = soon("the model", agent.set_model("openai", "gpt-x")).await.unwrap_err().to_string();
+    assert!(refused.contains("the agent's model cannot be changed"), "{refused}");
+    soon("the end", agent.close()).await;
 }

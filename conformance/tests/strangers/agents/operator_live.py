@@ -2,7 +2,7 @@
 
 A prompt is answered at once, and its run follows. What the words hold decides what happens in it: `tool` (a tool runs),
 `ask` (the user is asked, and the answer is in the text), `retry` (the first request fails for now), `fail` (the run fails),
-`wait` (nothing comes until the run is aborted). Each request is told of with a key that is made up.
+`wait` (nothing comes until the run is aborted), `given` (the text has what clients have set). Each request is told of with a key that is made up.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Refused(Exception):
 class Agent:
     def __init__(self):
         self.messages, self.steering, self.queued = [], [], []
-        self.session, self.name = "s1", None
+        self.session, self.name, self.level, self.compacts = "s1", None, None, None
         self.turn, self.aborted = None, asyncio.Event()
         self.questions, self.failures = {}, 0
         self.clock = itertools.count(1767225600)
@@ -116,10 +116,12 @@ class Agent:
         level = self.needed(command, "level", "'{}' required and session must be active")
         if level not in LEVELS:
             raise Refused(f"Unknown thinking level: {level}")
+        self.level = level
         return {"level": level}
 
     def do_set_auto_compaction(self, command):
-        return {"enabled": bool(self.needed(command, "enabled", "'{}' required"))}
+        self.compacts = bool(self.needed(command, "enabled", "'{}' required"))
+        return {"enabled": self.compacts}
 
     async def ask(self, **question):
         """What the user answers; none where the question is dismissed."""
@@ -170,6 +172,8 @@ class Agent:
         if "ask" in words:
             said = await self.ask(method="select", title="Which one?", options=["left", "right"])
             text = f"You said {said}."
+        if "given" in words:
+            text = f"Name {self.name}, level {self.level}, compaction {self.compacts}."
         message = self.message("assistant")
         say({"type": "message_start", "message": message})
         self.request()
