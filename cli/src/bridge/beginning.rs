@@ -45,7 +45,12 @@ impl Beginning {
         let model = match &state.model {
             Some(model) => Some(convert::model(model)),
             // Answers say who gave them.
-            None if models.is_empty() => Some(convert::unnamed(agent.dialect())),
+            None if models.is_empty() => {
+                let mut model = convert::unnamed(agent.dialect());
+                // Levels that it may take are not held back here.
+                model.reasoning = agent.can(Intent::SetThinking);
+                Some(model)
+            }
             None => None,
         };
         let mut models: Vec<Model> = models.iter().map(convert::model).collect();
