@@ -137,7 +137,8 @@ export class Host {
   /** From now on prompts are refused for which the extension gives no key. */
   #decideAboutKeys({ extension, contexts }: Loaded, mirror: Mirror): void {
     const decide = async (): Promise<InputAnswer | undefined> => {
-      const text = await contexts.models.refusal(mirror.state.model ?? undefined);
+      // Who fails to decide has not let the prompt pass.
+      const text = await contexts.models.refusal(mirror.state.model ?? undefined).catch(messageOf);
       return text === undefined ? undefined : { action: "refuse", text };
     };
     const { on } = createApi(extension, this.#shared(mirror, extension.path)) as { on: (event: string, handler: Handler) => void };

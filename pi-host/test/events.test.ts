@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 
-import type { HookEvent } from "../src/protocol.js";
+import type { HookEvent, Model } from "../src/protocol.js";
 import { Agent, extension } from "./support/agent.js";
 
 const CALL: HookEvent = { type: "tool_call", toolCallId: "c1", toolName: "bash", input: { command: "rm -rf /" } };
@@ -50,6 +50,25 @@ test("a handler that throws is told of, and the others go on", async (t) => {
   assert.deepEqual((await agent.response(id)).result, { action: "transform", text: "new" });
   agent.tell("a.ts", { type: "turn_end", turnIndex: 0, message: { role: "user", content: "x", timestamp: 1 }, toolResults: [] });
   assert.deepEqual(await agent.next("failed"), { type: "failed", extension, event: "turn_end", error: "late" });
+});
+
+test("a prompt is refused where the extension that decides about keys fails to", async (t) => {
+  const agent = await extended(
+    t,
+    `pi.on("session_start", (_: unknown, ctx: any) => {
+       const old = ctx.modelRegistry.getApiKey;
+       ctx.modelRegistry.getApiKey = (model: any) => { if (model.id === "wrapped") return old(model); throw new Error("no keyring"); };
+     });`,
+  );
+  const ask = async (id: string): Promise<unknown> => {
+    agent.send({ type: "state", state: { model: { id, provider: "p" } as unknown as Model } });
+    return (await agent.event("a.ts", { type: "input", text: "hello", source: "rpc" })).result;
+  };
+  agent.tell("a.ts", { type: "session_start" });
+  await agent.next("register");
+  assert.deepEqual(await ask("m"), { action: "refuse", text: "no keyring" });
+  const text = "agentese-pi-host does not support ctx.modelRegistry.getApiKey(): keys do not leave the agent";
+  assert.deepEqual(await ask("wrapped"), { action: "refuse", text });
 });
 
 test("what handlers bring is put together, also where one fails", async (t) => {

@@ -130,6 +130,23 @@ fn one_that_gives_no_key_keeps_prompts_from_the_model() {
 }
 
 #[test]
+fn one_that_fails_to_give_a_key_keeps_prompts_from_the_model() {
+    let place = Place::new();
+    let mut agent = extended(
+        &place,
+        r#"export default function (pi: any) {
+  pi.on("session_start", (_event: unknown, ctx: any) => {
+    ctx.modelRegistry.getApiKey = async () => { throw new Error("the keyring is locked"); };
+  });
+}"#,
+    );
+    let refused = agent.ask(json!({"type": "prompt", "message": "hello"}));
+    assert_eq!(refused["error"], "the keyring is locked");
+    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+    assert_eq!(agent.finish().0.code(), Some(0));
+}
+
+#[test]
 fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
     for outside in [true, false] {
         let place = Place::new();
