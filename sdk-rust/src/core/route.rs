@@ -89,6 +89,9 @@ pub enum Routed {
 /// From this length on, in bytes, it is noted where the members of an event stand: who looks at one need not look for it then.
 const OUTLINED: usize = 4 * 1024;
 
+/// Of an event of so many bytes, one in these may be taken for its outline: many small members are not worth more.
+const OUTLINE_SHARE: usize = 8;
+
 static FLAT: Wanted<9> = Wanted::new([
     member("type"),
     member("id"),
@@ -137,9 +140,9 @@ fn flat(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     let text = frame.as_str();
     let failed = |error: ScanError| error.to_string();
     let (found, outline) = match text.len() {
-        OUTLINED.. if u32::try_from(text.len()).is_ok() => {
+        OUTLINED.. if Outline::fits(text.len()) => {
             let (found, outline) = scan::scan_and_outline(text, &FLAT).map_err(failed)?;
-            (found, Some(outline))
+            (found, Some(outline).filter(|outline| outline.size() <= text.len() / OUTLINE_SHARE))
         }
         _ => (scan::scan(text, &FLAT).map_err(failed)?, None),
     };
@@ -219,4 +222,27 @@ fn json_rpc(spec: &Spec, frame: &FrameText, notification: &str) -> Result<Routed
 pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     let wanted = Wanted::new([member(name)]);
     scan::scan(event, &wanted).ok()?.boolean(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::Operator;
+    use crate::spec::Dialect;
+
+    #[test]
+    fn an_outline_takes_an_eighth_of_an_event_at_most() {
+        let outline_of = |text: String| {
+            let frame = FrameText::from(text);
+            match route(Operator::CLIENT, &frame).unwrap() {
+                Routed::Event { outline, .. } => (outline.map(|outline| outline.size()), frame.len()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (size, length) = outline_of(format!(r#"{{"type":"turn_end","a":"{}"}}"#, "x".repeat(8192)));
+        assert!(size.unwrap() <= length / 8);
+        for many in [r#","":0"#.repeat(2000), format!(r#","a":{{"b":0{}}}"#, r#","":0"#.repeat(2000))] {
+            assert_eq!(outline_of(format!(r#"{{"type":"turn_end"{many}}}"#)).0, None);
+        }
+    }
 }

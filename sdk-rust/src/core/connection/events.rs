@@ -63,6 +63,11 @@ impl EventFrame {
         self.inner.unwrap_or(self.frame)
     }
 
+    /// How many bytes of a queue it takes.
+    pub fn size(&self) -> usize {
+        self.frame.len() + self.outline.as_ref().map_or(0, |outline| outline.size())
+    }
+
     /// Whether it could be the last one of a run.
     pub fn may_end(&self) -> bool {
         self.kind.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
@@ -135,7 +140,7 @@ impl Shared {
     }
 
     fn offer(&self, event: EventFrame, key: Option<Key>, session: Option<&str>, recent: bool) -> Offered {
-        let size = event.frame.len();
+        let size = event.size();
         let mut offered = Offered { delivered: false, full: Vec::new() };
         let mut gone = false;
         let mut state = self.state();
@@ -215,7 +220,7 @@ impl Shared {
     /// Queues an event as soon as there is room, and at once where the process behind the connection has ended: what
     /// is left in its pipe is little, and has to be read before its end is told.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
-        let size = event.frame.len();
+        let size = event.size();
         let mut event = event;
         let pushed = loop {
             match sender.try_push(event, size, key) {

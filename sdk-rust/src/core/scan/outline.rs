@@ -13,6 +13,16 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// Whether places in a text of so many bytes can be noted.
+    pub fn fits(length: usize) -> bool {
+        u32::try_from(length).is_ok()
+    }
+
+    /// How much memory it takes, in bytes.
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + (self.members.capacity() + self.inner.capacity()) * size_of::<Place>()
+    }
+
     /// The members of the object, in order.
     pub fn members(&self) -> &[Place] {
         &self.members
@@ -79,6 +89,15 @@ mod tests {
                 assert_eq!(known, if noted { places(value, from as usize) } else { Vec::new() }, "{value}");
             }
         }
+    }
+
+    #[test]
+    fn says_what_it_takes_and_what_it_can_be_made_of() {
+        let (_, outline) = scan_and_outline(r#"{"a":1,"o":{"b":1}}"#, &WANTED).unwrap();
+        assert!(outline.size() >= size_of::<Outline>() + 3 * 16, "{}", outline.size());
+        assert!(Outline::fits(u32::MAX as usize));
+        #[cfg(target_pointer_width = "64")]
+        assert!(!Outline::fits(1 << 32));
     }
 
     #[test]
