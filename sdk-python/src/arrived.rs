@@ -1,107 +1,131 @@
-//! An awaitable whose value is there: what an `async for` is given for each event that has come.
+//! The awaitable of an event that has come: what an `async for` is given for each. It takes the event when it is awaited, so one
+//! that is dropped takes none, and can be awaited once, as a coroutine.
 //!
 //! Its type is written by hand, because an interpreter that can takes the value with `am_send`, without an exception to
 //! carry it.
 
+use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use pyo3::ffi;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::ffi::{self, PySendResult};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 
+use crate::async_batch::AsyncBatch;
+
+/// Only who holds the interpreter's lock looks at it.
 #[repr(C)]
 struct Layout {
     base: ffi::PyObject,
-    /// Null where it has been taken. Owned.
-    value: AtomicPtr<ffi::PyObject>,
+    /// Where the event comes from; null where this was awaited. Owned.
+    batch: *mut ffi::PyObject,
+    /// The coroutine that waits for an event, because another one took what was there; else null. Owned.
+    waiting: *mut ffi::PyObject,
 }
 
-/// An awaitable that gives its value at once, and can be used again when nobody else has it any more.
-pub struct Arrived(Py<PyAny>);
+/// The memory of one that is gone, for the next one.
+static SPARE: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 
-impl Arrived {
-    /// One with that value.
-    pub fn new(value: Bound<'_, PyAny>) -> PyResult<Self> {
-        let class = class(value.py())?;
-        // SAFETY: the class is that of `Layout`, and not the base of another one; its memory comes zeroed.
-        #[allow(unsafe_code)]
-        let made = unsafe {
-            let made = ffi::PyType_GenericAlloc(class.as_ptr().cast(), 0);
-            Bound::from_owned_ptr_or_err(value.py(), made)?
-        };
-        let arrived = Arrived(made.unbind());
-        arrived.layout().value.store(value.into_ptr(), Ordering::Release);
-        Ok(arrived)
-    }
-
-    fn layout(&self) -> &Layout {
-        // SAFETY: the object is one of `class`, which has this layout, and alive.
-        #[allow(unsafe_code)]
-        unsafe {
-            &*self.0.as_ptr().cast::<Layout>()
+/// An awaitable of the next event.
+#[inline]
+pub fn new<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
+    let py = batch.py();
+    let class: *mut ffi::PyTypeObject = class(py)?.as_ptr().cast();
+    // SAFETY: the memory is that of nothing else and large enough; it is filled before anybody sees the object.
+    #[allow(unsafe_code)]
+    unsafe {
+        let mut made = SPARE.swap(null_mut(), Ordering::Relaxed);
+        if made.is_null() {
+            made = ffi::PyObject_Malloc(size_of::<Layout>()).cast();
         }
-    }
-
-    /// Gives it the next value, and then itself; gives the value back where somebody still has it.
-    #[inline]
-    pub fn again<'py>(&self, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Bound<'py, PyAny>> {
-        // Whoever comes second at the same time finds a value.
-        // SAFETY: the object is alive.
-        #[allow(unsafe_code)]
-        let is_free = unsafe { ffi::Py_REFCNT(self.0.as_ptr()) } == 1;
-        let slot = &self.layout().value;
-        if !is_free
-            || slot.compare_exchange(null_mut(), value.as_ptr(), Ordering::AcqRel, Ordering::Relaxed).is_err()
-        {
-            return Err(value);
+        if made.is_null() {
+            return Err(PyMemoryError::new_err(()));
         }
-        let py = value.py();
-        // It is the slot's now.
-        let _ = value.into_ptr();
-        Ok(self.0.bind(py).clone())
-    }
-
-    /// The awaitable.
-    pub fn bind<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.0.bind(py).clone()
+        (*made).batch = batch.clone().into_ptr();
+        (*made).waiting = null_mut();
+        Ok(Bound::from_owned_ptr(py, ffi::PyObject_Init(made.cast(), class)))
     }
 }
 
 /// The class of all of them.
+#[inline]
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let made = CLASS.get_or_try_init(py, || {
-        let slot = |slot, pfunc| ffi::PyType_Slot { slot, pfunc };
-        let mut slots = [
-            slot(ffi::Py_tp_dealloc, dealloc as *mut _),
-            slot(ffi::Py_tp_iter, itself as *mut _),
-            slot(ffi::Py_tp_iternext, next as *mut _),
-            slot(ffi::Py_am_await, itself as *mut _),
-            slot(ffi::Py_am_send, send as *mut _),
-            slot(0, null_mut()),
-        ];
-        let mut spec = ffi::PyType_Spec {
-            name: c"agentese._native.Arrived".as_ptr(),
-            basicsize: size_of::<Layout>() as _,
-            itemsize: 0,
-            flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
-            slots: slots.as_mut_ptr(),
-        };
-        // SAFETY: the slots have the types that their numbers say, and what they are given is of this class.
-        #[allow(unsafe_code)]
-        let class = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
-        Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
-    })?;
-    Ok(made.bind(py))
+    Ok(CLASS.get_or_try_init(py, || make_class(py))?.bind(py))
 }
 
-/// What is in the slot, which is empty then: an owned object, or null.
+fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
+    let method = |name: &'static std::ffi::CStr, function| ffi::PyMethodDef {
+        ml_name: name.as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunction: function },
+        ml_flags: ffi::METH_VARARGS,
+        ml_doc: null_mut::<c_char>(),
+    };
+    // They live as long as the class.
+    let methods = Box::leak(Box::new([
+        method(c"throw", throw as ffi::PyCFunction),
+        method(c"close", close as ffi::PyCFunction),
+        ffi::PyMethodDef::zeroed(),
+    ]));
+    let slot = |slot, pfunc| ffi::PyType_Slot { slot, pfunc };
+    let mut slots = [
+        slot(ffi::Py_tp_dealloc, dealloc as *mut _),
+        slot(ffi::Py_tp_iter, itself as *mut _),
+        slot(ffi::Py_tp_iternext, next as *mut _),
+        slot(ffi::Py_am_await, itself as *mut _),
+        slot(ffi::Py_am_send, send as *mut _),
+        slot(ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+        slot(0, null_mut()),
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"agentese._native.Arrived".as_ptr(),
+        basicsize: size_of::<Layout>() as c_int,
+        itemsize: 0,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: the slots have the types that their numbers say, and what they are given is of this class.
+    #[allow(unsafe_code)]
+    let class = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
+    Ok(class.cast_into::<PyType>()?.unbind())
+}
+
+/// What a place holds, which is empty then.
 #[allow(unsafe_code)]
-unsafe fn taken(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: only slots of the class call this, with its instances.
-    unsafe { (*object.cast::<Layout>()).value.swap(null_mut(), Ordering::AcqRel) }
+unsafe fn taken<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns what it holds.
+    unsafe { Bound::from_owned_ptr_or_opt(py, place.replace(null_mut())) }
+}
+
+/// What an await goes on with: an event that is there, or the coroutine that waits for one.
+enum Step<'py> {
+    Event(Bound<'py, PyAny>),
+    Wait(Bound<'py, PyAny>),
+}
+
+#[allow(unsafe_code)]
+unsafe fn begin<'py>(py: Python<'py>, arrived: *mut Layout) -> PyResult<Step<'py>> {
+    // SAFETY: as `taken`.
+    unsafe {
+        if let Some(waiting) = Bound::from_borrowed_ptr_or_opt(py, (*arrived).waiting) {
+            return Ok(Step::Wait(waiting));
+        }
+        let Some(batch) = taken(py, &raw mut (*arrived).batch) else { return Err(awaited()) };
+        if let Some(event) = batch.cast::<AsyncBatch>()?.get().next_ready(py)? {
+            return Ok(Step::Event(event));
+        }
+        let waiting = batch.call_method0(intern!(py, "_next"))?;
+        (*arrived).waiting = waiting.clone().into_ptr();
+        Ok(Step::Wait(waiting))
+    }
+}
+
+fn awaited() -> PyErr {
+    PyRuntimeError::new_err("cannot reuse already awaited event")
 }
 
 #[allow(unsafe_code)]
@@ -113,40 +137,124 @@ unsafe extern "C" fn itself(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
 #[allow(unsafe_code)]
 unsafe extern "C" fn send(
     object: *mut ffi::PyObject,
-    _sent: *mut ffi::PyObject,
+    sent: *mut ffi::PyObject,
     result: *mut *mut ffi::PyObject,
-) -> ffi::PySendResult {
-    // SAFETY: as `taken`; the interpreter gives a place for the result, which it owns then.
+) -> PySendResult {
+    let arrived: *mut Layout = object.cast();
+    // SAFETY: the interpreter calls this with its lock and an instance that it holds, and gives a place for the result, which it
+    // owns then.
     unsafe {
-        let value = taken(object);
-        *result = if value.is_null() { ffi::Py_NewRef(ffi::Py_None()) } else { value };
+        let py = Python::assume_attached();
+        match begin(py, arrived) {
+            Ok(Step::Event(event)) => {
+                *result = event.into_ptr();
+                PySendResult::PYGEN_RETURN
+            }
+            Ok(Step::Wait(waiting)) => {
+                let sent = ffi::PyIter_Send(waiting.as_ptr(), sent, result);
+                if !matches!(sent, PySendResult::PYGEN_NEXT) {
+                    drop(taken(py, &raw mut (*arrived).waiting));
+                }
+                sent
+            }
+            Err(error) => {
+                *result = null_mut();
+                error.restore(py);
+                PySendResult::PYGEN_ERROR
+            }
+        }
     }
-    ffi::PySendResult::PYGEN_RETURN
 }
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: as `taken`. An event is neither a tuple nor an exception, which would be taken for what the exception is
-    // made of.
+    let mut result = null_mut();
+    // SAFETY: as `send`. An event is neither a tuple nor an exception, which would be taken for what the exception is made of.
     unsafe {
-        let value = taken(object);
-        if value.is_null() {
-            ffi::PyErr_SetNone(ffi::PyExc_StopIteration);
-        } else {
-            ffi::PyErr_SetObject(ffi::PyExc_StopIteration, value);
-            ffi::Py_DECREF(value);
+        match send(object, ffi::Py_None(), &raw mut result) {
+            PySendResult::PYGEN_NEXT => result,
+            PySendResult::PYGEN_RETURN => {
+                ffi::PyErr_SetObject(ffi::PyExc_StopIteration, result);
+                ffi::Py_DECREF(result);
+                null_mut()
+            }
+            PySendResult::PYGEN_ERROR => null_mut(),
         }
     }
-    null_mut()
+}
+
+/// Raises in the coroutine that waits, and here where none does.
+#[allow(unsafe_code)]
+unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    let arrived: *mut Layout = object.cast();
+    // SAFETY: as `send`; what is given is a tuple.
+    unsafe {
+        let py = Python::assume_attached();
+        let given = Bound::from_borrowed_ptr(py, given).cast_into_unchecked::<PyTuple>();
+        let thrown = match Bound::from_borrowed_ptr_or_opt(py, (*arrived).waiting) {
+            Some(waiting) => waiting
+                .call_method1(intern!(py, "throw"), given)
+                .inspect_err(|_| drop(taken(py, &raw mut (*arrived).waiting))),
+            None => Err(taken(py, &raw mut (*arrived).batch).map_or_else(awaited, |_| exception(&given))),
+        };
+        result_of(py, thrown)
+    }
+}
+
+/// The exception that `throw` is given: itself, or its class and what it is made of.
+fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
+    let made = || -> PyResult<Bound<'_, PyAny>> {
+        let first = given.get_item(0)?;
+        let value = given.get_item(1).ok().filter(|value| !value.is_none());
+        match (first.is_instance_of::<PyType>(), value) {
+            (true, Some(value)) if value.is_instance(&first)? => Ok(value),
+            (true, Some(value)) => first.call1((value,)),
+            (true, None) => first.call0(),
+            (false, _) => Ok(first),
+        }
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// Ends the coroutine that waits. What was not awaited cannot be any more.
+#[allow(unsafe_code)]
+unsafe extern "C" fn close(object: *mut ffi::PyObject, _given: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    let arrived: *mut Layout = object.cast();
+    // SAFETY: as `send`.
+    unsafe {
+        let py = Python::assume_attached();
+        drop(taken(py, &raw mut (*arrived).batch));
+        let closed = match taken(py, &raw mut (*arrived).waiting) {
+            Some(waiting) => waiting.call_method0(intern!(py, "close")),
+            None => Ok(py.None().into_bound(py)),
+        };
+        result_of(py, closed)
+    }
+}
+
+fn result_of(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> *mut ffi::PyObject {
+    match result {
+        Ok(value) => value.into_ptr(),
+        Err(error) => {
+            error.restore(py);
+            null_mut()
+        }
+    }
 }
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    // SAFETY: nobody has the object any more; its class is a heap type, of which each instance holds a reference.
+    let arrived: *mut Layout = object.cast();
+    // SAFETY: nobody has the object any more; its class is a heap type, of which each instance holds a reference. All instances
+    // have the same size.
     unsafe {
-        ffi::Py_XDECREF(taken(object));
+        ffi::Py_XDECREF((*arrived).batch);
+        ffi::Py_XDECREF((*arrived).waiting);
         let class = ffi::Py_TYPE(object);
-        ffi::PyObject_Free(object.cast());
+        let spare = SPARE.swap(arrived, Ordering::Relaxed);
+        if !spare.is_null() {
+            ffi::PyObject_Free(spare.cast());
+        }
         ffi::Py_DECREF(class.cast());
     }
 }

@@ -1,8 +1,9 @@
 //! Events that an `async for` takes one by one, without a coroutine for each.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::arrived::Arrived;
+use crate::arrived;
 use crate::once::Once;
 use crate::stream::Stream;
 
@@ -11,8 +12,6 @@ use crate::stream::Stream;
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
     stream: Once<Py<Stream>>,
-    /// Used again for each event, as long as nobody keeps it.
-    arrived: Once<Arrived>,
 }
 
 #[pymethods]
@@ -20,7 +19,7 @@ impl AsyncBatch {
     #[new]
     #[pyo3(signature = (*_args, **_options))]
     fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> Self {
-        AsyncBatch { stream: Once::new(), arrived: Once::new() }
+        AsyncBatch { stream: Once::new() }
     }
 
     fn __aiter__(slf: Py<Self>) -> Py<Self> {
@@ -28,26 +27,20 @@ impl AsyncBatch {
     }
 
     fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let batch = slf.get();
-        let event = match batch.stream.get() {
-            Some(stream) => stream.get().next_ready(slf.py())?,
-            None => None,
-        };
-        let Some(mut event) = event else { return slf.call_method0("_next") };
-        if let Some(arrived) = batch.arrived.get() {
-            match arrived.again(event) {
-                Ok(awaitable) => return Ok(awaitable),
-                Err(back) => event = back,
-            }
-        }
-        let arrived = Arrived::new(event)?;
-        let awaitable = arrived.bind(slf.py());
-        batch.arrived.set(arrived);
-        Ok(awaitable)
+        let is_there = slf.get().stream.get().map_or(Ok(false), |stream| stream.get().has_ready(slf.py()))?;
+        if is_there { arrived::new(slf) } else { slf.call_method0(intern!(slf.py(), "_next")) }
     }
 
     /// Says where the events are.
     fn _read(&self, stream: Py<Stream>) {
         self.stream.set(stream);
+    }
+}
+
+impl AsyncBatch {
+    /// The next of the events that have come, where there is one.
+    #[inline]
+    pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.stream.get().map_or(Ok(None), |stream| stream.get().next_ready(py))
     }
 }

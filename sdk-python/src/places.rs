@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::scan::{self, Outline, ScanError};
+use agentese::scan::{self, Outline};
 
 /// So many members of a text of less than 64 KiB are noted without memory of their own.
 const FEW: usize = 6;
@@ -21,8 +21,11 @@ pub enum Places {
 }
 
 impl Places {
-    /// Looks through the text of an object.
-    pub fn of(text: &str) -> Result<Self, ScanError> {
+    /// Looks through the text of an object. Says why it is none.
+    pub fn of(text: &str) -> Result<Self, String> {
+        if !Outline::fits(text.len()) {
+            return Err("the text is 4 GiB or longer".to_owned());
+        }
         let mut few = [[0; 4]; FEW];
         let mut many = Vec::new();
         let mut count = 0;
@@ -40,7 +43,8 @@ impl Places {
                 many.push(place.map(|at| at as u32));
             }
             count += 1;
-        })?;
+        })
+        .map_err(|error| error.to_string())?;
         Ok(if count <= room { Places::Few(count as u8, few) } else { Places::Many(many.into()) })
     }
 

@@ -6,6 +6,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
@@ -15,7 +16,8 @@ use crate::record::Record;
 /// Where the record lies in instances of these classes, in bytes.
 static RECORD_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes a class, as the metaclass of a `class` statement whose one base is `Record`.
+/// Makes a class, as the metaclass of a `class` statement whose one base is `Record`. One with a member that has to be told of its
+/// class while that is made (`__set_name__`, `super()`) is an ordinary class.
 #[pyfunction]
 pub fn plain_class<'py>(
     name: &str,
@@ -24,7 +26,7 @@ pub fn plain_class<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = bases.py();
     let record = py.get_type::<Record>();
-    let is_plain = bases.len() == 1 && bases.get_item(0)?.is(&record);
+    let is_plain = bases.len() == 1 && bases.get_item(0)?.is(&record) && !is_told(members)?;
     let Some(at) = record_at(&record)?.filter(|_| is_plain) else {
         return py.get_type::<PyType>().call1((name, bases, members));
     };
@@ -57,6 +59,19 @@ pub fn plain_class<'py>(
         class.setattr(name.cast_into()?, value)?;
     }
     Ok(class)
+}
+
+/// Whether a class with these members tells one of them of itself.
+fn is_told(members: &Bound<'_, PyDict>) -> PyResult<bool> {
+    if members.contains(intern!(members.py(), "__classcell__"))? {
+        return Ok(true);
+    }
+    for (_, value) in members {
+        if value.get_type().hasattr(intern!(members.py(), "__set_name__"))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// For instances of a user's subclass, which are collected.

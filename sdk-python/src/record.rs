@@ -13,8 +13,9 @@ use crate::places::Places;
 use crate::{check, errors, json};
 
 thread_local! {
-    /// The text of the record that is being made: a class is called without arguments, and `__new__` takes it from here.
-    static NEXT: RefCell<Option<FrameText>> = const { RefCell::new(None) };
+    /// The text of the record that is being made, and the class that is called for it, without arguments: its `__new__` takes
+    /// the text from here, and that of no other class.
+    static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
 }
 
 /// A JSON object whose members are decoded when they are read. It does not change.
@@ -36,8 +37,11 @@ impl Record {
 
     /// Makes an instance of any class.
     pub fn make<'py>(class: &Bound<'py, PyType>, text: FrameText) -> PyResult<Bound<'py, PyAny>> {
-        NEXT.with(|next| *next.borrow_mut() = Some(text));
-        class.call0()
+        let before = NEXT.replace(Some((class.as_ptr() as usize, text)));
+        let made = class.call0();
+        // A class of a user may have failed before it took the text, or made other records on the way.
+        NEXT.set(before);
+        made
     }
 
     /// The text.
@@ -69,7 +73,7 @@ impl Record {
             return Ok(places);
         }
         let text = self.text.as_str();
-        let places = Places::of(text).map_err(|error| errors::decode(py, &error.to_string(), text))?;
+        let places = Places::of(text).map_err(|error| errors::decode(py, &error, text))?;
         Ok(self.places.get_or_set(places))
     }
 
@@ -93,8 +97,8 @@ impl Record {
     #[classmethod]
     #[pyo3(signature = (**members))]
     fn construct(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let given = NEXT.with(|next| next.borrow_mut().take());
-        if let Some(text) = given {
+        let given = NEXT.with_borrow_mut(|next| next.take_if(|(of, _)| *of == class.as_ptr() as usize));
+        if let Some((_, text)) = given {
             return Ok(Record::new(text, Once::new()));
         }
         let py = class.py();

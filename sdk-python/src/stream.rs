@@ -179,6 +179,12 @@ impl Stream {
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
+    /// Whether some of the events that were found are left.
+    #[inline]
+    pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(!self.shared.get(py)?.inner().ready.is_empty())
+    }
+
     fn last<'py>(&self, py: Python<'py>, shared: &Shared) -> PyResult<Option<Bound<'py, PyAny>>> {
         let last = shared.inner().stream.last().cloned();
         last.map(|event| self.table.get().make(py, event)).transpose()

@@ -5,6 +5,7 @@ import hashlib
 import json
 import socket
 import sys
+from collections.abc import Iterator
 import threading
 
 import pytest
@@ -290,6 +291,14 @@ def test_a_named_revision_counts_and_the_end_ends_everything(start):
     play(talk())
 
 
+async def until_settled(events):
+    """The events of a typed client to the one that ends a run."""
+    heard = []
+    while not heard or heard[-1].type != "settled":
+        heard.append(next(events) if isinstance(events, Iterator) else await anext(events))
+    return heard
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
     program = ROOT / "conformance/tests/strangers/agents/operator_live.py"
@@ -299,12 +308,16 @@ def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
         command = [sys.executable, str(program)]
         async with await KINDS[kind](command, asked=lambda question: question.options[1]) as agent:
             assert agent.dialect == "operator"
+            heard = agent.client.events()
             run = await agent.prompt("ask tool retry")
             told = [event.to_json() for event in await everything(run)]
             assert (await run.result()).text == "You said right."
             assert agent.client.revision == "operator@live"
             assert "toolEnded" in [event["type"] for event in told]
             assert key not in json.dumps(told)
+            # What carries the key has come, and it is in none of the events below either.
+            raw = [event.raw for event in await until_settled(heard)]
+            assert '{"type":"before_provider_request"}' in raw and not any(key in text for text in raw)
 
     play(talk())
 

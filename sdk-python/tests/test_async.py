@@ -10,7 +10,7 @@ import pytest
 import trio
 from conftest import ROOT
 from support.driver import BOTH, DIALECTS
-from support.peer import playing
+from support.peer import STATE, playing
 
 from agentese import RefusedError, TimedOutError, UsageError, pi
 
@@ -46,21 +46,83 @@ def test_batches_have_all_events_in_order(kind):
         assert all(batches) and [event.type for batch in batches for event in batch] == EVENTS
 
 
-def test_events_that_are_asked_for_at_once_are_each_given_once():
-    client = next(kind for kind in BOTH if kind.name != "threads")
-    with playing(one_run) as end, client().connect(pi, end) as client:
-        run = client.call("prompt", "hi")
+def two_and_two(peer):
+    """A run whose first two events stand before the first answer to `get_state`, and the others before the second one."""
+    peer.answer(peer.hear())
+    for half in (frames()[:2], frames()[2:]):
+        state = peer.hear()
+        peer.say(*half)
+        peer.answer(state, data=STATE)
+    peer.rest()
 
-        async def read():
-            first = await anext(run)
-            # Both are asked for before the first of them is looked at, and one is looked at twice.
-            second, third = anext(run), anext(run)
-            types = [first.type, (await third).type, (await second).type]
-            assert await second is None
-            assert [event.type async for event in run] == EVENTS[3:]
-            return types
 
-        assert client.run(read()) == [EVENTS[0], EVENTS[2], EVENTS[1]]
+def on_asyncio(script, work):
+    """Runs work with a client, a run that `script` plays, and what waits for the next events of it."""
+
+    async def main(end):
+        async with asyncio.timeout(20), pi.AsyncClient.connect(end) as client:
+            run = client.prompt("hi")
+            await run
+            await client.get_state()
+            await work(client, run)
+
+    with playing(script) as end:
+        asyncio.run(main(end))
+
+
+def test_an_event_is_taken_when_it_is_awaited_and_once():
+    async def work(client, run):
+        await client.get_state()
+        first = await anext(run)
+        # All have come. Both are asked for before the first of them is looked at.
+        second, third, dropped = anext(run), anext(run), anext(run)
+        assert [first.type, (await third).type, (await second).type] == EVENTS[:3]
+        for awaited in (second, third):
+            with pytest.raises(RuntimeError, match="cannot reuse already awaited"):
+                await awaited
+        del dropped
+        assert [event.type async for event in run] == EVENTS[3:]
+
+    on_asyncio(two_and_two, work)
+
+
+def test_an_event_that_nobody_waits_for_any_more_is_there_for_the_next():
+    async def work(client, run):
+        seen = [(await anext(run)).type]
+        with pytest.raises(TimeoutError):
+            # Whoever only looks whether there is one gives up before the first step.
+            await asyncio.wait_for(anext(run), 0)
+        closed, failed = anext(run), anext(run)
+        closed.close()
+        with pytest.raises(ZeroDivisionError):
+            failed.throw(ZeroDivisionError())
+        for over in (closed, failed):
+            with pytest.raises(RuntimeError, match="cannot reuse already awaited"):
+                await over
+        await client.get_state()
+        assert [*seen, *[event.type async for event in run]] == EVENTS
+
+    on_asyncio(two_and_two, work)
+
+
+def test_an_event_that_another_took_first_is_waited_for():
+    async def work(client, run):
+        seen = [(await anext(run)).type]
+        late, later, other = anext(run), anext(run), anext(run)
+        seen.append((await other).type)
+        waiting, given_up = asyncio.ensure_future(late), asyncio.ensure_future(later)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        with pytest.raises(RuntimeError, match="cannot reuse already awaited"):
+            await later
+        await client.get_state()
+        seen.append((await waiting).type)
+        assert [*seen, *[event.type async for event in run]] == EVENTS
+
+    on_asyncio(two_and_two, work)
 
 
 def text_run(peer):
@@ -170,8 +232,6 @@ async def work_with(client_of, fail_after):
 
 
 def script(peer):
-    from support.peer import STATE
-
     peer.answer(peer.hear(), data=STATE)
     peer.say({"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "Sure?", "message": ""})
     heard = peer.hear()

@@ -13,6 +13,7 @@ from support.driver import DIALECTS
 
 import agentese
 from agentese import DecodeError, EncodeError, Record, pi, shapes, types
+from agentese._native import plain_class
 from agentese.unknown import UnknownEvent
 
 MODEL = json.loads((ROOT / "protocol/model.json").read_text())
@@ -49,6 +50,44 @@ def test_what_does_not_fit_is_refused_with_its_place():
         pi.AgentEnd(messages=[{"role": "user", "content": 7, "timestamp": 1}])
     with pytest.raises(TypeError, match="declares no members"):
         pi.UnknownEvent(type="new")
+
+
+def test_a_text_that_a_class_did_not_take_becomes_no_other_record():
+    class Needs(pi.AgentStart):
+        def __new__(cls, needed):
+            return super().__new__(cls)
+
+    class Makes(pi.AgentStart):
+        made = []
+
+        def __new__(cls):
+            cls.made.append(pi.BashParams(command="ls"))
+            return super().__new__(cls)
+
+    with pytest.raises(TypeError, match="needed"):
+        Needs.from_json('{"command":"old"}')
+    assert pi.BashParams(command="new").command == "new"
+    assert pi.AgentStart().raw == '{"type":"agent_start"}'
+    assert Makes.from_json('{"type":"agent_start","n":1}').raw == '{"type":"agent_start","n":1}'
+    assert [made.raw for made in Makes.made] == ['{"command":"ls"}']
+
+
+def test_a_class_tells_its_members_of_itself():
+    class Told:
+        def __set_name__(self, owner, name):
+            self.by = (owner.__name__, name)
+
+    told = Told()
+
+    class Tells(Record, metaclass=plain_class):
+        member = told
+
+    class Asks(Record, metaclass=plain_class):
+        def text(self):
+            return super().raw
+
+    assert told.by == ("Tells", "member")
+    assert (Tells.from_json("{}").raw, Asks.from_json('{"a":1}').text()) == ("{}", '{"a":1}')
 
 
 def test_a_member_that_is_a_record_is_read_once():
