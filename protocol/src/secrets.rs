@@ -77,6 +77,10 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
 /// when they read it.
 pub const SEALED: &[&str] = &["before_provider_request"];
 
+/// Members that hold the event in frames of dialects that wrap it: the envelope, which has that name as its type, and the
+/// parameters of a notification.
+pub const ENVELOPES: &[&str] = &["event", "params"];
+
 /// The shapes of well-known keys, which are replaced wherever they stand in a text.
 pub const KEYS: &[KeyShape] = &[
     key("a key of a model API", "sk-", 17),

@@ -1,6 +1,7 @@
 /** Replacing keys in text before anybody sees it. */
 
-import { KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
+import { ENVELOPES, KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
+import { scanMembers } from "./scan.js";
 
 export { REDACTED };
 
@@ -35,10 +36,10 @@ export function redact(frame: string, isCut = false): string {
     while (frame[at] === " " || frame[at] === "\t") at++;
     if (frame[at] === ":") {
       at++;
-      if (depth === undefined && holdsKey(text)) depth = 0;
+      if (depth === undefined && holdsKey(unescaped(text))) depth = 0;
       continue;
     }
-    const plain = depth !== undefined && text !== "" ? REDACTED : withoutKeys(text, true, isCut && end === frame.length);
+    const plain = depth !== undefined && text !== "" ? REDACTED : stringWithoutKeys(text, isCut && end === frame.length);
     if (plain !== text) {
       out += frame.slice(copied, quote + 1) + plain;
       copied = end;
@@ -54,14 +55,36 @@ export function sealed(frame: string): string | undefined {
   const plain = frame.includes("\\u00") ? frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : frame;
   const type = SEALED.find((type) => plain.includes(`"${type}"`));
   if (type === undefined) return undefined;
-  const shown = { type };
-  try {
-    const value = JSON.parse(frame) as { type?: unknown; event?: { type?: unknown } | null } | null;
-    if (value?.type !== type) return value?.type === "event" && value.event?.type === type ? JSON.stringify({ type: "event", event: shown }) : undefined;
-  } catch {
-    // The beginning of a frame, or none at all: what looks like such an event is taken for one.
+  const outer = typesIn(frame, true);
+  if (outer === undefined || outer.at(-1) === type) return JSON.stringify({ type });
+  if (!outer.includes(type)) return undefined;
+  const envelope = ENVELOPES.find((member) => member === outer.at(-1));
+  return JSON.stringify(envelope === undefined ? { type } : { type: envelope, [envelope]: { type } });
+}
+
+/**
+ * The types that a frame names, those within envelopes first, and of several of one object in their order; undefined where
+ * it is the beginning of a frame, or none at all: what looks like such an event is taken for one then.
+ */
+function typesIn(text: string, isFrame: boolean): unknown[] | undefined {
+  const members = scanMembers(text);
+  if (typeof members === "string") return undefined;
+  const [types, inner]: [unknown[], unknown[]] = [[], []];
+  for (const [name, from, to] of members) {
+    const value = text.slice(from, to);
+    if (name === "type") {
+      try {
+        types.push(JSON.parse(value));
+      } catch {
+        return undefined;
+      }
+    } else if (isFrame && value.startsWith("{") && ENVELOPES.includes(name)) {
+      const found = typesIn(value, false);
+      if (found === undefined) return undefined;
+      inner.push(...found);
+    }
   }
-  return JSON.stringify(shown);
+  return [...inner, ...types];
 }
 
 /** The text with the words that look like keys replaced. The text is plain, without the escapes of JSON. */
@@ -74,6 +97,25 @@ export function holdsKey(name: string): boolean {
   const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
   return MEMBERS.some((member) => plain === member || (member.length >= SUFFIX_LENGTH && plain.endsWith(member)));
 }
+
+/** What is shown of a string of a frame, as it stands there: all of it is replaced where a key in it has escapes. */
+function stringWithoutKeys(text: string, isCut: boolean): string {
+  const shown = withoutKeys(text, true, isCut);
+  if (!text.includes("\\")) return shown;
+  const plain = unescaped(text);
+  const expected = withoutKeys(plain, false, isCut);
+  return expected === plain || unescaped(shown) === expected ? shown : REDACTED;
+}
+
+/** A string without its escapes; of an escape that is none the letter stays. */
+function unescaped(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(/\\(?:u([0-9a-fA-F]{4})|u[0-9a-fA-F]{0,3}|([^]?))/g, (_, code?: string, letter?: string) =>
+    code === undefined ? (LETTERS[letter ?? ""] ?? letter ?? "") : String.fromCharCode(parseInt(code, 16)),
+  );
+}
+
+const LETTERS: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
   if (!BEGINNINGS.test(text)) return text;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
 
 use super::banner;
 
@@ -22,6 +22,10 @@ pub fn file() -> String {
     let _ = writeln!(
         out,
         "/// Events of which nothing is shown but their type: they carry a key in members of any name.\npub const SEALED: &[&str] = &{SEALED:?};\n"
+    );
+    let _ = writeln!(
+        out,
+        "/// Members that hold the event in frames of dialects that wrap it.\npub const ENVELOPES: &[&str] = &{ENVELOPES:?};\n"
     );
     out.push_str("/// The shapes of well-known keys.\npub const KEYS: &[KeyShape] = &[\n");
     for shape in KEYS {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
 
 use super::{banner, quote};
 
@@ -30,6 +30,12 @@ pub fn file() -> String {
         out,
         "/** Events of which nothing is shown but their type: they carry a key in members of any name. */\nexport const SEALED: readonly string[] = [{}];\n",
         sealed.join(", ")
+    );
+    let envelopes: Vec<String> = ENVELOPES.iter().map(|member| quote(member)).collect();
+    let _ = writeln!(
+        out,
+        "/** Members that hold the event in frames of dialects that wrap it. */\nexport const ENVELOPES: readonly string[] = [{}];\n",
+        envelopes.join(", ")
     );
     out.push_str(
         "/**\n * How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on\n \

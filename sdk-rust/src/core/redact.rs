@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 pub use crate::generated::secrets::REDACTED;
-use crate::generated::secrets::{KEYS, MEMBERS, SEALED, SUFFIX_LENGTH};
-use crate::scan::{self, Wanted, inner, member};
+use crate::generated::secrets::{ENVELOPES, KEYS, MEMBERS, SEALED, SUFFIX_LENGTH};
+use crate::scan;
 
 /// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
 /// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
@@ -63,24 +63,46 @@ pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
 
 /// What is shown of a frame of which nothing is shown but its type; none of any other frame.
 pub fn sealed(frame: &str) -> Option<String> {
-    static TYPES: Wanted<2> = Wanted::new([member("type"), inner("event", "type")]);
     /// What looks for them, made once: making it takes longer than looking through a short frame.
     static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
         LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
     let plain = with_plain_letters(frame);
     let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
     let shown = format!("{{\"type\":\"{kind}\"}}");
-    match scan::scan(frame, &TYPES) {
-        Ok(found) if found.string(0).as_deref() == Some(kind) => Some(shown),
-        Ok(found)
-            if found.string(0).as_deref() == Some("event") && found.string(1).as_deref() == Some(kind) =>
-        {
-            Some(format!("{{\"type\":\"event\",\"event\":{shown}}}"))
-        }
-        Ok(_) => None,
-        // The beginning of a frame, or none at all: what looks like such an event is taken for one.
-        Err(_) => Some(shown),
+    let Some(types) = types_in(frame, true) else { return Some(shown) };
+    if !types.iter().any(|named| named == kind) {
+        return None;
     }
+    let outer = types.last()?;
+    match ENVELOPES.iter().find(|member| *member == outer) {
+        Some(envelope) => Some(format!("{{\"type\":\"{envelope}\",\"{envelope}\":{shown}}}")),
+        None => Some(shown),
+    }
+}
+
+/// The types that a frame names, those within envelopes first, and of several of one object in their order; none where it is
+/// the beginning of a frame, or no frame at all: what looks like such an event is taken for one then.
+fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
+    let (mut types, mut inner) = (Vec::new(), Vec::new());
+    let mut is_sound = true;
+    let walked = scan::members(text, |name, value| {
+        if scan::is_named(name, "type") {
+            match scan::string(value) {
+                Some(named) => types.push(named),
+                None => is_sound &= !value.starts_with('"'),
+            }
+        } else if is_frame
+            && value.starts_with('{')
+            && ENVELOPES.iter().any(|member| scan::is_named(name, member))
+        {
+            match types_in(value, false) {
+                Some(found) => inner.extend(found),
+                None => is_sound = false,
+            }
+        }
+    });
+    inner.append(&mut types);
+    (walked.is_ok() && is_sound).then_some(inner)
 }
 
 /// Whether a text has the word that is looked for as a whole string.
@@ -131,13 +153,13 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
                 let text = frame.get(start..end).unwrap_or_default();
                 let after = skip_space(bytes, end + 1);
                 if bytes.get(after) == Some(&b':') {
-                    is_next = holds_key(text);
+                    is_next = holds_key(&unescaped(text));
                     at = after + 1;
                     continue;
                 }
                 let replacement = match (is_next || depth > 0) && !text.is_empty() {
                     true => Some(REDACTED.to_owned()),
-                    false => without_keys(text, Reading { escaped: true, cut: cut && end == bytes.len() }),
+                    false => string_without_keys(text, cut && end == bytes.len()),
                 };
                 if let Some(replacement) = replacement {
                     out.push_str(&frame[copied..start]);
@@ -170,6 +192,55 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
 /// The text is plain, without the escapes of JSON; see [`redact`] for frames.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     without_keys(text, Reading { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// What is shown of a string of a frame, as it stands there; none where it has no keys. All of it is replaced where a key in it has
+/// escapes.
+fn string_without_keys(text: &str, cut: bool) -> Option<String> {
+    let shown = without_keys(text, Reading { escaped: true, cut });
+    if memchr::memchr(b'\\', text.as_bytes()).is_none() {
+        return shown;
+    }
+    match without_keys(&unescaped(text), Reading { escaped: false, cut }) {
+        Some(expected) if unescaped(shown.as_deref().unwrap_or(text)) != expected => {
+            Some(REDACTED.to_owned())
+        }
+        _ => shown,
+    }
+}
+
+/// A string without its escapes; of an escape that is none the letter stays.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    let Some(mut at) = text.find('\\') else { return Cow::Borrowed(text) };
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        plain.push_str(&rest[..at]);
+        let mut letters = rest[at + 1..].chars();
+        let letter = letters.next();
+        rest = letters.as_str();
+        match letter {
+            Some('u') => {
+                let digits = rest.bytes().take(4).take_while(u8::is_ascii_hexdigit).count();
+                let (code, after) = rest.split_at(digits);
+                if digits == 4 {
+                    let code = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
+                    plain.push(code.unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                rest = after;
+            }
+            Some('b') => plain.push('\u{8}'),
+            Some('f') => plain.push('\u{c}'),
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('t') => plain.push('\t'),
+            letter => plain.extend(letter),
+        }
+        let Some(next) = rest.find('\\') else { break };
+        at = next;
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }
 
 /// A string with the keys in it replaced; none where there are none.

@@ -15,6 +15,9 @@ pub const SUFFIX_LENGTH: usize = 6;
 /// Events of which nothing is shown but their type: they carry a key in members of any name.
 pub const SEALED: &[&str] = &["before_provider_request"];
 
+/// Members that hold the event in frames of dialects that wrap it.
+pub const ENVELOPES: &[&str] = &["event", "params"];
+
 /// The shapes of well-known keys.
 pub const KEYS: &[KeyShape] = &[
     KeyShape { prefix: "sk-", rest: 17, also: "", scheme: false },

@@ -112,6 +112,18 @@ async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
     assert!(!seen.has(|d| matches!(d, Diagnostic::UnknownFrame { .. })));
 }
 
+#[tokio::test]
+async fn an_event_that_carries_a_key_is_its_type_alone_where_it_comes_in_pieces() {
+    let (client, mut peer, _) = pair(Builder::<Omp>::default());
+    let mut events = client.events().unwrap();
+    let event = json!({"type": "before_provider_request", "options": {"plain": "very-private"}});
+    for piece in pieces("a", &event, 40) {
+        peer.say(&piece).await;
+    }
+    let told = within("the event", events.next_raw()).await.unwrap().unwrap();
+    assert_eq!(told.frame().as_str(), r#"{"type":"before_provider_request"}"#);
+}
+
 /// A run of omp 18 goes on after an `agent_end` that says so.
 #[tokio::test]
 async fn a_run_ends_where_its_end_is_the_last_one() {

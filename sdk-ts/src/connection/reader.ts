@@ -116,7 +116,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (pieces !== undefined) {
       const whole = pieces.pass(object, line);
       if (whole === undefined) return undefined;
-      if (whole !== line) object = parseObject((line = whole));
+      if (whole !== line) object = parseObject((line = sealed(whole) ?? whole));
     }
     connection.settings.watch?.("received", line);
     // What most lines are, told without more ado.

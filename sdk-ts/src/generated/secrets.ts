@@ -48,6 +48,9 @@ export const SUFFIX_LENGTH = 6;
 /** Events of which nothing is shown but their type: they carry a key in members of any name. */
 export const SEALED: readonly string[] = ["before_provider_request"];
 
+/** Members that hold the event in frames of dialects that wrap it. */
+export const ENVELOPES: readonly string[] = ["event", "params"];
+
 /**
  * How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
  * with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`. Where it is a `scheme`, the prefix

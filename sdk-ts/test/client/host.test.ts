@@ -72,6 +72,20 @@ test("F25: a frame in pieces is one frame and a broken one is told", async () =>
   await client.close();
 });
 
+test("an event that carries a key is its type alone where it comes in pieces", async () => {
+  const seen: string[] = [];
+  const { client, agent } = connected(omp.Client);
+  const events = client.events();
+  for (const piece of pieces("a", { type: "before_provider_request", options: { plain: "very-private" } }, 40)) await agent.say(piece);
+  await agent.say({ type: "agent_start" });
+  for await (const { raw } of events.withRaw()) {
+    seen.push(raw);
+    if (seen.length === 2) break;
+  }
+  assert.deepEqual(seen, ['{"type":"before_provider_request"}', '{"type":"agent_start"}']);
+  await client.close();
+});
+
 test("F25: what is missing, repeated, too long or no piece is told, and the next frame is read", () => {
   const { chunks } = omp.spec;
   assert.ok(chunks);

@@ -132,9 +132,7 @@ impl Shared {
         if frame.as_str().trim_ascii().is_empty() {
             return wake_pending;
         }
-        // What an event carries beside a key is dropped where it is read, so that nobody can show it: in all dialects, for the
-        // agent may speak another than it was taken to.
-        let frame = sealed(frame.as_str()).map_or(frame, FrameText::from);
+        let frame = seal(frame);
         self.tap_frame(Direction::Received, frame.as_str());
         match self.put_together(frame, pieces) {
             Some(frame) => {
@@ -151,7 +149,10 @@ impl Shared {
         let is_piece =
             matches!(route(self.spec, &frame), Ok(Routed::Event { kind, .. }) if *kind == *chunks.event);
         let Step { whole, fault } = match is_piece {
-            true => pieces.take(chunks, frame.as_str()),
+            true => {
+                let Step { whole, fault } = pieces.take(chunks, frame.as_str());
+                Step { whole: whole.map(seal), fault }
+            }
             false => Step { whole: Some(frame), fault: pieces.interrupted("another frame") },
         };
         if let Some(reason) = fault {
@@ -283,6 +284,12 @@ impl Shared {
         };
         excepted || matches!(waiter, Some(Waiter::Run { .. }))
     }
+}
+
+/// Drops what an event carries beside a key where it is read, so that nobody can show it: in all dialects, for the agent may
+/// speak another than it was taken to.
+fn seal(frame: FrameText) -> FrameText {
+    sealed(frame.as_str()).map_or(frame, FrameText::from)
 }
 
 fn refusal(spec: &Spec, command: Option<String>, error: Option<&FrameText>) -> Refused {
