@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::any::{Agent, Intent};
+use agentese::any::{Agent, Intent, carries};
 use agentese::types::{Model, ThinkingLevel};
 use agentese_server::config::{Persist, Settings};
 use agentese_server::engine::Lead;
@@ -48,7 +48,7 @@ impl Beginning {
             None if models.is_empty() => {
                 let mut model = convert::unnamed(agent.dialect());
                 // Levels that it may take are not held back here.
-                model.reasoning = agent.can(Intent::SetThinking);
+                model.reasoning = has(agent, Intent::SetThinking);
                 Some(model)
             }
             None => None,
@@ -125,20 +125,23 @@ impl Beginning {
     }
 }
 
-/// What the agent answers; nothing where it has no such command, which its refusal may be the first to tell: until then
-/// nobody knows its revision.
+/// Whether the agent has a command for it for certain: where its revision is not known yet, whether every revision has.
+fn has(agent: &Agent, intent: Intent) -> bool {
+    let spec = agent.spec();
+    match spec.revisions {
+        [] => carries(spec, intent),
+        revisions => revisions.iter().all(|revision| carries(revision, intent)),
+    }
+}
+
+/// What the agent answers; nothing where it may have no such command, whose refusal would be told to a client that asked
+/// nothing.
 async fn told<T: Default>(
     agent: &Agent,
     intent: Intent,
     asked: impl Future<Output = Result<T, agentese::Error>>,
 ) -> Result<T, agentese::Error> {
-    if !agent.can(intent) {
-        return Ok(T::default());
-    }
-    match asked.await {
-        Err(_) if !agent.can(intent) => Ok(T::default()),
-        answered => answered,
-    }
+    if has(agent, intent) { asked.await } else { Ok(T::default()) }
 }
 
 /// Models that another agent asks: it is led, and nobody here asks them.
