@@ -8,8 +8,8 @@ use std::time::Instant;
 use agentese::EndedBy;
 use agentese::dynamic::{Event, EventStream};
 use agentese::framing::FrameText;
-use agentese::scan;
-use agentese::spec::{EventSpec, Framing, Spec};
+use agentese::route::{Routed, route_bare};
+use agentese::spec::{EventSpec, Spec};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
 
@@ -37,7 +37,7 @@ pub struct EventTable {
 }
 
 struct Rows {
-    events: &'static [EventSpec],
+    spec: &'static Spec,
     classes: Box<[Option<RecordClass>]>,
 }
 
@@ -57,38 +57,18 @@ impl EventTable {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         // Of an event that carries a key its type is read and nothing else, as clients read it.
         let frame = agentese::redact::sealed(line).map_or_else(|| FrameText::from(line), FrameText::from);
-        let line = frame.as_str();
-        let wrong = |reason: &str| errors::decode(py, reason, line);
-        let places = |text: &str| {
-            Places::of(text).map_err(|error| wrong(&format!("this is not a JSON object: {error}")))
-        };
-        let outer = places(line)?;
-        let name = |places: &Places, text: &str, member: &str| {
-            places.find(text, member).and_then(scan::string).map(|name| name.into_owned())
-        };
-        let inner = match spec.framing {
-            Framing::JsonRpc { notification } => {
-                let method = name(&outer, line, "method");
-                if method.is_none() && outer.find(line, "jsonrpc").is_some() {
-                    return Err(wrong("this frame is an answer, not an event"));
-                }
-                match method {
-                    Some(method) if method == notification => outer.find(line, "params"),
-                    Some(method) => return Err(wrong(&format!("this frame is `{method}`, not an event"))),
-                    None => None,
-                }
+        let wrong = |reason: &str| errors::decode(py, reason, frame.as_str());
+        match route_bare(spec, &frame) {
+            Ok(Routed::Event { kind, body, outline, .. }) => {
+                let class = self.classes.get(&*kind).unwrap_or(&self.unknown);
+                class.make(py, body.unwrap_or_else(|| frame.clone()), outline.map(Places::Outlined))
             }
-            Framing::Enveloped => outer.find(line, "event").filter(|event| event.starts_with('{')),
-            Framing::Flat => None,
-        };
-        let body = inner.and_then(|inner| frame.slice_of(inner)).unwrap_or_else(|| frame.clone());
-        let kind =
-            name(&places(body.as_str())?, body.as_str(), "type").ok_or_else(|| wrong("`type` is missing"))?;
-        let request = spec.is_request(&kind);
-        if kind == "response" || request {
-            return Err(wrong(&format!("this frame is a `{kind}`, not an event")));
+            Ok(Routed::Answer { .. }) => Err(wrong("this frame is an answer, not an event")),
+            Ok(Routed::Dialog { method, .. }) => {
+                Err(wrong(&format!("this frame is the question `{method}`, not an event")))
+            }
+            Err(reason) => Err(wrong(&format!("this is not an event: {reason}"))),
         }
-        self.classes.get(&kind).unwrap_or(&self.unknown).make(py, body, None)
     }
 }
 
@@ -97,7 +77,7 @@ impl EventTable {
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
             let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
-            Rows { events: spec.events, classes: spec.events.iter().map(class).collect() }
+            Rows { spec, classes: spec.events.iter().map(class).collect() }
         });
     }
 
@@ -112,9 +92,8 @@ impl EventTable {
 impl Rows {
     /// The class of a row, by its place in the table.
     #[inline]
-    fn class(&self, spec: &'static EventSpec) -> Option<&RecordClass> {
-        let from_start = (std::ptr::from_ref(spec) as usize).checked_sub(self.events.as_ptr() as usize)?;
-        self.classes.get(from_start / size_of::<EventSpec>())?.as_ref()
+    fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
+        self.classes.get(self.spec.place_of(event)?)?.as_ref()
     }
 }
 

@@ -73,7 +73,8 @@ pub trait Tap: Send + Sync + 'static {
         true
     }
 
-    /// A frame passed. `text` has no line feed and no key in it.
+    /// A frame passed. `text` has no line feed and no key in it. One that comes in pieces is shown when it is whole.
+    /// A frame is shown when it is read: up to 128 events before the one that is queued for those who listen.
     fn frame(&self, direction: Direction, text: &str) {
         let _ = (direction, text);
     }

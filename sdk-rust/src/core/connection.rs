@@ -8,6 +8,7 @@ mod events;
 mod reader;
 mod revisions;
 mod runs;
+mod taking;
 mod taps;
 mod writer;
 

@@ -2,14 +2,15 @@
 //!
 //! What keys look like is declared: [`generated::secrets`](crate::generated::secrets).
 
-use std::borrow::Cow;
-use std::sync::LazyLock;
+mod sealing;
 
-use memchr::memmem::Finder;
+use std::borrow::Cow;
+
+pub use sealing::sealed;
+pub(crate) use sealing::{may_be_sealed, sealed_by};
 
 pub use crate::generated::secrets::REDACTED;
-use crate::generated::secrets::{ENVELOPES, KEYS, MEMBERS, SEALED, SUFFIX_LENGTH};
-use crate::scan;
+use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
 
 /// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
 /// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
@@ -59,80 +60,6 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
 /// As [`redact`], for the beginning of a frame.
 pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
-}
-
-/// What is shown of a frame of which nothing is shown but its type; none of any other frame.
-pub fn sealed(frame: &str) -> Option<String> {
-    /// What looks for them, made once: making it takes longer than looking through a short frame.
-    static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
-        LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
-    let plain = with_plain_letters(frame);
-    let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
-    let shown = format!("{{\"type\":\"{kind}\"}}");
-    let Some(types) = types_in(frame, true) else { return Some(shown) };
-    if !types.iter().any(|named| named == kind) {
-        return None;
-    }
-    let outer = types.last()?;
-    match ENVELOPES.iter().find(|member| *member == outer) {
-        Some(envelope) => Some(format!("{{\"type\":\"{envelope}\",\"{envelope}\":{shown}}}")),
-        None => Some(shown),
-    }
-}
-
-/// The types that a frame names, those within envelopes first, and of several of one object in their order; none where it is
-/// the beginning of a frame, or no frame at all: what looks like such an event is taken for one then.
-fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
-    let (mut types, mut inner) = (Vec::new(), Vec::new());
-    let mut is_sound = true;
-    let walked = scan::members(text, |name, value| {
-        if scan::is_named(name, "type") {
-            match scan::string(value) {
-                Some(named) => types.push(named),
-                None => is_sound &= !value.starts_with('"'),
-            }
-        } else if is_frame
-            && value.starts_with('{')
-            && ENVELOPES.iter().any(|member| scan::is_named(name, member))
-        {
-            match types_in(value, false) {
-                Some(found) => inner.extend(found),
-                None => is_sound = false,
-            }
-        }
-    });
-    inner.append(&mut types);
-    (walked.is_ok() && is_sound).then_some(inner)
-}
-
-/// Whether a text has the word that is looked for as a whole string.
-fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
-    let bytes = text.as_bytes();
-    let length = search.needle().len();
-    search.find_iter(bytes).any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + length) == Some(&b'"'))
-}
-
-/// The frame with letters and `_` in place of their escapes: a type is the same however it is written. Most frames have none.
-fn with_plain_letters(frame: &str) -> Cow<'_, str> {
-    static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
-    let bytes = frame.as_bytes();
-    let mut plain = String::new();
-    let mut copied = 0;
-    for at in ESCAPES.find_iter(bytes) {
-        let Some(code) = frame.get(at + 4..at + 6).and_then(|hex| u8::from_str_radix(hex, 16).ok()) else {
-            continue;
-        };
-        if code.is_ascii_alphabetic() || code == b'_' {
-            plain.push_str(&frame[copied..at]);
-            plain.push(char::from(code));
-            copied = at + 6;
-        }
-    }
-    if copied == 0 {
-        return Cow::Borrowed(frame);
-    }
-    plain.push_str(&frame[copied..]);
-    Cow::Owned(plain)
 }
 
 fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {

@@ -144,6 +144,45 @@ impl Known {
     }
 }
 
+/// What events of a type may say of the revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Says {
+    /// Nothing, whatever they have.
+    Nothing,
+    /// Something where they have one of these members.
+    With(Vec<&'static str>),
+    /// Something.
+    Something,
+}
+
+impl Says {
+    /// What events of that type may say, in a dialect with these revisions.
+    pub fn of(revisions: &[&'static Spec], kind: &str) -> Self {
+        let mut members = Vec::new();
+        for sign in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
+            match sign {
+                Sign::BareEvent | Sign::WrappedEvent => return Says::Something,
+                Sign::Event(name) | Sign::EventWithout(name, _) if *name == kind => return Says::Something,
+                Sign::EventMember(name, member) if *name == kind => members.push(*member),
+                _ => {}
+            }
+        }
+        if members.is_empty() { Says::Nothing } else { Says::With(members) }
+    }
+
+    /// Whether the event with that object says nothing.
+    pub fn is_nothing(&self, body: &str) -> bool {
+        match self {
+            Says::Nothing => true,
+            Says::With(members) => {
+                let asked = Members::of(body, members.iter().copied());
+                !members.iter().any(|member| asked.has(body, member))
+            }
+            Says::Something => false,
+        }
+    }
+}
+
 /// Which of some members an object has, found in one pass.
 #[derive(Default)]
 struct Members {
@@ -245,6 +284,26 @@ mod tests {
         assert_eq!(told, Some(Contradiction { told: "pi@0.55".into(), seen: "pi@1.5".into() }));
         assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#, false), None);
         assert_eq!(known.revision().unwrap().revision, "0.55");
+    }
+
+    #[test]
+    fn what_is_not_looked_at_says_nothing() {
+        for client in crate::generated::CLIENTS {
+            for event in client.events {
+                let says = Says::of(client.revisions, event.name);
+                for members in ["{}", r#"{"message":1}"#, r#"{"us\u0061ge":1}"#, r#"{"willRetry":true}"#] {
+                    for wrapped in [true, false] {
+                        let mut known = Known::new(client, None);
+                        known.event(event.name, members, wrapped);
+                        let before = Known::new(client, None);
+                        let is_same = (known.oldest, known.youngest) == (before.oldest, before.youngest);
+                        assert!(is_same || !says.is_nothing(members), "{} {members}", event.name);
+                    }
+                }
+            }
+        }
+        assert_eq!(Says::of(REVISIONS, "turn_start"), Says::Nothing);
+        assert!(!Says::of(REVISIONS, "message_update").is_nothing(r#"{"message":1}"#));
     }
 
     #[test]

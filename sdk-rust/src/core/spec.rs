@@ -417,6 +417,13 @@ impl Spec {
         self.events.iter().find(|event| event.name == name)
     }
 
+    /// The place of an event's row in [`events`](Self::events); none where it is a row of other tables.
+    #[inline]
+    pub fn place_of(&self, event: &'static EventSpec) -> Option<usize> {
+        let from_start = (std::ptr::from_ref(event) as usize).checked_sub(self.events.as_ptr() as usize)?;
+        Some(from_start / size_of::<EventSpec>()).filter(|place| *place < self.events.len())
+    }
+
     /// A dialog by its method.
     pub fn dialog(&self, wire: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.wire == wire)

@@ -10,16 +10,24 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use super::pieces::{Piece, Pieces};
+use super::pieces::{Parts, Piece, Pieces};
 use crate::transport::BoxWriter;
 
 /// What is copied is kept in parts of this length, so that memory is given back as it is written.
 const PART: usize = 64 << 10;
 
+/// Something that waits to be written.
+enum Waiting {
+    /// As it is.
+    Text(Bytes),
+    /// What is copied while it is written.
+    Parts(Parts),
+}
+
 #[derive(Default)]
 struct State {
     /// What waits to be written, in order.
-    queue: VecDeque<Bytes>,
+    queue: VecDeque<Waiting>,
     /// What comes behind the queue.
     open: BytesMut,
     /// How many bytes are not written.
@@ -55,7 +63,7 @@ impl State {
     /// Puts what is open into the queue.
     fn seal(&mut self) {
         if !self.open.is_empty() {
-            self.queue.push_back(self.open.split().freeze());
+            self.queue.push_back(Waiting::Text(self.open.split().freeze()));
         }
     }
 }
@@ -98,13 +106,19 @@ impl Outbox {
             return;
         }
         state.bytes += line.len() + 1;
-        line.each(|piece| match piece {
-            Piece::Own(text) => state.copy(text.as_bytes()),
-            Piece::Shared(text) => {
-                state.seal();
-                state.queue.push_back(text.into_bytes());
-            }
-        });
+        if line.is_written_in_parts() {
+            state.seal();
+            state.queue.push_back(Waiting::Parts(line.parts()));
+        } else {
+            line.each(|piece| match piece {
+                Piece::Own(text) => state.copy(text.as_bytes()),
+                Piece::Shared(text) if text.len() < Pieces::WORTH_SHARING => state.copy(text.as_bytes()),
+                Piece::Shared(text) => {
+                    state.seal();
+                    state.queue.push_back(Waiting::Text(text.into_bytes()));
+                }
+            });
+        }
         state.copy(b"\n");
         drop(state);
         self.filled.notify_one();
@@ -169,7 +183,7 @@ impl Outbox {
     }
 
     /// Waits for something to write; false where nothing comes any more.
-    async fn take(&self, queue: &mut VecDeque<Bytes>) -> bool {
+    async fn take(&self, queue: &mut VecDeque<Waiting>) -> bool {
         loop {
             let filled = self.filled.notified();
             {
@@ -221,9 +235,16 @@ const AT_ONCE: usize = 64;
 
 /// Writes lines until the outbox is closed or the other side is gone.
 pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter) {
-    let mut queue = VecDeque::new();
-    while outbox.take(&mut queue).await {
-        if let Err(error) = drain(&outbox, &mut queue, &mut writer).await {
+    let mut waiting = VecDeque::new();
+    let mut ready = Ready::default();
+    while outbox.take(&mut waiting).await {
+        let written = async {
+            while ready.get(&mut waiting) {
+                drain(&outbox, &mut ready.queue, &mut writer).await?;
+            }
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
             tracing::debug!(%error, "stdout is broken");
             outbox.break_off(&error);
             return;
@@ -231,6 +252,33 @@ pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter)
     }
     if let Err(error) = writer.shutdown().await {
         outbox.break_off(&error);
+    }
+}
+
+/// What is written next.
+#[derive(Default)]
+struct Ready {
+    queue: VecDeque<Bytes>,
+    /// Where what is copied while it is written is copied to.
+    memory: BytesMut,
+}
+
+impl Ready {
+    /// Gets more of what waits: all, or a part of what is copied while it is written. False where nothing waits.
+    fn get(&mut self, waiting: &mut VecDeque<Waiting>) -> bool {
+        while let Some(next) = waiting.front_mut() {
+            match next {
+                Waiting::Text(text) => self.queue.push_back(std::mem::take(text)),
+                Waiting::Parts(parts) => {
+                    if parts.next(&mut self.memory, &mut self.queue) {
+                        break;
+                    }
+                    self.memory = BytesMut::new();
+                }
+            }
+            waiting.pop_front();
+        }
+        !self.queue.is_empty()
     }
 }
 
@@ -265,5 +313,5 @@ async fn drain(
         }
         outbox.written(written);
     }
-    writer.flush().await
+    Ok(())
 }

@@ -1,6 +1,11 @@
 //! The text of a frame in pieces, some of which other frames have too.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use bytes::{Bytes, BytesMut};
 
 use crate::framing::FrameText;
 
@@ -20,6 +25,9 @@ pub struct Pieces {
 impl Pieces {
     /// Shorter texts are copied, as sharing them costs more than that; in bytes.
     pub const WORTH_SHARING: usize = 2048;
+
+    /// So many pieces are many.
+    const MANY: usize = 64;
 
     /// From this length on what was copied is kept in one piece until it is written; in bytes.
     const LONG: usize = 64 << 10;
@@ -43,6 +51,12 @@ impl Pieces {
         }
     }
 
+    /// Puts a text to the end that is copied, where it is short, no sooner than the frame is written: of many that are, a part at a
+    /// time lies in memory twice.
+    pub fn keep(&mut self, text: FrameText) {
+        self.shared.push((self.own.len(), text));
+    }
+
     /// The length in bytes.
     pub fn len(&self) -> usize {
         self.before.len() + self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
@@ -59,6 +73,16 @@ impl Pieces {
         self.before = if self.before.is_empty() { before } else { before + self.before };
         self.own.push_str(after);
         self
+    }
+
+    /// Whether it is so long, and of so many pieces, that it is copied while it is written.
+    pub(super) fn is_written_in_parts(&self) -> bool {
+        self.shared.len() >= Self::MANY && self.len() >= 2 * Parts::LENGTH
+    }
+
+    /// The pieces, a part at a time.
+    pub(super) fn parts(self) -> Parts {
+        Parts { before: self.before, own: self.own, from: 0, shared: self.shared.into_iter().peekable() }
     }
 
     /// Hands out the pieces in order. What was copied into a long text is not copied once more.
@@ -87,6 +111,46 @@ impl Pieces {
             from = at;
         }
         part(from, own.len(), &mut take);
+    }
+}
+
+/// What is left of a text that is copied while it is written.
+pub(super) struct Parts {
+    before: Cow<'static, str>,
+    own: String,
+    /// How much of `own` has been handed out.
+    from: usize,
+    shared: Peekable<IntoIter<(usize, FrameText)>>,
+}
+
+impl Parts {
+    /// How much is copied at once, in bytes.
+    pub const LENGTH: usize = 128 << 10;
+
+    /// Hands out about [`Parts::LENGTH`] bytes more, or a long piece and what stands before it. `memory` is where short pieces
+    /// are copied to; it is used again once they are gone. Says whether anything is left.
+    pub fn next(&mut self, memory: &mut BytesMut, out: &mut VecDeque<Bytes>) -> bool {
+        memory.reserve(Self::LENGTH);
+        memory.extend_from_slice(std::mem::take(&mut self.before).as_bytes());
+        while memory.len() < Self::LENGTH
+            && let Some((at, text)) = self.shared.next()
+        {
+            memory.extend_from_slice(&self.own.as_bytes()[self.from..at]);
+            self.from = at;
+            if text.len() >= Pieces::WORTH_SHARING {
+                out.extend(
+                    [memory.split().freeze(), text.into_bytes()].into_iter().filter(|part| !part.is_empty()),
+                );
+                return true;
+            }
+            memory.extend_from_slice(text.as_bytes());
+        }
+        let is_left = self.shared.peek().is_some();
+        if !is_left {
+            memory.extend_from_slice(&self.own.as_bytes()[self.from..]);
+        }
+        out.push_back(memory.split().freeze());
+        is_left
     }
 }
 
@@ -178,5 +242,41 @@ mod tests {
         });
         let expected = String::from("abc");
         assert_eq!(Pieces::from(expected.clone()).to_string(), expected);
+    }
+
+    #[test]
+    fn many_pieces_are_copied_a_part_at_a_time_into_the_same_memory() {
+        let block = FrameText::from("0123456789".repeat(100_000));
+        let mut pieces = Pieces::default();
+        pieces.push_str("[");
+        for number in 0..1000 {
+            let from = number * 1000;
+            // One is so long that it is not copied.
+            let length = if number == 500 { Pieces::WORTH_SHARING } else { 990 };
+            pieces.keep(block.slice_of(&block.as_str()[from..from + length]).unwrap());
+            pieces.push_str(",");
+        }
+        let pieces = pieces.between("<", "]>");
+        assert!(pieces.is_written_in_parts());
+        let (expected, length) = (pieces.to_string(), pieces.len());
+        let (mut parts, mut memory, mut out) = (pieces.parts(), BytesMut::new(), VecDeque::new());
+        let (mut written, mut places) = (String::new(), Vec::new());
+        loop {
+            let is_left = parts.next(&mut memory, &mut out);
+            for part in out.drain(..) {
+                if part.len() > Pieces::WORTH_SHARING {
+                    places.push(part.as_ptr());
+                }
+                assert!(part.len() < Parts::LENGTH + 2 * Pieces::WORTH_SHARING);
+                written.push_str(std::str::from_utf8(&part).unwrap());
+            }
+            if !is_left {
+                break;
+            }
+        }
+        assert!(written == expected && length == expected.len());
+        places.dedup();
+        assert!(places.len() <= 3, "{places:?}");
+        assert!(!Pieces::from("short").is_written_in_parts());
     }
 }

@@ -1,7 +1,7 @@
 //! What a client does for an agent: its tools and addresses, and frames in pieces.
 
 use agentese::omp::{Dialogs, HostToolCall, HostToolResult, HostUriRequest, HostUriResult, Omp};
-use agentese::tap::Diagnostic;
+use agentese::tap::{Diagnostic, Direction};
 use agentese::types::{InputBlock, TextContent, ToolOutput};
 use agentese::{Builder, omp};
 use base64::Engine as _;
@@ -110,6 +110,28 @@ async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
         assert!(seen.has(|d| matches!(d, Diagnostic::Chunks { reason } if *reason == told)), "{told}");
     }
     assert!(!seen.has(|d| matches!(d, Diagnostic::UnknownFrame { .. })));
+    // Nobody sees a key in a piece: a tap has the frame when it is whole.
+    let frames = seen.frames.lock().unwrap().clone();
+    let received: Vec<_> =
+        frames.into_iter().filter(|(direction, _)| *direction == Direction::Received).collect();
+    assert_eq!(
+        received.into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
+        [r#"{"type":"agent_start"}"#.to_owned(), answer("whole").to_string()]
+    );
+}
+
+#[tokio::test]
+async fn a_key_in_pieces_is_seen_by_no_tap() {
+    let (client, mut peer, seen) = pair(Builder::<Omp>::default());
+    let mut events = client.events().unwrap();
+    let event = json!({"type": "agent_start", "note": "sk-ant-0123456789abcdefghij"});
+    for piece in pieces("a", &event, 40) {
+        peer.say(&piece).await;
+    }
+    within("the event", events.next_raw()).await.unwrap().unwrap();
+    let frames = seen.frames.lock().unwrap().clone();
+    let [(_, text)] = &frames[..] else { panic!("{frames:?}") };
+    assert!(text.contains("agent_start") && !text.contains("sk-ant"), "{text}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Events on their way to those who listen.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
@@ -136,6 +137,29 @@ impl Shared {
         // The run hears of its end after the event is in its queue.
         if let Some(input) = input {
             self.feed_runs(session, input);
+        }
+    }
+
+    /// Whether an event, one of no session, may be queued with others like it, by [`Shared::plain_events`]: it is declared, says
+    /// nothing of the revision and takes no other's place.
+    pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
+        let takes_places = self.settings.overflow == Overflow::Coalesce;
+        self.own_row(event).is_some_and(|spec| !(spec.snapshot && takes_places))
+            && self.says_nothing_of_revision(event)
+    }
+
+    /// Queues plain events for the one who listens, as long as there is room and no run has to hear of them; none where several
+    /// listen. The first that is left in `events` has to go by [`Shared::event`]. The caller has to wake who waits.
+    pub(super) fn plain_events(&self, events: &mut VecDeque<EventFrame>) {
+        let state = self.state();
+        let size = |event: &EventFrame| Some(event.size());
+        let is_told = |event: &EventFrame| self.own_row(event).is_none_or(|spec| spec.run != RunEffect::None);
+        match (&*state.subscribers, &*state.runs) {
+            ([subscriber], []) => subscriber.0.push_while_room(events, size),
+            ([], [run]) if run.is_held() => {
+                run.sender().push_while_room(events, |event| size(event).filter(|_| !is_told(event)));
+            }
+            _ => {}
         }
     }
 

@@ -1,4 +1,4 @@
-//! The reader: every line is looked at once and goes where it belongs.
+//! The reader: what it reads, and what becomes of answers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,18 +6,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::events::Pace;
-use super::{EventFrame, RawAnswer, Shared, Waiter};
-use crate::chunks::{Assembler, Step};
+use super::taking::Taking;
+use super::{RawAnswer, Shared, Waiter};
 use crate::error::{Error, Refused};
 use crate::failure;
-use crate::framing::{FrameReader, FrameText, Incoming};
-use crate::redact::{redact, redact_beginning, sealed};
-use crate::route::{Routed, route};
+use crate::framing::{FrameReader, FrameText};
+use crate::redact;
 use crate::run_tracker::Input;
 use crate::scan;
 use crate::spec::{HandlerFailure, RunRole, Spec};
-use crate::tap::{Diagnostic, Direction};
-use crate::termination::{Cause, RECENT_FRAMES, Termination};
+use crate::tap::Diagnostic;
+use crate::termination::{Cause, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
@@ -53,11 +52,13 @@ pub(super) async fn run(
         })
     });
     let mut batch = Vec::new();
-    let mut pieces = Assembler::default();
+    let mut taking = Taking::new(shared.clone());
     let mut pace = Pace::default();
     let cause = loop {
+        let mut may_be_sealed = true;
+        let mut look = |text: &str| may_be_sealed = redact::may_be_sealed(text);
         let read = tokio::select! {
-            read = frames.next_batch(&mut batch) => read,
+            read = frames.next_batch_of(&mut batch, &mut look) => read,
             () = shared.stop.cancelled() => return,
         };
         match read {
@@ -66,28 +67,10 @@ pub(super) async fn run(
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
         shared.reads.fetch_add(1, Ordering::Relaxed);
-        // Who listens is woken once for everything that one read brought, and before anything else that came
-        // with it is acted on.
-        let mut wake_pending = false;
-        let mut left = batch.len();
-        for incoming in batch.drain(..) {
-            left -= 1;
-            match incoming {
-                // Of many frames the first ones are not among the last.
-                Incoming::Frame(frame) => {
-                    wake_pending = shared.take(frame, &mut pieces, wake_pending, left < RECENT_FRAMES).await;
-                }
-                Incoming::Fault(fault) => shared.diagnose(Diagnostic::Framing(fault)),
-            }
-        }
-        if wake_pending {
-            shared.wake_listeners();
-        }
+        taking.take_all(&mut batch, may_be_sealed).await;
         shared.keep_pace(&mut pace).await;
     };
-    if let Some(reason) = pieces.interrupted("the end of the connection") {
-        shared.diagnose(Diagnostic::Chunks { reason });
-    }
+    taking.end();
     shared.read_to_end.cancel();
     // A process closes its stdout when it ends: its exit code says more than the end of the stream.
     if let Some(exited) = exited
@@ -120,92 +103,8 @@ impl Shared {
         }
     }
 
-    /// Takes a frame. `wake_pending` says whether events were queued that nobody was woken for; gives whether that is
-    /// so now.
-    async fn take(
-        self: &Arc<Self>,
-        frame: FrameText,
-        pieces: &mut Assembler,
-        wake_pending: bool,
-        recent: bool,
-    ) -> bool {
-        if frame.as_str().trim_ascii().is_empty() {
-            return wake_pending;
-        }
-        let frame = seal(frame);
-        self.tap_frame(Direction::Received, frame.as_str());
-        match self.put_together(frame, pieces) {
-            Some(frame) => {
-                self.watch(Direction::Received, frame.as_str());
-                self.take_whole(frame, wake_pending, recent).await
-            }
-            None => wake_pending,
-        }
-    }
-
-    /// A frame that stands on one line, or the one whose last piece this line is; none for other pieces.
-    fn put_together(&self, frame: FrameText, pieces: &mut Assembler) -> Option<FrameText> {
-        let Some(chunks) = &self.spec.chunks else { return Some(frame) };
-        let is_piece =
-            matches!(route(self.spec, &frame), Ok(Routed::Event { kind, .. }) if *kind == *chunks.event);
-        let Step { whole, fault } = match is_piece {
-            true => {
-                let Step { whole, fault } = pieces.take(chunks, frame.as_str());
-                Step { whole: whole.map(seal), fault }
-            }
-            false => Step { whole: Some(frame), fault: pieces.interrupted("another frame") },
-        };
-        if let Some(reason) = fault {
-            self.diagnose(Diagnostic::Chunks { reason });
-        }
-        whole
-    }
-
-    async fn take_whole(self: &Arc<Self>, frame: FrameText, wake_pending: bool, recent: bool) -> bool {
-        let routed = match route(self.spec, &frame) {
-            Ok(routed) => routed,
-            Err(reason) => {
-                let text: String = frame.as_str().chars().take(200).collect();
-                let shown =
-                    if text.len() < frame.as_str().len() { redact_beginning(&text) } else { redact(&text) };
-                self.diagnose(Diagnostic::Noise { text: shown.into_owned(), reason });
-                return wake_pending;
-            }
-        };
-        // What an answer or a question follows is told before it.
-        let before_others = || {
-            if wake_pending {
-                self.wake_listeners();
-            }
-            if recent {
-                self.state().recent.push(frame.as_str());
-            }
-        };
-        match routed {
-            Routed::Event { kind, body, session, outline } => {
-                self.event(EventFrame { kind, inner: body, outline, frame }, session.as_deref(), recent)
-                    .await;
-                return true;
-            }
-            Routed::Answer { id, command, success, data, error } => {
-                before_others();
-                let result = if success {
-                    Ok(RawAnswer { data })
-                } else {
-                    Err(refusal(self.spec, command.clone(), error.as_ref()))
-                };
-                self.answer(id.as_ref(), command, result);
-            }
-            Routed::Dialog { id, method, params } => {
-                before_others();
-                self.dialog(id, method, params);
-            }
-        }
-        false
-    }
-
     /// Gives an answer to the call that it belongs to.
-    fn answer(
+    pub(super) fn answer(
         self: &Arc<Self>,
         id: Option<&FrameText>,
         command: Option<String>,
@@ -286,13 +185,7 @@ impl Shared {
     }
 }
 
-/// Drops what an event carries beside a key where it is read, so that nobody can show it: in all dialects, for the agent may
-/// speak another than it was taken to.
-fn seal(frame: FrameText) -> FrameText {
-    sealed(frame.as_str()).map_or(frame, FrameText::from)
-}
-
-fn refusal(spec: &Spec, command: Option<String>, error: Option<&FrameText>) -> Refused {
+pub(super) fn refusal(spec: &Spec, command: Option<String>, error: Option<&FrameText>) -> Refused {
     let error = error.map(|error| serde_json::from_str(error.as_str()).unwrap_or(serde_json::Value::Null));
     let (message, code, data) = match error {
         Some(serde_json::Value::String(message)) => (message, None, None),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::{EventFrame, Shared, writer};
 use crate::error::{Error, Refused};
 use crate::renames;
-use crate::revision::{Contradiction, Known};
+use crate::revision::{Contradiction, Known, Says};
 use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
 use crate::tap::Diagnostic;
 
@@ -18,6 +18,8 @@ pub(super) struct Seen {
     is_settled: AtomicBool,
     /// The revision, once it is known.
     revision: OnceLock<&'static Spec>,
+    /// What events may say, in the order of the dialect's rows.
+    says: Box<[Says]>,
 }
 
 impl Seen {
@@ -26,6 +28,7 @@ impl Seen {
         let seen = Seen {
             is_settled: AtomicBool::default(),
             revision: OnceLock::new(),
+            says: spec.events.iter().map(|event| Says::of(spec.revisions, event.name)).collect(),
             known: Mutex::new(known.clone()),
         };
         seen.note(&known);
@@ -100,8 +103,20 @@ impl Shared {
         }
     }
 
+    /// Whether an event is known to say nothing of the revision.
+    pub(super) fn says_nothing_of_revision(&self, event: &EventFrame) -> bool {
+        if self.revision.is_settled.load(Ordering::Relaxed) {
+            return true;
+        }
+        let says = event.kind.spec().and_then(|spec| self.revision.says.get(self.spec.place_of(spec)?));
+        says.is_some_and(|says| says.is_nothing(event.body().as_str()))
+    }
+
     /// Looks at an event, for what it says of the revision.
     pub(super) fn look_at_event(&self, event: &EventFrame) {
+        if self.says_nothing_of_revision(event) {
+            return;
+        }
         let body = || event.body().as_str();
         let wrapped = event.inner.is_some();
         self.contradicted(self.revision.look(|known| known.event(&event.kind, body(), wrapped)));

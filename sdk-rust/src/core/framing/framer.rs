@@ -210,8 +210,9 @@ impl Framer {
         &mut self.tail
     }
 
-    /// Takes the lines that were read into [`buffer`](Self::buffer), as texts that own or share their bytes.
-    pub(super) fn drain(&mut self, out: &mut Vec<Incoming>) {
+    /// Takes the lines that were read into [`buffer`](Self::buffer), as texts that own or share their bytes. `look` is given the
+    /// text that they are cut from, where the first one is short.
+    pub(super) fn drain(&mut self, out: &mut Vec<Incoming>, look: &mut impl FnMut(&str)) {
         if self.discarding {
             let Some(at) = memchr(LF, &self.tail) else {
                 self.base += self.tail.len() as u64;
@@ -228,7 +229,7 @@ impl Framer {
                 // The rest would otherwise live on in, and be read after, the long line's allocation.
                 self.tail = BytesMut::from(&self.tail[..]);
             }
-            self.share(block, out);
+            self.share(block, out, look);
         }
         if self.too_long(self.tail.len(), self.tail.last()) {
             out.push(Incoming::Fault(self.too_long_error(self.base)));
@@ -249,9 +250,12 @@ impl Framer {
         unterminated
     }
 
-    fn share(&mut self, block: Bytes, out: &mut Vec<Incoming>) {
+    fn share(&mut self, block: Bytes, out: &mut Vec<Incoming>, look: &mut impl FnMut(&str)) {
         match FrameText::from_utf8(block) {
             Ok(block) => {
+                if memchr(LF, block.as_bytes()).is_some_and(|at| at < SHARE_FROM) {
+                    look(block.as_str());
+                }
                 let share_from = SHARE_FROM.max(block.len() / SHARE_FRACTION);
                 self.walk_text(block.as_str(), &mut |line| {
                     out.push(match line {

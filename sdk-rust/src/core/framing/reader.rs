@@ -49,6 +49,15 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     ///
     /// It waits for one line, never for a fuller batch. Dropping the future loses nothing.
     pub async fn next_batch(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
+        self.next_batch_of(out, &mut |_| ()).await
+    }
+
+    /// As [`next_batch`](Self::next_batch). Where short lines were cut from one text, as nearly always, `look` is given it first.
+    pub(crate) async fn next_batch_of(
+        &mut self,
+        out: &mut Vec<Incoming>,
+        look: &mut (impl FnMut(&str) + Send),
+    ) -> io::Result<usize> {
         let before = out.len();
         while out.len() == before && !self.ended {
             let count = match self.reader.read_buf(self.framer.buffer(LOW, READ)).await {
@@ -60,7 +69,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 self.ended = true;
                 self.unterminated = self.framer.drain_end(out);
             } else {
-                self.framer.drain(out);
+                self.framer.drain(out, look);
             }
         }
         Ok(out.len() - before)

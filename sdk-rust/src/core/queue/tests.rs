@@ -1,5 +1,6 @@
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 
 use super::*;
 
@@ -205,6 +206,27 @@ fn a_quiet_push_that_cuts_the_subscriber_off_wakes_it() {
     sender.try_push_quietly("a", 1, None).unwrap();
     assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Detached));
     assert_eq!(woken.times(), 1);
+}
+
+#[test]
+fn many_are_pushed_while_there_is_room_and_one_has_a_size() {
+    let size = |item: &&str| (*item != "stop").then_some(item.len());
+    let (sender, mut receiver) = queue(3, Overflow::Detach);
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(woken.clone());
+    assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
+    let mut items = VecDeque::from(["a", "stop", "b", "c", "dd"]);
+    sender.push_while_room(&mut items, size);
+    assert_eq!(items, ["stop", "b", "c", "dd"]);
+    items.pop_front();
+    sender.push_while_room(&mut items, size);
+    assert_eq!((items.len(), woken.times(), sender.queued()), (1, 0, (3, 3)), "what has no room is left");
+    sender.wake();
+    assert_eq!(woken.times(), 1);
+    assert_eq!(drain(&mut receiver), ["a", "b", "c"]);
+    drop(receiver);
+    sender.push_while_room(&mut items, size);
+    assert_eq!(items, ["dd"], "nobody is there for it");
 }
 
 #[test]

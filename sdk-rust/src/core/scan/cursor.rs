@@ -28,13 +28,19 @@ impl<'a> Key<'a> {
         self.text
     }
 
+    /// Whether it has escapes: then its length says nothing.
+    #[inline]
+    pub(super) fn is_escaped(&self) -> bool {
+        self.escaped
+    }
+
     #[inline]
     pub(super) fn is(&self, name: &str) -> bool {
-        self.text == name || (self.escaped && self.is_escaped(name))
+        self.text == name || (self.escaped && self.is_with_escapes(name))
     }
 
     #[cold]
-    fn is_escaped(&self, name: &str) -> bool {
+    fn is_with_escapes(&self, name: &str) -> bool {
         unescape(self.text).is_some_and(|key| key == name)
     }
 }

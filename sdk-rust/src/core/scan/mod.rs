@@ -54,13 +54,26 @@ pub const fn inner(outer: &'static str, name: &'static str) -> Member {
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<const N: usize> {
     members: [Member; N],
+    /// The lengths of their names, one bit each, modulo 64: most names are told apart by that alone.
+    lengths: u64,
 }
 
 impl<const N: usize> Wanted<N> {
     /// At most 32 members; more do not compile.
     pub const fn new(members: [Member; N]) -> Self {
         const { assert!(N <= 32, "at most 32 members can be wanted") };
-        Self { members }
+        let (mut lengths, mut at) = (0, 0);
+        while at < N {
+            lengths |= 1 << (members[at].outer.len() % 64);
+            at += 1;
+        }
+        Self { members, lengths }
+    }
+
+    /// Whether a member with that name may be among them.
+    #[inline]
+    fn may_have(&self, key: &cursor::Key<'_>) -> bool {
+        key.is_escaped() || self.lengths >> (key.text().len() % 64) & 1 == 1
     }
 }
 
@@ -198,11 +211,13 @@ fn look<'a, const N: usize>(
     cursor.members(|cursor, key| {
         let mut whole = 0u32;
         let mut parts = 0u32;
-        for (index, member) in wanted.members.iter().enumerate() {
-            if key.is(member.outer) {
-                // A second member of this name replaces the first, its parts included.
-                found.values[index] = None;
-                if member.inner.is_none() { whole |= 1 << index } else { parts |= 1 << index }
+        if wanted.may_have(&key) {
+            for (index, member) in wanted.members.iter().enumerate() {
+                if key.is(member.outer) {
+                    // A second member of this name replaces the first, its parts included.
+                    found.values[index] = None;
+                    if member.inner.is_none() { whole |= 1 << index } else { parts |= 1 << index }
+                }
             }
         }
         let start = cursor.at;

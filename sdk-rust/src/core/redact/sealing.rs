@@ -1,0 +1,138 @@
+//! Frames of which nothing is shown but their type: events that carry a key.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::generated::secrets::{ENVELOPES, SEALED};
+use crate::scan::{self, Outline, Place};
+
+/// What looks for the types of sealed frames, made once: making it takes longer than looking through a short frame.
+static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
+    LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
+
+/// What looks for the escapes of letters.
+static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
+
+/// Whether some frame of a text may be sealed: it has the type of one, or escapes in which that may be. One look at many short
+/// frames takes less than one at each.
+pub(crate) fn may_be_sealed(text: &str) -> bool {
+    let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
+    all.any(|search| search.find(text.as_bytes()).is_some())
+}
+
+/// What is shown of a frame of which nothing is shown but its type; none of any other frame.
+pub fn sealed(frame: &str) -> Option<String> {
+    let plain = with_plain_letters(frame);
+    let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
+    let shown = format!("{{\"type\":\"{kind}\"}}");
+    let Some(types) = types_in(frame, true) else { return Some(shown) };
+    if !types.iter().any(|named| named == kind) {
+        return None;
+    }
+    let outer = types.last()?;
+    match ENVELOPES.iter().find(|member| *member == outer) {
+        Some(envelope) => Some(format!("{{\"type\":\"{envelope}\",\"{envelope}\":{shown}}}")),
+        None => Some(shown),
+    }
+}
+
+/// As [`sealed`], for a frame whose members are known: nearly all are told by these, however long the text is.
+pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
+    let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
+    let may_be = |&[name, name_end, from, to]: &Place| {
+        let (name, value) = (part(name, name_end), part(from, to));
+        match scan::is_named(name, "type") {
+            true => scan::string(value).map_or(value.starts_with('"'), |kind| SEALED.contains(&&*kind)),
+            false => value.starts_with('{') && ENVELOPES.iter().any(|member| scan::is_named(name, member)),
+        }
+    };
+    outline.members().iter().any(may_be).then(|| sealed(frame)).flatten()
+}
+
+/// The types that a frame names, those within envelopes first, and of several of one object in their order; none where it is
+/// the beginning of a frame, or no frame at all: what looks like such an event is taken for one then.
+fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
+    let (mut types, mut inner) = (Vec::new(), Vec::new());
+    let mut is_sound = true;
+    let walked = scan::members(text, |name, value| {
+        if scan::is_named(name, "type") {
+            match scan::string(value) {
+                Some(named) => types.push(named),
+                None => is_sound &= !value.starts_with('"'),
+            }
+        } else if is_frame
+            && value.starts_with('{')
+            && ENVELOPES.iter().any(|member| scan::is_named(name, member))
+        {
+            match types_in(value, false) {
+                Some(found) => inner.extend(found),
+                None => is_sound = false,
+            }
+        }
+    });
+    inner.append(&mut types);
+    (walked.is_ok() && is_sound).then_some(inner)
+}
+
+/// Whether a text has the word that is looked for as a whole string.
+fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
+    let bytes = text.as_bytes();
+    let length = search.needle().len();
+    search.find_iter(bytes).any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + length) == Some(&b'"'))
+}
+
+/// The frame with letters and `_` in place of their escapes: a type is the same however it is written. Most frames have none.
+fn with_plain_letters(frame: &str) -> Cow<'_, str> {
+    let bytes = frame.as_bytes();
+    let mut plain = String::new();
+    let mut copied = 0;
+    for at in ESCAPES.find_iter(bytes) {
+        let Some(code) = frame.get(at + 4..at + 6).and_then(|hex| u8::from_str_radix(hex, 16).ok()) else {
+            continue;
+        };
+        if code.is_ascii_alphabetic() || code == b'_' {
+            plain.push_str(&frame[copied..at]);
+            plain.push(char::from(code));
+            copied = at + 6;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(frame);
+    }
+    plain.push_str(&frame[copied..]);
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::{Wanted, member, scan_and_outline};
+
+    #[test]
+    fn what_is_told_by_members_and_by_a_first_look_is_what_the_text_tells() {
+        let kind = SEALED[0];
+        let escaped = kind.replacen('_', "\\u005f", 1);
+        let frames = [
+            format!(r#"{{"type":"{kind}","key":1}}"#),
+            format!(r#"{{"type":"{escaped}","key":1}}"#),
+            format!(r#"{{"ty\u0070e":"{kind}","key":1}}"#),
+            format!(r#"{{"type":"{kind}","type":"other"}}"#),
+            format!(r#"{{"type":"other","type":"{kind}"}}"#),
+            format!(r#"{{"type":"event","event":{{"a":1,"type":"{kind}"}}}}"#),
+            format!(r#"{{"method":"x","params":{{"type":"{escaped}"}}}}"#),
+            format!(r#"{{"type":"other","text":"{kind}","in":{{"type":"{kind}"}}}}"#),
+            format!(r#"{{"type":"\q","text":"{kind}"}}"#),
+            r#"{"type":"other","event":{"type":"more"}}"#.to_owned(),
+            r#"{"type":"other","text":"\u005f\u001b"}"#.to_owned(),
+        ];
+        for frame in frames {
+            let (_, outline) = scan_and_outline(&frame, &Wanted::new([member("type")])).unwrap();
+            let shown = sealed(&frame);
+            assert_eq!(sealed_by(&frame, &outline), shown, "{frame}");
+            assert!(shown.is_none() || may_be_sealed(&frame), "{frame}");
+        }
+        assert!(!may_be_sealed(r#"{"type":"other","text":"\n"}"#));
+    }
+}
