@@ -4,7 +4,7 @@ CARGO ?= cargo
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 QUESTION ?= What is this repository, and what is it written in?
 
-.PHONY: demo build test bridge-all test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers torture test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
+.PHONY: demo build test test-instructions bridge-all test-conformance conformance-real test-attack attack test-other-hands other-hands soak test-providers-setup test-mcp-setup test-acp-setup test-pages-setup test-rust test-python test-typescript test-pi-host test-web test-drivers torture test-quick-starts test-pages pi-examples lint generate made-up-revision interop bench docs release-check clean help
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
@@ -36,6 +36,9 @@ THREADS ?= 6
 
 test-rust: build test-providers-setup test-mcp-setup test-acp-setup test-pages-setup ## Rust: unit, integration, doc tests; recordings; schemas; generated files.
 	$(PART) env RUST_TEST_THREADS=$(THREADS) $(CARGO) test --workspace --no-fail-fast
+
+test-instructions: ## The instructions of hot paths in an optimised build; COUNTS=write keeps new counts. Needs valgrind; compiles for minutes.
+	env AGENTESE_COUNTS=$(COUNTS) $(CARGO) test --profile counted -p agentese-server --test instructions
 
 # The dialects whose whole set the reference agent passes.
 PASSED := pi pi@1.5 omp pisces operator opal
