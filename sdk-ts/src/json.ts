@@ -58,9 +58,9 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  * Members of long objects are parsed when they are first read, at every level. Each is an own, enumerable member, so
  * that copying and `JSON.stringify` work.
  * Fails with a {@link DecodeError}; where a member of a long object is malformed, not before that member is
- * read. `source` is the text that the line is a part of.
+ * read. `source` is the text that the line is a part of, `members` what is in a long one.
  */
-export function parseObject(text: string, source?: Source): JsonObject {
+export function parseObject(text: string, source?: Source, members: Members | string = ""): JsonObject {
   if (text.length < LAZY_FROM) {
     let value: JsonValue;
     try {
@@ -71,7 +71,7 @@ export function parseObject(text: string, source?: Source): JsonObject {
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
-  const found = scanMembers(text, source?.seen);
+  const found = members || scanMembers(text, source?.seen);
   if (typeof found === "string") throw new DecodeError(found, text);
   return lazyObject(text, found);
 }

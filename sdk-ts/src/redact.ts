@@ -1,7 +1,7 @@
 /** Replacing keys in text before anybody sees it. */
 
 import { ENVELOPES, KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
-import { scanMembers } from "./scan.js";
+import { type Members, scanMembers } from "./scan.js";
 
 export { REDACTED };
 
@@ -49,37 +49,45 @@ export function redact(frame: string, isCut = false): string {
   return copied === 0 ? frame : out + frame.slice(copied);
 }
 
-/** What is shown of a frame of which nothing is shown but its type; none of any other frame. */
-export function sealed(frame: string): string | undefined {
-  // A type is the same however its letters are written.
-  const plain = frame.includes("\\u00") ? frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : frame;
-  const type = SEALED.find((type) => plain.includes(`"${type}"`));
+/** What may be a frame of which nothing is shown but its type: it has the type as a string, or escapes in which it may be. */
+export function maySeal(text: string): boolean {
+  return text.includes("\\u00") || QUOTED.some((type) => text.includes(type));
+}
+
+/** The types of such frames, as strings. */
+const QUOTED = SEALED.map((type) => `"${type}"`);
+
+/** What is shown of a frame of which nothing is shown but its type; none of any other frame. `members` is what was found in it. */
+export function sealed(frame: string, members?: Members | string): string | undefined {
+  const types = members || maySeal(frame) ? typesIn(frame, true, members) : [];
+  const type = SEALED.find((type) => types?.includes(type) ?? plainLetters(frame).includes(`"${type}"`));
   if (type === undefined) return undefined;
-  const outer = typesIn(frame, true);
-  if (outer === undefined || outer.at(-1) === type) return JSON.stringify({ type });
-  if (!outer.includes(type)) return undefined;
-  const envelope = ENVELOPES.find((member) => member === outer.at(-1));
+  const outer = types?.at(-1);
+  const envelope = ENVELOPES.find((member) => member === outer);
   return JSON.stringify(envelope === undefined ? { type } : { type: envelope, [envelope]: { type } });
+}
+
+/** A type is the same however its letters are written. */
+function plainLetters(frame: string): string {
+  return frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 /**
  * The types that a frame names, those within envelopes first, and of several of one object in their order; undefined where
  * it is the beginning of a frame, or none at all: what looks like such an event is taken for one then.
  */
-function typesIn(text: string, isFrame: boolean): unknown[] | undefined {
-  const members = scanMembers(text);
+function typesIn(text: string, isFrame: boolean, members = scanMembers(text)): unknown[] | undefined {
   if (typeof members === "string") return undefined;
   const [types, inner]: [unknown[], unknown[]] = [[], []];
   for (const [name, from, to] of members) {
-    const value = text.slice(from, to);
     if (name === "type") {
       try {
-        types.push(JSON.parse(value));
+        types.push(JSON.parse(text.slice(from, to)));
       } catch {
         return undefined;
       }
-    } else if (isFrame && value.startsWith("{") && ENVELOPES.includes(name)) {
-      const found = typesIn(value, false);
+    } else if (isFrame && text[from] === "{" && ENVELOPES.includes(name)) {
+      const found = typesIn(text.slice(from, to), false);
       if (found === undefined) return undefined;
       inner.push(...found);
     }

@@ -31,7 +31,7 @@ export type Diagnostic =
 
 /** Sees every frame, with keys redacted. A tap that throws is not called again. */
 export interface Tap {
-  /** A frame was sent or received; `text` has no line feed in it. */
+  /** A frame was sent or received; `text` has no line feed in it. One that comes in pieces is shown when it is whole. */
   frame?(direction: Direction, text: string): void;
   /** Something odd happened. */
   diagnostic?(diagnostic: Diagnostic): void;

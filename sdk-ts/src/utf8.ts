@@ -1,15 +1,3 @@
-/** How many bytes a text without lone surrogates takes as UTF-8. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) continue;
-    // Each half of a surrogate pair stands for two of the pair's four bytes.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
-}
-
 /** What Node, Bun and Deno have for bytes; a browser has nothing of it. Pages compile this without the types of Node. */
 interface Platform {
   readonly process?: { getBuiltinModule?(name: "buffer"): NodeBytes | undefined };
@@ -18,10 +6,19 @@ interface Platform {
 /** The part of `node:buffer` that is used here. */
 interface NodeBytes {
   readonly isAscii?: (bytes: Uint8Array) => boolean;
-  readonly Buffer: { readonly prototype: { latin1Slice(this: Uint8Array): string } };
+  readonly Buffer: {
+    readonly prototype: {
+      latin1Slice(this: Uint8Array): string;
+      indexOf(this: Uint8Array, byte: number, from: number): number;
+      lastIndexOf(this: Uint8Array, byte: number): number;
+    };
+  };
 }
 
 const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
+
+/** What looks for a byte; that of Node takes a twentieth of the time that the language's own takes. */
+export const { indexOf, lastIndexOf } = node?.Buffer.prototype ?? Uint8Array.prototype;
 
 /**
  * The text of bytes that are all ASCII, which takes a third of the time that a `TextDecoder` takes. None where they are
@@ -29,19 +26,6 @@ const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
  */
 export function asciiText(bytes: Uint8Array): string | undefined {
   return node?.isAscii?.(bytes) ? node.Buffer.prototype.latin1Slice.call(bytes) : undefined;
-}
-
-/** Where the last character of these bytes begins, if it is unfinished; otherwise their end. */
-export function completeEnd(bytes: Uint8Array): number {
-  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if (byte >= 0xc0) {
-      const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-      return needs > back ? bytes.length - back : bytes.length;
-    }
-    if (byte < 0x80) break;
-  }
-  return bytes.length;
 }
 
 /** How many bytes are sound UTF-8, counted from the start. */

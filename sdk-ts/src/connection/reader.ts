@@ -5,12 +5,13 @@ import { EventFrame } from "../event.js";
 import { failureKind } from "../failure.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { parseObject, rawMember } from "../json.js";
+import { LAZY_FROM, parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
 import { redact, sealed } from "../redact.js";
 import { type Checked, type Misfit, misfitText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
+import { type Members, scanMembers } from "../scan.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
@@ -103,21 +104,28 @@ async function lines(
 
 /** Takes one line. Gives a promise only where a subscriber has to make room first. */
 function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
-  // What an event carries beside a key is dropped where it is read, so that nobody can show it.
-  if (typeof line === "string") line = sealed(line) ?? line;
+  let members: Members | string | undefined;
+  if (typeof line === "string") {
+    if (line.length >= LAZY_FROM) members = scanMembers(line, framer.seen);
+    // What an event carries beside a key is dropped where it is read, so that nobody can show it.
+    if (members || framer.maySeal) line = sealed(line, members) ?? line;
+  }
   if (connection.ended !== undefined) return lost(connection, line);
   if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
-  if (connection.tap.seesFrames) connection.tap.frame("received", line);
+  const { pieces, tap } = connection;
+  // Nobody sees a key in a piece: a frame is shown when it is whole.
+  let unseen = tap.seesFrames;
   try {
-    let object = parseObject(line, framer);
+    let object = parseObject(line, framer, members);
+    const whole = pieces === undefined ? line : pieces.pass(object, line);
+    if (whole === undefined) return undefined;
+    const isOther = whole !== line;
+    if (isOther) line = sealed(whole) ?? whole;
     connection.recent.push(line);
-    const { pieces } = connection;
-    if (pieces !== undefined) {
-      const whole = pieces.pass(object, line);
-      if (whole === undefined) return undefined;
-      if (whole !== line) object = parseObject((line = sealed(whole) ?? whole));
-    }
+    if (unseen) tap.frame("received", line);
+    unseen = false;
+    if (isOther) object = parseObject(line);
     connection.settings.watch?.("received", line);
     // What most lines are, told without more ado.
     if (connection.spec.framing === "flat") {
@@ -133,7 +141,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
         connection.lookAtEvent(type, body, body === object);
         const declared = connection.eventSpec(type);
         const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
-        if (declared === undefined) connection.tap.diagnostic({ kind: "unknown_frame", type });
+        if (declared === undefined) tap.diagnostic({ kind: "unknown_frame", type });
         return event(connection, new EventFrame(type, body, line, known, session), session);
       }
       case "answer":
@@ -143,9 +151,10 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    connection.pieces?.interrupted("another frame");
+    if (unseen) tap.frame("received", line);
+    pieces?.interrupted("another frame");
     const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
-    return void connection.tap.diagnostic({ kind: "noise", text, message: error.message });
+    return void tap.diagnostic({ kind: "noise", text, message: error.message });
   }
 }
 

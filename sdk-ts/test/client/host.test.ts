@@ -72,6 +72,34 @@ test("F25: a frame in pieces is one frame and a broken one is told", async () =>
   await client.close();
 });
 
+test("a key in pieces is seen by no tap", async () => {
+  const { client, agent, frames } = connected(omp.Client);
+  const events = client.events();
+  const frame = { type: "agent_start", note: "sk-ant-0123456789abcdefghij" };
+  for (const piece of pieces("a", frame, 40)) await agent.say(piece);
+  await agent.say("no frame");
+  await agent.say({ type: "agent_start" });
+  for await (const { raw } of events.withRaw()) if (raw === '{"type":"agent_start"}') break;
+  const [whole = "", ...others] = frames;
+  assert.ok(whole.includes('"agent_start"') && !whole.includes("sk-ant"), whole);
+  assert.deepEqual(others, ["received no frame", 'received {"type":"agent_start"}']);
+  await client.close();
+});
+
+test("a key in pieces is in no last frame", async () => {
+  const { client, agent } = connected(omp.Client);
+  const key = "sk-ant-0123456789abcdefghij";
+  for (const piece of pieces("a", { type: "agent_start", note: key }, 40)) await agent.say(piece);
+  for (const piece of pieces("b", { type: "before_provider_request", options: { plain: "very-private" } }, 60)) await agent.say(piece);
+  // Of a frame whose last piece does not come nothing is shown.
+  for (const piece of pieces("c", { type: "agent_start", note: key }, 40).slice(0, -1)) await agent.say(piece);
+  await agent.end();
+  const { lastFrames } = await soon(client.terminated);
+  const [whole = "", ...others] = lastFrames;
+  assert.ok(whole.includes('"agent_start"') && !whole.includes("sk-ant"), whole);
+  assert.deepEqual(others, ['{"type":"before_provider_request"}']);
+});
+
 test("an event that carries a key is its type alone where it comes in pieces", async () => {
   const seen: string[] = [];
   const { client, agent } = connected(omp.Client);
