@@ -17,8 +17,8 @@ from support.stage import alive_in_group
 from agentese import TerminatedError, TimedOutError, pi
 
 
-# An agent that says that it is there, and that neither the end of its input nor TERM ends.
-DEAF = ["sh", "-c", """trap "" TERM; echo '{"type":"agent_start"}'; sleep 60; sleep 60"""]
+# An agent that says that it is there once somebody asks, and that neither the end of its input nor TERM ends.
+DEAF = ["sh", "-c", """trap "" TERM; read -r asked; echo '{"type":"agent_start"}'; sleep 60; sleep 60"""]
 
 
 def python(agent, code, **more):
@@ -87,22 +87,27 @@ PROGRAMS = {
     """,
     "interpreter_ends_after_a_client_was_let_go": """
         client = pi.Client.spawn(DEAF, eof_grace=0.2, term_grace=0.2)
-        next(client.events())
+        events = client.events()
+        client.send_raw("{}")
+        next(events)
         print("child parent agent", client.process_id)
-        del client
+        del events, client
     """,
     "interpreter_ends_with_nothing_but_a_listener": """
         client = pi.Client.spawn(DEAF, eof_grace=0.2, term_grace=0.2)
         events = client.events()
+        client.send_raw("{}")
         next(events)
         print("child parent agent", client.process_id)
         del client
     """,
     "interpreter_ends_before_an_agent_that_takes_its_time": """
         client = pi.Client.spawn(DEAF, eof_grace=0.1, term_grace=60)
-        next(client.events())
+        events = client.events()
+        client.send_raw("{}")
+        next(events)
         print("child parent agent", client.process_id)
-        del client
+        del events, client
     """,
     "interpreter_ends_under_a_blocked_thread": """
         client = pi.Client.spawn(["sleep", "60"], dialogs=pi.Dialogs(), eof_grace=0.1, term_grace=0.1)
@@ -181,7 +186,8 @@ PROGRAMS = {
     """,
     "a_question_is_answered_where_it_was_asked": """
         ask = {"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "?", "message": ""}
-        code = "import sys; print(sys.argv[1], flush=True); print(sys.stdin.readline(), file=sys.stderr, flush=True)"
+        # Lives until it has read the command and the answer.
+        code = "import sys; print(sys.argv[1], flush=True); sys.stdin.readline(); sys.stdin.readline()"
         told, done = [], threading.Event()
         class Forks(pi.Dialogs):
             def confirm(self, dialog):
@@ -201,8 +207,7 @@ PROGRAMS = {
         client = pi.Client.spawn([sys.executable, "-c", code, json.dumps(ask)], dialogs=Forks())
         try:
             client.get_state(timeout=20)
-        except agentese.TerminatedError as error:
-            # It read one line; which of the two came first is open.
+        except agentese.TerminatedError:
             pass
         assert done.wait(20) and told == [0], told
         client.close()
