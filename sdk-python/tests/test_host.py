@@ -74,7 +74,11 @@ def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind)
             peer.say(piece("b", index))
         peer.rest()
 
-    with playing(script) as end, kind().connect(omp, end, timeout=15.0) as client:
+    shown = []
+    tap = {"on_frame": lambda direction, text: shown.append((direction, text))}
+    with playing(script) as end, kind().connect(omp, end, timeout=15.0, **tap) as client:
         assert client.call("get_last_assistant_text").text == "whole"
         [(found, told)] = client.client.diagnostics()
         assert (found, told.endswith("pieces of a came, then piece 2 of a")) == ("chunks", True)
+    # A frame in pieces is shown when it is whole: nobody sees a key in a piece.
+    assert [direction for direction, _ in shown] == ["sent", "received"] and "whole" in shown[1][1]

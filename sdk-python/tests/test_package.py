@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import agentese
@@ -42,6 +43,29 @@ def test_nothing_but_the_standard_library_is_imported():
     found = {name for name in eval(told.stdout) if not name.startswith("_")}  # noqa: S307
     # Taken where it is there, for pydantic before Python 3.12.
     assert found - {"typing_extensions"} == {"agentese"}
+
+
+def test_one_dialect_does_not_load_the_others():
+    program = """
+        import sys
+        from agentese import pi
+        loaded = {name.removeprefix("agentese.") for name in sys.modules if name.startswith("agentese.")}
+        assert pi.Client and "pi" in loaded
+        assert not loaded & {"omp", "opal", "operator", "pisces", "shapes"}, loaded
+        import agentese
+        assert agentese.opal.Client and agentese.shapes.UserMessage
+        assert {"pi", "opal", "shapes", "Record"} <= set(dir(agentese)) and "importlib" not in dir(agentese)
+        everything = {}
+        exec("from agentese import *", everything)
+        assert everything["omp"].Client and set(everything) - {"__builtins__"} == set(agentese.__all__)
+        try:
+            agentese.nothing
+        except AttributeError as error:
+            assert "'agentese' has no attribute 'nothing'" in str(error), error
+        else:
+            raise AssertionError("nothing was found")
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
 def test_building_without_rust_says_what_to_do_and_downloads_nothing():

@@ -4,12 +4,10 @@ Five dialects, each a module with `Client`, `AsyncClient`, the classes of its ev
 with: `pi`, `omp`, `pisces`, `operator`, `opal`.
 """
 
-from agentese import omp as omp
-from agentese import opal as opal
-from agentese import operator as operator
-from agentese import pi as pi
-from agentese import pisces as pisces
-from agentese import shapes as shapes
+import importlib as _importlib
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from agentese._native import Record as Record
 from agentese.dialogs import withdrawn as withdrawn
 from agentese.errors import AgenteseError as AgenteseError
@@ -38,4 +36,62 @@ from agentese.tap import OnFrame as OnFrame
 from agentese.tap import OnStderr as OnStderr
 from agentese.unknown import Unknown as Unknown
 
+if _TYPE_CHECKING:
+    from agentese import omp as omp
+    from agentese import opal as opal
+    from agentese import operator as operator
+    from agentese import pi as pi
+    from agentese import pisces as pisces
+    from agentese import shapes as shapes
+
+__all__ = [
+    "DEFAULT",
+    "AgenteseError",
+    "DecodeError",
+    "DetachedError",
+    "Direction",
+    "EncodeError",
+    "ForkedError",
+    "NotInDialectError",
+    "NotInRevisionError",
+    "NotRecognisedError",
+    "OnFrame",
+    "OnStderr",
+    "Record",
+    "Refusal",
+    "RefusedError",
+    "RunResult",
+    "SpawnError",
+    "StalledError",
+    "TerminatedError",
+    "Termination",
+    "TimedOutError",
+    "Unknown",
+    "UsageError",
+    "dec_hook",
+    "enc_hook",
+    "omp",
+    "opal",
+    "operator",
+    "pi",
+    "pisces",
+    "serve",
+    "shapes",
+    "withdrawn",
+]
+
 __version__ = "0.1.0"
+
+_LOADED_WHEN_NAMED = ("omp", "opal", "operator", "pi", "pisces", "shapes")
+
+
+def __getattr__(name: str) -> _ModuleType:
+    """The modules of the dialects and their shapes, loaded when a program first names them: who speaks one dialect
+    does not wait for five."""
+    if name in _LOADED_WHEN_NAMED:
+        return _importlib.import_module(f"agentese.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

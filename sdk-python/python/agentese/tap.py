@@ -12,7 +12,8 @@ Direction: TypeAlias = Literal["sent", "received"]
 """Which way a frame goes, seen from the client."""
 
 OnFrame: TypeAlias = Callable[[Direction, str], object]
-"""Called with each frame: a line without its end, with keys taken out."""
+"""Called with each frame when it is read, which is before those who listen have it: a line without its end, with keys taken
+out."""
 
 OnStderr: TypeAlias = Callable[[str], object]
 """Called with each line that the agent writes to stderr, without its end."""
