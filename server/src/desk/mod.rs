@@ -159,6 +159,12 @@ impl Desk {
         self.engine.abort_bash();
     }
 
+    /// Lets prompts begin that wait for extensions which still start; commands of extensions among them may end, too. Where
+    /// nothing waits, neither does this.
+    pub async fn begin_what_waits(&self) {
+        self.host.let_begin(LAST_COMMANDS).await;
+    }
+
     /// Stops everything: what is going on is aborted, and extensions say good-bye.
     pub async fn shut_down(&self) {
         self.engine.shut_down().await;

@@ -101,6 +101,8 @@ pub struct AgentLoop {
     finished: bool,
     /// Without steering, follow-ups begin the run.
     begins_with_follow_ups: bool,
+    /// What steers is delivered in a run that was aborted among its calls.
+    steers_still: bool,
 }
 
 impl AgentLoop {
@@ -116,6 +118,7 @@ impl AgentLoop {
             failed: false,
             finished: false,
             begins_with_follow_ups: false,
+            steers_still: false,
         }
     }
 
@@ -176,9 +179,9 @@ impl AgentLoop {
         if let Some(prompt) = self.prompts.pop_front() {
             return Step::Inject(prompt);
         }
-        if aborted {
+        if aborted && !self.steers_still {
             queues.put_back();
-        } else if std::mem::take(&mut self.look_for_steering) {
+        } else if std::mem::take(&mut self.look_for_steering) && !aborted {
             let steered = queues.take_steering();
             if std::mem::take(&mut self.begins_with_follow_ups) && !steered {
                 queues.take_follow_ups();
@@ -194,7 +197,8 @@ impl AgentLoop {
     fn call(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         let aborted = aborted || self.failed;
         let looks = queues.interrupt_mode() == InterruptMode::Immediate;
-        if std::mem::take(&mut self.look_for_steering) && looks && !aborted {
+        // An abort does not keep it from being seen, as in pi.
+        if std::mem::take(&mut self.look_for_steering) && looks && !self.failed {
             self.interrupted = queues.take_steering();
         }
         let Some(first) = self.calls.pop_front() else {
@@ -203,8 +207,8 @@ impl AgentLoop {
         };
         let runs = !aborted && !self.interrupted;
         let verdict = |cut| match () {
+            () if self.interrupted => Verdict::Skip,
             () if aborted => Verdict::Abort,
-            () if !runs => Verdict::Skip,
             () if cut => Verdict::Cut,
             () => Verdict::Execute,
         };
@@ -223,10 +227,13 @@ impl AgentLoop {
 
     fn after_turn(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         let had_calls = std::mem::take(&mut self.had_calls);
-        let goes_on = if self.failed || aborted {
+        let goes_on = if aborted && had_calls && !self.failed {
+            // Results are never the last word: an aborted answer closes the run, and what steers stands before it, as in pi.
+            self.steers_still = queues.has_taken() || queues.take_steering();
+            true
+        } else if self.failed || aborted {
             queues.put_back();
-            // An aborted run whose last word are results is closed by an aborted answer.
-            had_calls && !self.failed
+            false
         } else if self.finished {
             false
         } else {

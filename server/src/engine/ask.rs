@@ -9,7 +9,7 @@ use super::incoming::{self, Incoming};
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
-    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, history,
+    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, Update, history,
 };
 use crate::session::EntryId;
 
@@ -25,6 +25,9 @@ impl Run {
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
             .keeping_details(options.customs.keeps_details);
         let (mut started, mut stopped) = (false, false);
+        let together = options.customs.closes_together && self.provider.interleaves(&self.model);
+        // Blocks that have closed, where all of them are told of at the end.
+        let mut closed: Vec<Update> = Vec::new();
         // When a piece was told.
         let mut told: Option<Instant> = None;
         let answer = loop {
@@ -45,18 +48,17 @@ impl Run {
                 Either::Left(()) => {
                     let closes = self.shared.options.customs.cut_answer == CutAnswer::Closed
                         && self.provider.closes_when_aborted(&self.model);
-                    let closing = assembler.closing().filter(|_| closes);
-                    if let Some(update) = closing.and_then(|event| assembler.apply(event)) {
-                        self.push(Event::MessageUpdated {
-                            entry,
-                            message: assembler.message(),
-                            update: &update,
-                        });
+                    if closes {
+                        closed.extend(assembler.closing().and_then(|event| assembler.apply(event)));
+                        self.tell_closed(entry, &assembler, &closed);
                     }
                     break assembler.aborted(ABORTED);
                 }
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
-                Either::Right(Some(StreamEvent::Done(reason))) => break assembler.done(reason),
+                Either::Right(Some(StreamEvent::Done(reason))) => {
+                    self.tell_closed(entry, &assembler, &closed);
+                    break assembler.done(reason);
+                }
                 Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
                 Either::Right(Some(mut event)) => {
                     if let Some(told) = told {
@@ -76,6 +78,10 @@ impl Run {
                     }
                     let is_piece = incoming::piece(&event).is_some();
                     if let Some(update) = assembler.apply(event) {
+                        if together && update.closes() {
+                            closed.push(update);
+                            continue;
+                        }
                         self.room().await;
                         let message = assembler.message();
                         self.push(Event::MessageUpdated { entry, message, update: &update });
@@ -99,6 +105,13 @@ impl Run {
             self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
         }
         (answer, stopped)
+    }
+
+    /// Tells that blocks have closed.
+    fn tell_closed(&self, entry: &EntryId, assembler: &Assembler, closed: &[Update]) {
+        for update in closed {
+            self.push(Event::MessageUpdated { entry, message: assembler.message(), update });
+        }
     }
 
     async fn request(&self) -> Request {

@@ -23,7 +23,11 @@ impl Engine {
         shown: &mut (dyn FnMut(&str) + Send),
     ) -> Result<RpcBashOutput, RpcBashError> {
         let mut context = self.shared.context().clone();
-        context.abort = self.shared.state().bash.child_token();
+        let session = {
+            let state = self.shared.state();
+            context.abort = state.bash.child_token();
+            state.session.id().to_owned()
+        };
         let result = match self.shared.options.customs.keeps_shell {
             _ if self.is_led() => self.bash_there(command, hidden, shown).await,
             true => self.shared.shell.run(&context, command).await,
@@ -37,6 +41,10 @@ impl Engine {
             }
             other => other,
         };
+        let moved = self.shared.state().session.id() != session;
+        if moved && self.shared.options.customs.commands_end_with_session {
+            return result;
+        }
         match &result {
             Ok(output) => self.record(command, output, output.cancelled, hidden).await,
             // What it wrote before it was killed is known, and the model should know it too.

@@ -131,6 +131,16 @@ impl Engine {
         (session.id().to_owned(), session.file().map(Path::to_owned), stats)
     }
 
+    /// The same, as another agent that does the work tells tokens and cost; what it does not tell is as it was seen.
+    pub async fn stats_there(&self) -> (String, Option<PathBuf>, Stats) {
+        let used = match &self.shared.led {
+            Some(led) => led.lead.used().await,
+            None => None,
+        };
+        let (id, file, stats) = self.stats();
+        (id, file, used.unwrap_or_default().over(stats))
+    }
+
     /// Tokens in the context, where that is known: right after a compaction it is not.
     pub fn context_tokens(&self) -> Option<u64> {
         let state = self.shared.state();

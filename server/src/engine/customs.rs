@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 
+use crate::providers::LevelCustoms;
+
 /// In which way the tool calls of one answer are carried out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Calls {
@@ -46,6 +48,8 @@ pub struct Customs {
     pub interrupt: InterruptMode,
     /// How hard models think unless somebody says otherwise.
     pub thinking: ThinkingLevel,
+    /// What is said of the levels that models have.
+    pub levels: LevelCustoms,
     /// What a branch means to the run that is going on.
     pub branching: Branching,
     /// How an answer ends that was stopped.
@@ -56,6 +60,8 @@ pub struct Customs {
     pub keeps_by_count: bool,
     /// Whether clients are told of messages that extensions put into an idle conversation.
     pub tells_of_notes: bool,
+    /// Whether extensions are asked about runs that begin with such a message, as about those that begin with the user's words.
+    pub notes_are_prompts: bool,
     /// Whether a session in which nothing was said can be exported.
     pub exports_empty: bool,
     /// Whether files that a prompt mentions with `@` are read for the model.
@@ -73,19 +79,30 @@ pub struct Customs {
     pub page_name: &'static str,
     /// The names of the tools that are there where nobody chooses.
     pub tools: &'static [&'static str],
+    /// Whether the tool `edit` takes a list of replacements; else one. See [`crate::tools::Edit`].
+    pub lists_edits: bool,
     /// Whether a conversation begins with a message of what the model is told beforehand: the sections of the prompt, and
     /// the tools.
     pub tells_instructions: bool,
     /// Whether an answer is told of when the first of it is there; else when the model is asked.
     pub answers_begin_late: bool,
+    /// Whether a model or a level that is chosen while a run goes on counts from its next turn on; else from the next run.
+    pub models_change_in_runs: bool,
+    /// Whether the blocks of an answer close together at its end, where the model's API lets them grow side by side.
+    pub closes_together: bool,
     /// How long after a piece of an answer the next one is told at the soonest: what comes meanwhile is one piece, and
     /// told before anything else is. Zero where each piece is told as it comes.
     pub pieces_apart: Duration,
     /// Whether a request that fails for now is made again before anybody hears of the failure.
     pub repeats_quietly: bool,
+    /// Whether an answer whose connection broke is asked for again although it had begun.
+    pub repeats_begun: bool,
     /// Whether an answer that is asked for again is taken from the context by an entry of its own, of which clients are
     /// told. Else that is forgotten with the process.
     pub notes_edits: bool,
+    /// Whether an answer that has to be asked for again after a compaction is taken from the context before it, and is no
+    /// retry to clients; and whether one that was cut off below what the model can say is such an answer.
+    pub takes_back_first: bool,
     /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
     pub notes_times: bool,
     /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
@@ -107,8 +124,12 @@ pub struct Customs {
     /// Whether a command of the user that a signal ended has the exit code that shells give it; else it counts as
     /// stopped.
     pub signals_have_codes: bool,
+    /// Whether commands of the user end with the session in which they run, and leave nothing in the next one.
+    pub commands_end_with_session: bool,
     /// Whether a session can only be gone to while its directory is there.
     pub needs_directory: bool,
+    /// Whether prompts that wait for extensions which still start are begun before the end of input stops everything.
+    pub begins_what_waits: bool,
     /// Whether extensions are asked about the context before they are told what happened in the same moment; else in the
     /// order in which it happened.
     pub context_comes_first: bool,
@@ -122,11 +143,13 @@ impl Customs {
         calls: Calls::OneByOne,
         interrupt: InterruptMode::Immediate,
         thinking: ThinkingLevel::Medium,
+        levels: LevelCustoms::PI,
         branching: Branching::StopsTheRun,
         cut_answer: CutAnswer::Closed,
         compaction_drops_cut_answer: false,
         keeps_by_count: false,
         tells_of_notes: true,
+        notes_are_prompts: false,
         exports_empty: false,
         reads_mentions: false,
         marks_mentions: false,
@@ -135,11 +158,16 @@ impl Customs {
         intent: None,
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
+        lists_edits: false,
         tells_instructions: false,
         answers_begin_late: false,
+        models_change_in_runs: false,
+        closes_together: false,
         pieces_apart: Duration::ZERO,
         repeats_quietly: true,
+        repeats_begun: true,
         notes_edits: false,
+        takes_back_first: false,
         notes_times: false,
         keeps_details: false,
         runs_until_settled: false,
@@ -149,7 +177,9 @@ impl Customs {
         shows_beginnings: false,
         results_as_data: false,
         signals_have_codes: false,
+        commands_end_with_session: false,
         needs_directory: false,
+        begins_what_waits: false,
         context_comes_first: true,
         sessions_start_anew: false,
     };

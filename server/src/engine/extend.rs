@@ -6,7 +6,7 @@ use agentese::types::{AgentMessage, CustomMessage, Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
-use super::run::Run;
+use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Begun, Customs, Engine, Event, PromptError, Shared};
@@ -98,7 +98,9 @@ impl Engine {
         }
         if begins && state.work.is_none() {
             let work = self.shared.reserve(&mut state)?;
-            return self.shared.start(state, work, vec![message], None).map(Some);
+            // Since pi 1.5 extensions are asked about such a run, too.
+            let said = self.shared.options.customs.notes_are_prompts.then(|| Said::of(&message));
+            return self.shared.start(state, work, vec![message], said).map(Some);
         }
         let message = Arc::new(message);
         if self.shared.options.customs.tells_of_notes {
@@ -115,11 +117,14 @@ impl Engine {
         Ok(None)
     }
 
-    /// Keeps something in the session that the model does not see.
+    /// Keeps something in the session that the model does not see, and tells of it.
     pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let mut state = self.shared.state();
         let id = state.session.custom(custom_type, data);
         state.session.linger();
+        if let Some(entry) = state.session.entry(id.as_str()) {
+            self.shared.sink.push(Event::Entered(entry.json().as_str()));
+        }
         id
     }
 
@@ -225,7 +230,7 @@ impl Shared {
         mut state: MutexGuard<'_, State>,
         work: Work,
         messages: Vec<AgentMessage>,
-        said: Option<super::run::Said>,
+        said: Option<Said>,
     ) -> Result<Begun, PromptError> {
         if self.led.is_some() {
             state.keep_deferred();

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use super::StreamingBehavior;
 use crate::providers::StreamEvent;
 use crate::resources::CommandInfo;
-use crate::session::Elsewhere;
+use crate::session::{Elsewhere, Stats};
 use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
 use crate::ui::Ui;
 
@@ -129,6 +129,46 @@ pub enum Manner {
     Queue(StreamingBehavior),
 }
 
+/// Tokens and cost of the other agent's session, as it tells them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Used {
+    /// Tokens that went in and did not come from a cache.
+    pub input: Option<u64>,
+    /// Tokens that came out.
+    pub output: Option<u64>,
+    /// Tokens read from a cache.
+    pub cache_read: Option<u64>,
+    /// Tokens written to a cache.
+    pub cache_write: Option<u64>,
+    /// US dollars.
+    pub cost: Option<f64>,
+}
+
+impl Used {
+    /// The same counts, but for what is told here.
+    pub(super) fn over(self, seen: Stats) -> Stats {
+        Stats {
+            input: self.input.unwrap_or(seen.input),
+            output: self.output.unwrap_or(seen.output),
+            cache_read: self.cache_read.unwrap_or(seen.cache_read),
+            cache_write: self.cache_write.unwrap_or(seen.cache_write),
+            cost: self.cost.unwrap_or(seen.cost),
+            ..seen
+        }
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn what_the_other_agent_does_not_tell_of_tokens_and_cost_is_as_it_was_seen() {
+    let seen = Stats { input: 1, output: 2, cache_read: 3, cache_write: 4, cost: 0.5, ..Stats::default() };
+    let told = Used { input: Some(10), output: Some(20), ..Used::default() };
+    let stats = told.over(seen);
+    assert_eq!((stats.input, stats.output, stats.cache_read, stats.cache_write), (10, 20, 3, 4));
+    assert!((stats.cost - 0.5).abs() < f64::EPSILON);
+    assert_eq!(Used { cache_read: Some(0), ..Used::default() }.over(seen).cache_read, 0, "0 is told");
+}
+
 /// Why the other agent did not do something: a sentence for the user.
 pub type Unwilling = String;
 
@@ -178,6 +218,11 @@ pub trait Lead: Send + Sync {
     /// What a prompt can invoke there with `/name`, as far as that is known.
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
         futures::future::ready(Vec::new()).boxed()
+    }
+
+    /// What its session has used; none where it does not say.
+    fn used(&self) -> BoxFuture<'_, Option<Used>> {
+        futures::future::ready(None).boxed()
     }
 
     /// Compacts its conversation.

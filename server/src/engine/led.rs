@@ -27,6 +27,8 @@ pub(super) struct Led {
     pub floor: Arc<tokio::sync::Mutex<()>>,
     /// The work of words that were taken, until the task looks.
     begun: Mutex<Option<(Work, Vec<AgentMessage>)>>,
+    /// Words with which the agent begins a run by itself: they had waited, and it tells of them before that run.
+    begins: Mutex<Vec<AgentMessage>>,
     /// Work was begun.
     pub changed: Notify,
     /// A run is told of. What was begun and is no run does not keep others out: the other agent decides.
@@ -54,6 +56,7 @@ impl Led {
             lead,
             floor: Arc::default(),
             begun: Mutex::default(),
+            begins: Mutex::default(),
             changed: Notify::new(),
             on: AtomicBool::new(false),
             task: Mutex::default(),
@@ -78,6 +81,16 @@ impl Led {
     /// The work that was begun since this was last asked, with its words.
     pub fn take_begun(&self) -> Option<(Work, Vec<AgentMessage>)> {
         self.begun().take()
+    }
+
+    /// The agent has told of words that may begin a run.
+    pub fn begins_with(&self, message: AgentMessage) {
+        self.begins.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+
+    /// These words, once.
+    pub fn take_begins(&self) -> Vec<AgentMessage> {
+        std::mem::take(&mut *self.begins.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn gone(&self) -> Option<String> {

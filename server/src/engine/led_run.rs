@@ -224,6 +224,10 @@ impl LedRun {
             };
             self.complete(shared, entry, answer.message);
         }
+        // A run that is stopped before its answer begins has one that says so, as every run does.
+        if aborted && self.turn.as_ref().is_some_and(|turn| turn.answer.is_none()) {
+            self.answered(shared, assembler(shared).aborted(ABORTED).message);
+        }
         self.close_calls(shared, aborted);
         self.close_turn(shared);
         self.messages

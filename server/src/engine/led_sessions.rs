@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentese::types::AgentMessage;
 
 use super::led::Led;
+use super::led_tell::note_begins;
 use super::state::State;
 use super::{Engine, Event, Opened, Shared, Unwilling, queue};
 use crate::session::{Body, Entry, ForkError, Session};
@@ -71,6 +72,8 @@ impl Engine {
         if !asked.await? {
             return Ok(false);
         }
+        // What the agent told of before belongs to the session that it has left.
+        note_begins(&self.shared);
         let opened = led.lead.session().await;
         let messages = led.lead.history().await?;
         let mut state = self.idle().await;

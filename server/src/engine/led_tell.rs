@@ -169,6 +169,7 @@ impl Teller {
                 shared.sink.push(Event::RetryEnded { success, attempt, error: error.as_deref() });
             }
             Deed::CompactionBegan(reason) => {
+                note_begins(shared);
                 if !is_asked_for(shared) {
                     self.go_on(shared, Phase::Compacting);
                     shared.sink.push(Event::CompactionStarted { reason: &reason });
@@ -205,6 +206,7 @@ impl Teller {
                 if let Some(run) = &mut self.run {
                     run.fail(shared, &reason);
                 }
+                note_begins(shared);
                 if let Some(led) = &shared.led {
                     led.lose(reason);
                 }
@@ -228,7 +230,10 @@ impl Teller {
             led.turn(true);
         }
         self.told = true;
-        self.run = Some(LedRun::begin(shared));
+        let run = self.run.insert(LedRun::begin(shared));
+        for message in shared.led.iter().flat_map(Led::take_begins) {
+            run.said(shared, message);
+        }
     }
 
     /// The run that a deed belongs to, with the words that began it told.
@@ -255,8 +260,18 @@ impl Teller {
         let Some(run) = &mut self.run else {
             // Words that begin a run are told with it.
             self.heard = is_users && !self.said.is_empty();
-            if !self.heard {
-                note(shared, message);
+            match is_users {
+                true if !self.heard => {
+                    let message = waited(shared, message);
+                    if let Some(led) = &shared.led {
+                        led.begins_with(message);
+                    }
+                }
+                true => {}
+                false => {
+                    note_begins(shared);
+                    note(shared, message);
+                }
             }
             return;
         };
@@ -272,13 +287,7 @@ impl Teller {
         if !is_users {
             return run.said(shared, message);
         }
-        let waited = {
-            let mut state = shared.state();
-            let waited = state.queues.take_like(&message);
-            shared.tell_of_queues(&mut state);
-            waited
-        };
-        run.said(shared, waited.unwrap_or(message));
+        run.said(shared, waited(shared, message));
     }
 
     /// The run is over. What follows it begins anew: who hears of the end finds the engine idle, or waiting.
@@ -316,6 +325,21 @@ impl Teller {
 /// Whether somebody here asked for the compaction that is going on, and is told of it in another way.
 fn is_asked_for(shared: &Shared) -> bool {
     shared.state().work.as_ref().is_some_and(|work| work.kind == Kind::Compaction)
+}
+
+/// Words of the user that the other agent has read, as they were said: it may not repeat all that they have.
+fn waited(shared: &Shared, message: AgentMessage) -> AgentMessage {
+    let mut state = shared.state();
+    let waited = state.queues.take_like(&message);
+    shared.tell_of_queues(&mut state);
+    waited.unwrap_or(message)
+}
+
+/// No run follows of the words that the agent told of: they stand in the conversation without one.
+pub(super) fn note_begins(shared: &Shared) {
+    for message in shared.led.iter().flat_map(Led::take_begins) {
+        note(shared, message);
+    }
 }
 
 /// A message that was put into an idle conversation.

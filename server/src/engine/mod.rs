@@ -78,7 +78,7 @@ pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, WeakEngine};
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
-pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling};
+pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
 pub use led::Handed;
 pub use ledger::{Ledger, Spent};
 pub use options::Options;

@@ -80,9 +80,7 @@ impl Engine {
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         let state = self.shared.state();
         let levels = state.model.as_ref().map(|model| self.shared.options.catalog.levels(model));
-        levels
-            .filter(|levels| !levels.is_empty())
-            .map_or_else(|| vec![ThinkingLevel::Off], |levels| levels.to_vec())
+        levels.filter(|levels| !levels.is_empty()).unwrap_or_else(|| vec![ThinkingLevel::Off])
     }
 
     /// Switches to the next level that the model has; none where it has only one.

@@ -10,7 +10,7 @@ use agentese::types::{AssistantMessage, CompactionReason, Model, StopReason};
 use super::GoOn;
 use super::compaction::is_due;
 use crate::config::{CompactionSettings, RetrySettings};
-use crate::providers::{Failure, FailureKind};
+use crate::providers::{Failure, FailureKind, most_tokens};
 
 /// The pause before that retry, counted from 1; each is twice as long as the one before.
 fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
@@ -73,6 +73,10 @@ pub(super) struct Ended<'a> {
     pub tokens: u64,
     /// The model that answered.
     pub model: &'a Model,
+    /// Whether an answer that was cut off below what the model can say is asked for again.
+    pub mends_cuts: bool,
+    /// Whether an answer whose connection broke is asked for again although it had begun.
+    pub repeats_begun: bool,
 }
 
 /// What one of the agent's own policies wants to follow; none where that is the business of those behind it.
@@ -84,7 +88,9 @@ pub(super) const OWN: [Policy; 2] = [try_again, make_room];
 /// The same request again after a failure that may pass, as often as the settings say.
 fn try_again(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
     let failure = ended.failure?;
-    if let Some(pause) = next_try(retry, failure, ended.attempt) {
+    let begun = failure.kind == FailureKind::Network && !ended.answer.content.is_empty();
+    let pause = next_try(retry, failure, ended.attempt).filter(|_| ended.repeats_begun || !begun);
+    if let Some(pause) = pause {
         return Some(Then::Retry { attempt: ended.attempt + 1, pause });
     }
     // The request that was tried again may not fit by now; that is mended as it always is.
@@ -97,15 +103,22 @@ fn make_room(ended: &Ended<'_>, _: &RetrySettings, compaction: &CompactionSettin
     if !compaction.enabled {
         return None;
     }
-    let again = ended.failure.is_some();
+    let cut = was_cut(ended);
+    let (again, overflowed) = (ended.failure.is_some() || cut, overflowed(ended) || cut);
     match () {
-        () if overflowed(ended) && again && ended.made_room => Some(Then::StillTooLong),
-        () if overflowed(ended) => Some(Then::Compact { reason: CompactionReason::Overflow, again }),
+        () if overflowed && again && ended.made_room => Some(Then::StillTooLong),
+        () if overflowed => Some(Then::Compact { reason: CompactionReason::Overflow, again }),
         () if is_due(compaction, ended.tokens, ended.model) => {
             Some(Then::Compact { reason: CompactionReason::Threshold, again: false })
         }
         () => None,
     }
+}
+
+/// Whether the answer was cut off below what it was given room for: the conversation may have left it no more.
+fn was_cut(ended: &Ended<'_>) -> bool {
+    let (answer, most) = (ended.answer, most_tokens(ended.model));
+    ended.mends_cuts && answer.stop_reason == StopReason::Length && answer.usage.output < most
 }
 
 /// Whether the conversation did not fit: the provider said so, or it took more than the model has.
@@ -146,8 +159,18 @@ mod tests {
 
     fn decide(stop: &str, failure: Option<Failure>, attempt: u64, tokens: u64, made_room: bool) -> Then {
         let (answer, model) = (answer(stop, tokens), model());
-        let ended =
-            Ended { answer: &answer, failure: failure.as_ref(), attempt, made_room, tokens, model: &model };
+        let failure = failure.as_ref();
+        let (mends_cuts, repeats_begun) = (false, true);
+        let ended = Ended {
+            answer: &answer,
+            failure,
+            attempt,
+            made_room,
+            tokens,
+            model: &model,
+            mends_cuts,
+            repeats_begun,
+        };
         let wants =
             |policy: Policy| policy(&ended, &RetrySettings::default(), &CompactionSettings::default());
         OWN.into_iter().find_map(wants).unwrap_or(Then::Rest)
@@ -230,5 +253,60 @@ mod tests {
                 Then::Compact { reason: CompactionReason::Overflow, again: false }
             );
         }
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_below_its_limit_is_asked_for_again_once() {
+        let small = model();
+        let mut large = model();
+        large.max_tokens = 64_000;
+        let wants = |model: &Model, output: u64, made_room: bool, mends_cuts: bool| {
+            let mut answer = answer("length", 10);
+            answer.usage.output = output;
+            let ended = Ended {
+                answer: &answer,
+                failure: None,
+                attempt: 0,
+                made_room,
+                tokens: 10,
+                model,
+                mends_cuts,
+                repeats_begun: true,
+            };
+            make_room(&ended, &RetrySettings::default(), &CompactionSettings::default())
+        };
+        let again = || Some(Then::Compact { reason: CompactionReason::Overflow, again: true });
+        assert_eq!(wants(&small, 999, false, true), again());
+        assert_eq!(wants(&small, 999, true, true), Some(Then::StillTooLong));
+        assert_eq!(wants(&small, 1000, false, true), None, "the model said all that it can");
+        assert_eq!(wants(&small, 999, false, false), None);
+        assert_eq!(wants(&large, 31_999, false, true), again());
+        assert_eq!(wants(&large, 32_000, false, true), None, "it was asked for no more");
+    }
+
+    #[test]
+    fn an_answer_that_had_begun_is_asked_for_again_where_agents_do_so() {
+        let model = model();
+        let failure = Failure::new(FailureKind::Network, "cut");
+        let wants = |content: serde_json::Value, repeats_begun: bool| {
+            let mut answer = answer("error", 0);
+            answer.content = serde_json::from_value(content).unwrap();
+            let (attempt, made_room, tokens, mends_cuts) = (0, false, 0, false);
+            let failure = Some(&failure);
+            let ended = Ended {
+                answer: &answer,
+                failure,
+                attempt,
+                made_room,
+                tokens,
+                model: &model,
+                mends_cuts,
+                repeats_begun,
+            };
+            try_again(&ended, &RetrySettings::default(), &CompactionSettings::default()).is_some()
+        };
+        let text = || json!([{"type": "text", "text": "half"}]);
+        assert!(wants(text(), true) && wants(json!([]), true) && wants(json!([]), false));
+        assert!(!wants(text(), false));
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, ImageContent, Model, StopReason, ThinkingLevel, ToolDeclaration,
-    ToolResultMessage,
+    AgentMessage, AssistantBlock, ImageContent, InputBlock, InputContent, Model, StopReason, ThinkingLevel,
+    ToolDeclaration, ToolResultMessage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +43,27 @@ pub(super) struct Run {
 pub(super) struct Said {
     pub text: String,
     pub images: Vec<ImageContent>,
+}
+
+impl Said {
+    /// What a message of an extension says.
+    pub fn of(message: &AgentMessage) -> Self {
+        let mut said = Self { text: String::new(), images: Vec::new() };
+        let AgentMessage::Custom(custom) = message else { return said };
+        match &custom.content {
+            InputContent::Text(text) => said.text.clone_from(text),
+            InputContent::Blocks(blocks) => {
+                for block in blocks {
+                    match block {
+                        InputBlock::Text(text) => said.text.push_str(&text.text),
+                        InputBlock::Image(image) => said.images.push(image.clone()),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        said
+    }
 }
 
 /// How a run went.
@@ -121,6 +142,9 @@ impl Run {
                     let first = std::mem::take(&mut self.fresh);
                     self.outcome.answer = None;
                     self.results.clear();
+                    if !first && self.shared.options.customs.models_change_in_runs {
+                        self.follow_choice();
+                    }
                     self.shared.options.hooks.turn_begins(&self.shared.state().session, first);
                     self.push(Event::TurnStarted);
                     if first {
@@ -161,6 +185,17 @@ impl Run {
                 Step::EndRun => return self.outcome,
             }
         }
+    }
+
+    /// What a client has chosen meanwhile counts from here on.
+    fn follow_choice(&mut self) {
+        let state = self.shared.state();
+        let Some(model) = state.model.clone() else { return };
+        let Some(provider) = self.shared.options.catalog.provider_of(&model).cloned() else { return };
+        self.thinking = state.thinking;
+        drop(state);
+        self.outcome.model = model.clone();
+        (self.model, self.provider) = (model, provider);
     }
 
     /// Before its first event: what others add to it.

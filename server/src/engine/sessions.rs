@@ -13,7 +13,7 @@ use crate::session::{EntryId, ForkError, OpenError, Session, Start};
 impl Engine {
     /// Starts a fresh session. `parent` is the session that it comes from, in the words of whoever
     /// says so. What is going on is aborted first, with its closing events; the queues are emptied.
-    /// The modes, the model and commands that are running stay.
+    /// The modes, the model and, where the agent is so, commands that are running stay.
     /// False where a hook stopped it; nothing has changed then.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
         if let Some(led) = &self.shared.led {
@@ -28,7 +28,7 @@ impl Engine {
             let previous = state.session.file().map(Path::to_owned);
             let mut session = self.shared.options.fresh_session(parent);
             session.thinking_changed(state.thinking);
-            (previous, state.move_to(session))
+            (previous, self.move_to(&mut state, session))
         };
         self.shared.leave(left).await;
         hooks.switched(Switch::New, previous.as_deref()).await;
@@ -76,7 +76,7 @@ impl Engine {
         let (model, left) = {
             let mut state = self.idle().await;
             let restored = session.restored();
-            let left = state.move_to(session);
+            let left = self.move_to(&mut state, session);
             self.shared.restore(&mut state, restored);
             (state.model.clone(), left)
         };
@@ -104,7 +104,7 @@ impl Engine {
             let previous = state.session.file().map(Path::to_owned);
             let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
             state.write_settings(&mut session);
-            (text, previous, state.move_to(session))
+            (text, previous, self.move_to(&mut state, session))
         };
         self.shared.leave(left).await;
         self.shared.written().await;
@@ -137,7 +137,7 @@ impl Engine {
             let previous = state.session.file().map(Path::to_owned);
             let mut session = state.session.copy(self.shared.options.store.as_ref());
             state.write_settings(&mut session);
-            state.move_to(session);
+            self.move_to(&mut state, session);
             previous
         };
         hooks.forked(previous.as_deref()).await;
@@ -194,6 +194,16 @@ impl Engine {
                 return state;
             }
         }
+    }
+}
+
+impl Engine {
+    /// Goes on with another session; gives the one before.
+    fn move_to(&self, state: &mut State, session: Session) -> Session {
+        if self.shared.options.customs.commands_end_with_session {
+            std::mem::take(&mut state.bash).cancel();
+        }
+        state.move_to(session)
     }
 }
 

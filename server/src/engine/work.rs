@@ -241,7 +241,12 @@ impl Work {
         let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
         let sink = &self.shared.sink;
         let own = self.own(&state, outcome).filter(|_| !self.abort.is_cancelled());
-        let will_retry = matches!(own, Some(Then::Retry { .. } | Then::Compact { again: true, .. }));
+        let customs = &self.shared.options.customs;
+        let will_retry = match own {
+            Some(Then::Retry { .. }) => true,
+            Some(Then::Compact { again, .. }) => again && !customs.takes_back_first,
+            _ => false,
+        };
         sink.push(Event::RunEnded { messages: &outcome.messages, will_retry });
         let decision = self.decide(own, &state, outcome);
         match &decision {
@@ -268,18 +273,27 @@ impl Work {
                 forget_failed_answer(&mut state);
                 let limit = u64::from(state.retry.max_retries);
                 sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
-                if self.shared.options.customs.notes_edits {
-                    for entry in state.session.note_edits() {
-                        sink.push(Event::Entered(entry.as_str()));
-                    }
-                }
+                self.note_edits(&mut state);
                 state.enter(number, Phase::Waiting);
             }
-            Then::Compact { .. } => {
+            Then::Compact { again, .. } => {
+                if *again && customs.takes_back_first {
+                    state.session.forget_last_answer();
+                    self.note_edits(&mut state);
+                }
                 state.enter(number, Phase::Compacting);
             }
         }
         (decision, error)
+    }
+
+    /// Writes down and tells what was taken from the context, where agents do so.
+    fn note_edits(&self, state: &mut State) {
+        if self.shared.options.customs.notes_edits {
+            for entry in state.session.note_edits() {
+                self.shared.sink.push(Event::Entered(entry.as_str()));
+            }
+        }
     }
 
     /// What the policies want to follow a run.
@@ -339,6 +353,8 @@ impl Work {
                 }
             },
             model: &outcome.model,
+            mends_cuts: self.shared.options.customs.takes_back_first,
+            repeats_begun: self.shared.options.customs.repeats_begun,
         };
         // Another model may have more room: what was said by the one before does not count.
         let same = state
@@ -400,6 +416,9 @@ impl Work {
     /// The work is over: nothing follows on its own.
     fn over(&self, state: &mut State) {
         state.end(self.end.number);
+        if self.shared.options.customs.runs_until_settled {
+            state.keep_deferred();
+        }
         self.shared.sink.push(Event::Settled { aborted: self.abort.is_cancelled() });
     }
 

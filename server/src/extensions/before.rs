@@ -3,6 +3,7 @@
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use agentese::types::{InputHook, SessionBeforeCompactHook, SessionBeforeForkHook, SessionBeforeSwitchHook};
 use tokio::sync::watch;
@@ -16,11 +17,13 @@ pub(super) struct Before {
     stop: Mutex<CancellationToken>,
     /// How many dialogs are open in such questions.
     dialogs: watch::Sender<usize>,
+    /// How many prompts are on their way to the engine.
+    coming: watch::Sender<usize>,
 }
 
 impl Default for Before {
     fn default() -> Self {
-        Self { stop: Mutex::default(), dialogs: watch::Sender::new(0) }
+        Self { stop: Mutex::default(), dialogs: watch::Sender::new(0), coming: watch::Sender::new(0) }
     }
 }
 
@@ -30,6 +33,15 @@ pub(super) struct OpenBefore(watch::Sender<usize>);
 impl Drop for OpenBefore {
     fn drop(&mut self) {
         self.0.send_modify(|open| *open -= 1);
+    }
+}
+
+/// A prompt is on its way until this is dropped.
+pub struct Coming(watch::Sender<usize>);
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.send_modify(|coming| *coming -= 1);
     }
 }
 
@@ -63,6 +75,33 @@ impl Before {
 }
 
 impl Host {
+    /// As [`Host::ready`]; false where what has not begun is given up before.
+    pub async fn ready_to_begin(&self) -> bool {
+        self.before.unless_given_up(self.ready()).await.is_some()
+    }
+
+    /// A prompt is on its way.
+    pub fn coming(&self) -> Coming {
+        self.before.coming.send_modify(|coming| *coming += 1);
+        Coming(self.before.coming.clone())
+    }
+
+    /// Where prompts wait for extensions that still start: waits until these are there, and for `patience` until the prompts
+    /// have begun and commands of extensions are over.
+    pub async fn let_begin(&self, patience: Duration) {
+        // One that waited may be on its way still when the extensions are just there.
+        if *self.before.coming.borrow() == 0 {
+            return;
+        }
+        self.ready().await;
+        let begun = async {
+            let mut coming = self.before.coming.subscribe();
+            let _ = coming.wait_for(|coming| *coming == 0).await;
+            self.wait_until_idle(patience).await;
+        };
+        let _ = tokio::time::timeout(patience, begun).await;
+    }
+
     /// What was asked for and has not begun is given up, as after an abort: questions to extensions are taken
     /// back, with the dialogs that are open in them.
     pub fn give_up(&self) {

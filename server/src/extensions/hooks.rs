@@ -336,6 +336,8 @@ impl Hooks for Host {
                 let Ok(Some(answer)) = answer else { continue };
                 if let Some(content) = answer.content {
                     output.content = super::tool::contents(content);
+                    // It says something else now.
+                    output.structured = None;
                 }
                 if !answer.details.is_absent() {
                     output.details = answer.details.into_option();

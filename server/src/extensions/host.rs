@@ -211,15 +211,15 @@ impl Host {
         self.ready.cancel();
     }
 
-    /// As [`Host::ready`]; false where what has not begun is given up before.
-    pub async fn ready_to_begin(&self) -> bool {
-        self.before.unless_given_up(self.ready()).await.is_some()
-    }
-
     /// Waits until the extensions are loaded and have heard that the agent is ready. Not for one that has
     /// opened a dialog, nor longer than the limits allow.
     pub async fn ready(&self) {
         self.ready.cancelled().await;
+    }
+
+    /// Whether the extensions are there.
+    pub fn is_ready(&self) -> bool {
+        self.ready.is_cancelled()
     }
 
     /// Tells the client that an extension failed.

@@ -148,7 +148,7 @@ impl Catalog {
     }
 
     /// The thinking levels that a model has, weakest first, as it is configured.
-    pub fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+    pub fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
     }
 
@@ -162,7 +162,7 @@ impl Catalog {
 
     /// Of those levels the nearest one: the next stronger, or else the strongest.
     pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
-        nearest(self.levels(model), wanted)
+        nearest(&self.levels(model), wanted)
     }
 
     /// Gives a key for a provider, before all others, for the life of this catalogue and its clones. It
@@ -283,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::providers::scripted::Scripted;
-    use crate::providers::{Sources, load};
+    use crate::providers::{LevelCustoms, Sources, load};
 
     fn built_in() -> Catalog {
         load(Sources::new(None, Arc::new(|_: &str| None))).0
@@ -346,6 +346,43 @@ mod tests {
             assert_eq!(plain.get(name), None, "{name}");
         }
         assert_eq!(known.get("type"), None);
+    }
+
+    #[test]
+    fn levels_are_those_that_the_file_names_and_ids_tell_where_they_may() {
+        use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off, Xhigh};
+        let home = tempfile::tempdir().unwrap();
+        let models = json!([
+            {"id": "my-opus-4-6", "reasoning": true},
+            {"id": "mapped-opus-4-6", "reasoning": true, "thinkingLevelMap": {"off": null, "minimal": null, "max": "x"}},
+            {"id": "said", "reasoning": true, "xhigh": true},
+        ]);
+        let file = json!({"providers": {
+            "anthropic": {"modelOverrides": {"claude-opus-4-6": {"thinkingLevelMap": {"low": null}}}},
+            "mine": {"baseUrl": "http://127.0.0.1:9", "api": "anthropic-messages", "apiKey": "k", "models": models},
+        }});
+        std::fs::write(home.path().join("models.json"), file.to_string()).unwrap();
+        let of = |levels: LevelCustoms| {
+            let sources = Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None));
+            let (catalog, complaints) = load(Sources { levels, ..sources });
+            assert_eq!(complaints, []);
+            [
+                ("mine", "my-opus-4-6"),
+                ("mine", "mapped-opus-4-6"),
+                ("mine", "said"),
+                ("anthropic", "claude-opus-4-6"),
+            ]
+            .map(|(provider, id)| catalog.levels(catalog.get(provider, id).unwrap()))
+        };
+        let usual = vec![Off, Minimal, Low, Medium, High];
+        let more = [&usual[..], &[Xhigh]].concat();
+        let built_in = vec![Off, Minimal, Medium, High, Xhigh];
+        assert_eq!(
+            of(LevelCustoms::PI),
+            [more.clone(), vec![Low, Medium, High, Xhigh], more.clone(), built_in.clone()]
+        );
+        let said = LevelCustoms { ids_tell: false, strongest: Max };
+        assert_eq!(of(said), [usual, vec![Low, Medium, High, Max], more, built_in]);
     }
 
     #[test]

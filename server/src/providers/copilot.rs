@@ -9,7 +9,7 @@ use super::device_login::{DeviceLogin, PROVIDER};
 use super::http::Sender;
 use super::keys::{Keys, NotReady};
 use super::remote::Remote;
-use super::{Failure, FailureKind, Provider, Request, StreamEvent, levels, levels_with, number};
+use super::{Efforts, Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels_with, number};
 
 /// Models as they are known on 2026-11-22: id, name, context window in tokens, whether they think, whether as hard as
 /// can be. Others can be asked by their ids.
@@ -70,9 +70,10 @@ impl Provider for Copilot {
         self.keys.find(PROVIDER, None).map(drop)
     }
 
-    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+    fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         let known = MODELS.iter().find(|(id, ..)| *id == model.id);
-        known.map_or_else(|| levels(model), |(.., hardest)| levels_with(model.reasoning, *hardest))
+        let hardest = known.map_or_else(|| is_strong(model), |(.., hardest)| *hardest);
+        levels_with(model.reasoning, hardest, &Efforts::default())
     }
 
     fn stream(&self, mut request: Request) -> BoxStream<'static, StreamEvent> {

@@ -7,8 +7,8 @@ use reqwest::header::HeaderName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::number;
 use super::value::ConfigValue;
+use super::{Efforts, number};
 use crate::config::{Environment, from_jsonc};
 
 /// What is wrong, and where: `providers.x.models[0].id: is missing`. Shows no value.
@@ -31,6 +31,15 @@ pub(super) struct ProviderDefinition {
     pub overrides: Vec<(String, Changes)>,
 }
 
+impl ProviderDefinition {
+    /// Where ids tell nothing, a model has `xhigh` only where it or the provider says so.
+    pub fn without_hints(&mut self) {
+        for entry in &mut self.models {
+            entry.details.xhigh = entry.details.xhigh.or(self.details.xhigh).or(Some(false));
+        }
+    }
+}
+
 /// A model.
 #[derive(Debug, Clone)]
 pub(super) struct ModelDefinition {
@@ -47,6 +56,8 @@ pub(super) struct Details {
     pub compat: Map<String, Value>,
     /// Whether the model can think at `xhigh`, where its id does not say so.
     pub xhigh: Option<bool>,
+    /// What it is sent for each thinking level, and which of them it lacks.
+    pub efforts: Efforts,
     /// How long the provider keeps the beginnings of prompts; of the declared shape.
     pub prompt_cache: Map<String, Value>,
     /// How much the provider takes at a time; of the declared shape.
@@ -63,6 +74,7 @@ impl Details {
         merged.auth_header |= over.auth_header;
         merged.compat.extend(over.compat.clone());
         merged.xhigh = over.xhigh.or(self.xhigh);
+        merged.efforts = self.efforts.with(&over.efforts);
         merge(&mut merged.prompt_cache, &over.prompt_cache);
         merge(&mut merged.input_limits, &over.input_limits);
         merged.kind = over.kind.clone().or(merged.kind);
@@ -72,12 +84,18 @@ impl Details {
     /// The model with what is known of it besides.
     pub fn describe(&self, mut model: Model) -> Model {
         model.compat = (!self.compat.is_empty()).then(|| self.compat.clone());
+        if let Some(efforts) = self.efforts.members() {
+            model.extra.insert(EFFORTS, efforts);
+        }
         model.prompt_cache = said(&self.prompt_cache);
         model.input_limits = said(&self.input_limits);
         model.r#type = self.kind.clone();
         model
     }
 }
+
+/// The member that says what a provider is sent for each thinking level.
+const EFFORTS: &str = "thinkingLevelMap";
 
 /// Puts members over others, those of objects within them one by one.
 fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
@@ -230,6 +248,7 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, In
         auth_header: node.flag("authHeader")?.unwrap_or(false),
         compat: compat.unwrap_or_default(),
         xhigh: node.flag("xhigh")?,
+        efforts: node.efforts()?,
         prompt_cache: node.shaped::<PromptCacheTimes>("promptCache")?,
         input_limits: node.shaped::<InputLimits>("inputLimits")?,
         kind: None,
@@ -325,6 +344,12 @@ impl<'a> Node<'a> {
         count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is not a number of tokens"))
     }
 
+    fn efforts(&self) -> Result<Efforts, Invalid> {
+        let Some(node) = self.member(EFFORTS) else { return Ok(Efforts::default()) };
+        Efforts::read(node.object()?)
+            .map_err(|(name, reason)| Invalid { place: node.below(&name), reason: reason.to_owned() })
+    }
+
     /// The members of an object that has the shape of a type.
     fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, Invalid> {
         let Some(node) = self.member(name) else { return Ok(Map::new()) };
@@ -345,6 +370,7 @@ impl<'a> Node<'a> {
 
 #[cfg(test)]
 mod tests {
+    use agentese::types::ThinkingLevel;
     use serde_json::json;
 
     use super::*;
@@ -360,7 +386,7 @@ mod tests {
              \"api\": \"openai-completions\", \"headers\": {\"X-A\": \"b\"}, \"models\": [{\"id\": \"m\"}, {\"id\": \"n\",
              \"name\": \"N\", \"api\": \"anthropic-messages\", \"baseUrl\": \"http://other\", \"reasoning\": true,
              \"input\": [\"text\", \"image\"], \"cost\": {\"input\": 3, \"cacheRead\": 0.3}, \"contextWindow\": 9,
-             \"maxTokens\": 8, \"xhigh\": true},], } }, }",
+             \"maxTokens\": 8, \"xhigh\": true, \"thinkingLevelMap\": {\"low\": \"l\", \"off\": null}},], } }, }",
         )
         .unwrap();
         let models: Vec<Value> =
@@ -377,7 +403,8 @@ mod tests {
             ])
         );
         assert_eq!(providers[0].details.headers[0].0, "x-a");
-        assert_eq!(providers[0].models[1].details.xhigh, Some(true));
+        let details = &providers[0].models[1].details;
+        assert_eq!((details.xhigh, details.efforts.of(ThinkingLevel::Low)), (Some(true), Some("l")));
     }
 
     #[test]
@@ -413,6 +440,14 @@ mod tests {
             (
                 with(r#""models": [{"id": "m", "promptCache": {"short": "canary"}}]"#),
                 "providers.p.models[0].promptCache: has a member of the wrong type",
+            ),
+            (
+                with(r#""models": [{"id": "m", "thinkingLevelMap": {"canary": null}}]"#),
+                "providers.p.models[0].thinkingLevelMap.canary: is not a thinking level",
+            ),
+            (
+                with(r#""models": [{"id": "m", "thinkingLevelMap": {"low": 7}}]"#),
+                "providers.p.models[0].thinkingLevelMap.low: is neither text nor null",
             ),
             (
                 with(r#""headers": {"no name": "canary"}"#),

@@ -14,7 +14,7 @@ use super::keys::Keys;
 use super::remote::Remote;
 use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
-use super::{Catalog, Provider};
+use super::{Catalog, LevelCustoms, Provider};
 use crate::config::yaml::{from_yaml, is_yaml};
 use crate::config::{Environment, Home, Login, read_regular};
 use crate::tools::{LocalSpawner, Spawner};
@@ -43,6 +43,8 @@ pub struct Sources {
     pub others: Vec<Arc<dyn Provider>>,
     /// How users log in with a device code, where they can: the provider behind it comes before the built-in ones.
     pub login: Option<Login>,
+    /// What is said of thinking levels.
+    pub levels: LevelCustoms,
 }
 
 impl Sources {
@@ -57,6 +59,7 @@ impl Sources {
             spawner: Arc::new(LocalSpawner::new(None)),
             others: Vec::new(),
             login: None,
+            levels: LevelCustoms::PI,
         }
     }
 }
@@ -104,7 +107,10 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
         match read_regular(&path) {
             Ok(text) => match json(&path, text).and_then(|text| read(&text, environment)) {
                 Ok(definitions) => {
-                    for definition in definitions {
+                    for mut definition in definitions {
+                        if !sources.levels.ids_tell {
+                            definition.without_hints();
+                        }
                         merge(&mut providers, definition, &mut complain);
                     }
                 }
@@ -113,6 +119,10 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => complain(format!("ignored: {error}")),
         }
+    }
+    for entry in providers.iter_mut().flat_map(|parts| &mut parts.models) {
+        let efforts = std::mem::take(&mut entry.details.efforts);
+        entry.details.efforts = efforts.up_to(sources.levels.strongest);
     }
     let file = sources.agent_dir.as_ref().map(|directory| AuthFile::in_dir(directory));
     if let Some(error) = file.as_ref().and_then(|file| file.check().err()) {

@@ -44,6 +44,7 @@ mod value;
 use agentese::types::{Model, ThinkingLevel};
 use futures::stream::BoxStream;
 
+pub use apis::most_tokens;
 pub use assemble::{Answer, Assembler, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen, StoreKeyError};
@@ -52,8 +53,8 @@ pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
 pub use http::Client as HttpClient;
 pub use keys::{NotReady, key_variables};
-use levels::levels_with;
-pub use levels::{levels, nearest_level};
+use levels::{Efforts, is_strong, levels_with};
+pub use levels::{LevelCustoms, levels, nearest_level};
 pub use load::{Complaint, Sources, load};
 pub use partial_json::Grown;
 pub use price::{number, sum_of, tokens};
@@ -82,13 +83,18 @@ pub trait Provider: Send + Sync {
     }
 
     /// The thinking levels that a model has, weakest first.
-    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
+    fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         levels(model)
     }
 
     /// A model of its own with what is known of it besides, for clients that get to see that.
     fn describe(&self, model: Model) -> Model {
         model
+    }
+
+    /// Whether the blocks of an answer of that model may grow side by side, so that all of them close with the last one.
+    fn interleaves(&self, _model: &Model) -> bool {
+        false
     }
 
     /// Whether a block that is open when a request to that model is aborted is closed.

@@ -12,7 +12,7 @@ use super::http::{Exchange, Sender, answer};
 use super::key::{Secrets, secret_header};
 use super::keys::{Keys, NotReady};
 use super::value::ConfigValue;
-use super::{Failure, FailureKind, Provider, Request, StreamEvent, levels, levels_with};
+use super::{Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels, levels_with};
 
 /// A provider, its models, and how they are reached.
 pub(super) struct Remote {
@@ -94,6 +94,7 @@ impl Preparation {
             request: &self.request,
             settings: &self.sender.settings,
             compat: &self.details.compat,
+            efforts: &self.details.efforts,
             key: Some(&key),
             now: clock.now_ms(),
         };
@@ -149,11 +150,15 @@ impl Provider for Remote {
         self.models.iter().filter(|model| apis::named(&model.api).is_some()).collect()
     }
 
-    fn levels(&self, model: &Model) -> &'static [ThinkingLevel] {
-        match self.known(model).and_then(|(_, details)| details.xhigh) {
-            Some(xhigh) => levels_with(model.reasoning, xhigh),
-            None => levels(model),
-        }
+    fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
+        let Some((_, details)) = self.known(model) else { return levels(model) };
+        let xhigh = details.xhigh.unwrap_or_else(|| is_strong(model));
+        levels_with(model.reasoning, xhigh, &details.efforts)
+    }
+
+    fn interleaves(&self, model: &Model) -> bool {
+        let known = self.known(model).map(|(known, _)| known);
+        known.and_then(|known| apis::named(&known.api)).is_some_and(|api| api.interleaves())
     }
 
     fn closes_when_aborted(&self, model: &Model) -> bool {

@@ -107,6 +107,10 @@ impl Tool for Late {
         self.tool.parameters()
     }
 
+    fn prepared(&self, arguments: Value) -> Value {
+        self.tool.prepared(arguments)
+    }
+
     fn read_only(&self) -> bool {
         self.tool.read_only()
     }

@@ -10,6 +10,13 @@ const CONTEXT: usize = 4;
 /// Two texts that differ everywhere take long to compare; a coarse diff is as good then.
 const LONGEST: Duration = Duration::from_millis(200);
 
+/// A piece of a text, and what takes its place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub range: Range<usize>,
+    pub new: String,
+}
+
 /// What changed in a text, for people.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Diff {
@@ -18,70 +25,150 @@ pub(crate) struct Diff {
     pub text: String,
     /// The first line that differs, counted in the new text.
     pub first_changed_line: Option<u64>,
+    hunks: String,
 }
 
-/// The diff for the replacement of one range. Only the lines around the range are looked at, so that the size of the
-/// text does not matter.
-pub(crate) fn diff(old: &str, range: Range<usize>, new: &str) -> Diff {
-    let start = back(old, range.start, CONTEXT);
-    let end = forth(old, range.end, CONTEXT);
-    let old_part = &old[start..end];
-    let new_part = [&old[start..range.start], new, &old[range.end..end]].concat();
-    let before = lines(&old[..start]);
-    let after = lines(&old[end..]);
-    let width = (before + after + lines(old_part).max(lines(&new_part)) + 1).to_string().len();
-
-    let old_lines: Vec<&str> = old_part.split_inclusive('\n').collect();
-    let new_lines: Vec<&str> = new_part.split_inclusive('\n').collect();
-    let compared = TextDiff::configure()
-        .algorithm(Algorithm::Myers)
-        .timeout(LONGEST)
-        .diff_slices(&old_lines, &new_lines);
-    let changes: Vec<_> = compared.iter_all_changes().collect();
-    let changed = |at: usize| changes[at].tag() != ChangeTag::Equal;
-    let mut out = Printer { text: String::new(), width, first: None };
-    let mut left_out = start > 0;
-    for (at, change) in changes.iter().enumerate() {
-        let near = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(changes.len());
-        if !near.clone().any(changed) {
-            left_out = true;
-            continue;
-        }
-        if std::mem::take(&mut left_out) {
-            out.gap();
-        }
-        // Before the first change both texts have the same line numbers.
-        let number = before + 1 + change.old_index().or(change.new_index()).unwrap_or_default() as u64;
-        let new_number = before + 1 + change.new_index().unwrap_or_default() as u64;
-        match change.tag() {
-            ChangeTag::Equal => out.line(' ', number, change.value()),
-            ChangeTag::Delete => out.changed('-', number, number, change.value()),
-            ChangeTag::Insert => out.changed('+', new_number, new_number, change.value()),
-        }
+impl Diff {
+    /// The same as a unified diff for the file of that path, to be shown: lines end in LF there whatever they end in, and the path
+    /// stands as it was given.
+    pub fn patch(&self, path: &str) -> String {
+        format!("--- {path}\n+++ {path}\n{}", self.hunks)
     }
-    if left_out || end < old.len() {
+}
+
+/// The diff for replacements, which stand in the order of the text, none over another. Only the lines around them are looked
+/// at, so that the size of the text does not matter.
+pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
+    let (mut removed, mut added) = (0, 0);
+    for piece in pieces {
+        removed += lines(&old[piece.range.clone()]);
+        added += lines(&piece.new);
+    }
+    let all = lines(old);
+    let width = (all.max(all + added - removed) + 1).to_string().len();
+    let mut out = Printer { text: String::new(), hunks: String::new(), width, first: None };
+    let (mut seen, mut left_out) = (0, false);
+    let mut before = Numbers { old: 1, new: 1 };
+    for (window, pieces) in windows(old, pieces) {
+        let skipped = lines(&old[seen..window.start]);
+        left_out |= window.start > seen;
+        before = Numbers { old: before.old + skipped, new: before.new + skipped };
+        seen = window.end;
+        let old_part = &old[window.clone()];
+        let new_part = replaced(old, window.clone(), pieces);
+        left_out = out.part(old_part, &new_part, before, left_out);
+        before = Numbers { old: before.old + lines(old_part), new: before.new + lines(&new_part) };
+    }
+    if left_out || seen < old.len() {
         out.gap();
     }
-    Diff { text: out.text, first_changed_line: out.first }
+    Diff { text: out.text, first_changed_line: out.first, hunks: out.hunks }
+}
+
+/// The ranges of whole lines with the lines around replacements, each with the replacements within it.
+fn windows<'a>(old: &str, pieces: &'a [Piece]) -> Vec<(Range<usize>, &'a [Piece])> {
+    let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let start = back(old, piece.range.start, CONTEXT);
+        let end = forth(old, piece.range.end, CONTEXT);
+        match windows.last_mut() {
+            Some((window, within)) if start <= window.end => {
+                (window.end, within.end) = (window.end.max(end), at + 1);
+            }
+            _ => windows.push((start..end, at..at + 1)),
+        }
+    }
+    windows.into_iter().map(|(window, within)| (window, &pieces[within])).collect()
+}
+
+/// A range of the text with its replacements made.
+fn replaced(old: &str, window: Range<usize>, pieces: &[Piece]) -> String {
+    let (mut text, mut at) = (String::new(), window.start);
+    for piece in pieces {
+        text += &old[at..piece.range.start];
+        text += &piece.new;
+        at = piece.range.end;
+    }
+    text + &old[at..window.end]
+}
+
+/// The numbers of a line, from one on.
+#[derive(Debug, Clone, Copy)]
+struct Numbers {
+    old: u64,
+    new: u64,
 }
 
 struct Printer {
     text: String,
+    hunks: String,
     width: usize,
     first: Option<u64>,
 }
 
 impl Printer {
-    fn changed(&mut self, mark: char, number: u64, first: u64, line: &str) {
-        self.first.get_or_insert(first);
+    /// Prints what differs between two parts, which begin with those lines. `left_out` says, and so does the result, that
+    /// lines were passed over.
+    fn part(&mut self, old: &str, new: &str, start: Numbers, mut left_out: bool) -> bool {
+        let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+        let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+        let compared = TextDiff::configure()
+            .algorithm(Algorithm::Myers)
+            .timeout(LONGEST)
+            .diff_slices(&old_lines, &new_lines);
+        let changes: Vec<_> = compared.iter_all_changes().collect();
+        let changed = |at: usize| changes[at].tag() != ChangeTag::Equal;
+        for (at, change) in changes.iter().enumerate() {
+            let mut near = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(changes.len());
+            if !near.any(changed) {
+                left_out = true;
+                continue;
+            }
+            if std::mem::take(&mut left_out) {
+                self.gap();
+            }
+            let old_number = start.old + change.old_index().unwrap_or_default() as u64;
+            let new_number = start.new + change.new_index().unwrap_or_default() as u64;
+            match change.tag() {
+                ChangeTag::Equal => self.line(' ', old_number, change.value()),
+                // Before the first change both texts have the same line numbers.
+                ChangeTag::Delete => self.changed('-', old_number, change.value()),
+                ChangeTag::Insert => self.changed('+', new_number, change.value()),
+            }
+        }
+        for group in compared.grouped_ops(CONTEXT) {
+            let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+            let old = side(start.old, first.old_range().start..last.old_range().end);
+            let new = side(start.new, first.new_range().start..last.new_range().end);
+            self.hunks += &format!("@@ -{old} +{new} @@\n");
+            for change in group.iter().flat_map(|operation| compared.iter_changes(operation)) {
+                self.hunk_line(change.tag(), change.value());
+            }
+        }
+        left_out
+    }
+
+    fn hunk_line(&mut self, tag: ChangeTag, line: &str) {
+        self.hunks.push(match tag {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        });
+        self.hunks.push_str(without_ending(line));
+        self.hunks.push('\n');
+        if !line.ends_with('\n') {
+            self.hunks.push_str("\\ No newline at end of file\n");
+        }
+    }
+
+    fn changed(&mut self, mark: char, number: u64, line: &str) {
+        self.first.get_or_insert(number);
         self.line(mark, number, line);
     }
 
     fn line(&mut self, mark: char, number: u64, line: &str) {
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        let line = line.strip_suffix('\r').unwrap_or(line);
         let width = self.width;
-        self.push(&format!("{mark}{number:>width$} {line}"));
+        self.push(&format!("{mark}{number:>width$} {}", without_ending(line)));
     }
 
     fn gap(&mut self) {
@@ -95,6 +182,18 @@ impl Printer {
         }
         self.text.push_str(line);
     }
+}
+
+fn without_ending(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// Where lines of one side stand, as patches say it: the first one and how many; where there are none, the one before.
+fn side(first: u64, range: Range<usize>) -> String {
+    let count = range.len() as u64;
+    let start = first + range.start as u64;
+    format!("{},{count}", if count == 0 { start - 1 } else { start })
 }
 
 fn lines(text: &str) -> u64 {
@@ -120,10 +219,14 @@ fn forth(text: &str, at: usize, count: usize) -> usize {
 mod tests {
     use super::*;
 
+    fn piece(old: &str, from: &str, to: &str) -> Piece {
+        let at = old.find(from).unwrap();
+        Piece { range: at..at + from.len(), new: to.to_owned() }
+    }
+
     #[track_caller]
     fn check(old: &str, from: &str, to: &str, expected: &str, first: u64) {
-        let at = old.find(from).unwrap();
-        let diff = diff(old, at..at + from.len(), to);
+        let diff = diff(old, &[piece(old, from, to)]);
         assert_eq!((diff.text.as_str(), diff.first_changed_line), (expected, Some(first)));
     }
 
@@ -150,7 +253,7 @@ mod tests {
     fn the_middle_of_a_large_replacement_is_left_out_where_it_is_equal() {
         let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let new = old.replacen("1\n", "one\n", 1).replace("20\n", "twenty\n");
-        let diff = diff(&old, 0..old.len(), &new);
+        let diff = diff(&old, &[Piece { range: 0..old.len(), new }]);
         assert!(diff.text.contains("  5 5\n    ...\n 16 16"), "{}", diff.text);
         assert_eq!(diff.first_changed_line, Some(1));
     }
@@ -158,5 +261,35 @@ mod tests {
     #[test]
     fn carriage_returns_are_not_shown() {
         check("a\r\nb\r\n", "a", "c", "-1 a\n+1 c\n 2 b", 1);
+    }
+
+    #[test]
+    fn several_changes_are_shown_together_where_they_are_near_and_apart_where_they_are_not() {
+        let old: String = (1..=30).map(|n| format!("l{n}\n")).collect();
+        let pieces =
+            [piece(&old, "l2\n", "two\nand a half\n"), piece(&old, "l8\n", ""), piece(&old, "l25\n", "x\n")];
+        let diff = diff(&old, &pieces);
+        assert_eq!(
+            diff.text,
+            "  1 l1\n- 2 l2\n+ 2 two\n+ 3 and a half\n  3 l3\n  4 l4\n  5 l5\n  6 l6\n  7 l7\n- 8 l8\n  9 l9\n 10 \
+             l10\n 11 l11\n 12 l12\n    ...\n 21 l21\n 22 l22\n 23 l23\n 24 l24\n-25 l25\n+25 x\n 26 l26\n 27 l27\n \
+             28 l28\n 29 l29\n    ..."
+        );
+        assert_eq!(diff.first_changed_line, Some(2));
+        assert_eq!(
+            diff.patch("a"),
+            "--- a\n+++ a\n@@ -1,12 +1,12 @@\n l1\n-l2\n+two\n+and a half\n l3\n l4\n l5\n l6\n l7\n-l8\n l9\n l10\n \
+             l11\n l12\n@@ -21,9 +21,9 @@\n l21\n l22\n l23\n l24\n-l25\n+x\n l26\n l27\n l28\n l29\n"
+        );
+    }
+
+    #[test]
+    fn a_patch_counts_no_lines_from_the_one_before_and_marks_a_last_line_without_an_ending() {
+        let patch = |old: &str, from: &str, to: &str| diff(old, &[piece(old, from, to)]).patch("f");
+        assert_eq!(
+            patch("a\r\nb", "b", "c\nd"),
+            "--- f\n+++ f\n@@ -1,2 +1,3 @@\n a\n-b\n\\ No newline at end of file\n+c\n+d\n\\ No newline at end of file\n"
+        );
+        assert_eq!(patch("a\n", "a\n", ""), "--- f\n+++ f\n@@ -1,1 +0,0 @@\n-a\n");
     }
 }

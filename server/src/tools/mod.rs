@@ -110,6 +110,11 @@ pub trait Tool: Send + Sync {
     /// The JSON Schema object that the arguments satisfy; see [`arguments::validate`] for the subset that is checked.
     fn parameters(&self) -> Value;
 
+    /// Arguments that models give in another shape than the declared one, in that shape; others as they are.
+    fn prepared(&self, arguments: Value) -> Value {
+        arguments
+    }
+
     /// Whether the tool leaves the world as it is, so that several calls may run side by side.
     fn read_only(&self) -> bool;
 

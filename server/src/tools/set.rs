@@ -24,7 +24,7 @@ pub struct Selection {
 impl ToolSet {
     /// The tools that are active when nothing else is said: read, bash, edit, write.
     pub fn builtin() -> Self {
-        Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit), Arc::new(Write)] }
+        Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit::One), Arc::new(Write)] }
     }
 
     /// All built-in tools: the ones that are active by default, and grep, find, ls, todo_write, which are chosen by name.
@@ -76,6 +76,13 @@ impl ToolSet {
         }
     }
 
+    /// Puts a tool in the place of the one with the same name, where there is one.
+    pub fn exchange(&mut self, tool: Arc<dyn Tool>) {
+        if self.get(tool.name()).is_some() {
+            self.add(tool);
+        }
+    }
+
     /// Keeps only the tools whose name satisfies the condition.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.tools.retain(|tool| keep(tool.name()));
@@ -107,7 +114,7 @@ impl ToolSet {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
         };
-        match arguments::validate(name, &tool.parameters(), &arguments) {
+        match arguments::validate(name, &tool.parameters(), &tool.prepared(arguments)) {
             Ok(arguments) => {
                 let output = tool.execute(context, arguments).await;
                 // Whoever has a clock says how long.

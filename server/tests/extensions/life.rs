@@ -123,3 +123,22 @@ fn an_extension_that_says_that_it_cannot_be_loaded_is_told_on_stderr() {
     let expected = format!("Failed to load extension \"{}\": load failed", file("zoo").display());
     assert!(stderr.contains(&expected), "{stderr}");
 }
+
+#[test]
+fn a_prompt_that_waits_for_extensions_begins_before_the_end_of_stdin_stops_everything() {
+    let place = Place::new();
+    let mut command = command(&place, &["late"], plain());
+    command.args(["--dialect", "omp"]);
+    let mut agent = Agent::start(command);
+    agent.send(json!({"id": "p", "type": "prompt", "message": "/greet all"}));
+    agent.close_stdin();
+    place.put("work/go", "");
+    let mut frames = Vec::new();
+    while let Some(frame) = agent.next() {
+        frames.push(frame);
+    }
+    assert_eq!(agent.wait().code(), Some(0));
+    assert!(frames.iter().any(|frame| frame["message"] == "hello all"), "{frames:?}");
+    assert!(frames.iter().any(|frame| frame["id"] == "p" && frame["success"] == true), "{frames:?}");
+    assert!(!frames.iter().any(|frame| frame["success"] == false), "{frames:?}");
+}

@@ -168,3 +168,95 @@ async fn the_session_to_begin_with_may_be_named_beforehand() {
     link.data(json!({"type": "new_session"})).await;
     assert!(link.state().await.get("sessionName").is_none());
 }
+
+#[tokio::test]
+async fn an_answer_that_did_not_fit_is_taken_back_before_the_compaction_and_is_no_retry_in_the_newest_pi() {
+    let too_long = json!({"error": {"status": 400, "type": "invalid_request_error",
+                                    "message": "prompt is too long: 250000 tokens > 200000 maximum"}});
+    let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
+    let script = json!({"responses": [
+        {"text": "one"}, too_long, {"text": "the summary"}, {"text": "two"},
+    ]});
+    let (builder, _place) = builder(script);
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.compaction(compaction));
+    link.send(json!({"type": "prompt", "message": "the first question"})).await;
+    link.until_event("agent_settled").await;
+    link.send(json!({"type": "prompt", "message": "the second question"})).await;
+    let frames = link.until_event("agent_settled").await;
+    let kinds: Vec<_> = frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    let at = |kind: &str| kinds.iter().position(|it| *it == kind).unwrap();
+    assert_eq!(frames[at("agent_end")]["willRetry"], false);
+    let edit = &frames[at("entry_appended")]["entry"];
+    assert_eq!((&edit["type"], &edit["replacement"]), (&json!("context_edit"), &json!(null)), "{edit}");
+    assert!(
+        at("agent_end") < at("entry_appended") && at("entry_appended") < at("compaction_start"),
+        "{kinds:?}"
+    );
+    let messages = link.messages().await;
+    assert!(messages.iter().all(|message| message["stopReason"] != "error"), "{messages:?}");
+    assert_eq!(messages.last().unwrap()["content"][0]["text"], "two");
+}
+
+#[tokio::test]
+async fn a_command_beside_a_run_joins_the_conversation_when_that_has_settled_in_the_newest_pi() {
+    let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "until [ -e go ]; do sleep 0.01; done"}}});
+    for (dialect, last) in [("pi@1.5", "bashExecution"), ("pi", "assistant")] {
+        let script = json!({"responses": [{"blocks": [call.clone()]}], "default": {"text": "ok"}});
+        let (mut link, place) = link(dialect, script);
+        link.send(json!({"type": "prompt", "message": "go"})).await;
+        link.until_event("tool_execution_start").await;
+        link.data(json!({"type": "bash", "command": "echo beside"})).await;
+        link.data(json!({"type": "bash", "command": "touch go"})).await;
+        // The run may be over before that command is.
+        let ends: &[&str] = if dialect == "pi" { &["agent_end"] } else { &["agent_end", "agent_settled"] };
+        for end in ends {
+            if !link.seen.iter().any(|frame| frame["type"] == *end) {
+                link.until_event(end).await;
+            }
+        }
+        assert_eq!(link.messages().await.last().unwrap()["role"], last, "{dialect}");
+        drop(place);
+    }
+}
+
+#[tokio::test]
+async fn another_session_ends_the_commands_of_the_one_before_in_the_newest_pi() {
+    for (dialect, ends) in [("pi@1.5", true), ("pi", false)] {
+        let (mut link, place) = link(dialect, one_answer());
+        let command = "touch begun; until [ -e go ]; do sleep 0.01; done; echo late";
+        link.send(json!({"id": "b", "type": "bash", "command": command})).await;
+        for _ in 0..100_000 {
+            if place.path().join("begun").exists() {
+                break;
+            }
+            link.state().await;
+        }
+        link.data(json!({"type": "new_session"})).await;
+        if !ends {
+            std::fs::write(place.path().join("go"), "").unwrap();
+        }
+        // It may have come already.
+        let come = link.seen.iter().find(|frame| frame["id"] == "b").cloned();
+        let answer = match come {
+            Some(answer) => answer,
+            None => link.answer("b").await,
+        };
+        assert_eq!(answer["data"]["cancelled"], ends, "{dialect}: {answer}");
+        assert_eq!(link.messages().await.len(), usize::from(!ends), "{dialect}");
+    }
+}
+
+#[tokio::test]
+async fn a_level_that_is_chosen_in_a_run_counts_from_its_next_turn_on_in_the_newest_pi() {
+    let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "until [ -e go ]; do sleep 0.01; done"}}});
+    let script = json!({"responses": [{"blocks": [call]}], "default": {"text": "ok"}});
+    let (mut link, place) = link("pi@1.5", script);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("tool_execution_start").await;
+    link.data(json!({"type": "set_thinking_level", "level": "high"})).await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    link.until_event("agent_settled").await;
+    let messages = link.messages().await;
+    let levels: Vec<_> = messages.iter().filter_map(|message| message["thinkingLevel"].as_str()).collect();
+    assert_eq!(levels, ["medium", "high"], "{messages:?}");
+}

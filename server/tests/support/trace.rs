@@ -172,7 +172,8 @@ fn check_answer(run: &mut Cursor<'_>) -> Value {
     for (block, text) in blocks.iter().zip(&grown) {
         match block["type"].as_str().unwrap() {
             "toolCall" => {
-                if let Ok(arguments) = serde_json::from_str::<Value>(text) {
+                // Arguments that are no object count as none.
+                if let Ok(arguments @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
                     assert_eq!(block["arguments"], arguments);
                 }
             }

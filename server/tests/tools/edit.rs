@@ -4,6 +4,8 @@ use std::os::unix::fs::symlink;
 use proptest::prelude::*;
 use serde_json::json;
 
+use agentese_server::tools::{Edit, Tool, ToolContext, ToolOutput, ToolSet};
+
 use crate::support::{Place, call, fails, succeeds};
 
 #[tokio::test]
@@ -133,4 +135,74 @@ async fn fm_f86_the_match_is_done_on_the_current_content() {
     fails(&context, "edit", edit("old")).await;
     succeeds(&context, "edit", edit("other")).await;
     assert_eq!(place.content("f"), b"new words\n");
+}
+
+/// A call of the tool that takes a list.
+async fn list(context: &ToolContext, arguments: serde_json::Value) -> ToolOutput {
+    let mut tools = ToolSet::builtin();
+    tools.exchange(std::sync::Arc::new(Edit::List));
+    tools.call(context, "edit", arguments).await
+}
+
+#[tokio::test]
+async fn a_list_of_replacements_is_made_as_a_whole_in_the_file_as_it_was() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("f", "\u{feff}one\r\ntwo\r\nthree\r\nfour\r\n");
+    let edits = json!([
+        {"oldText": "four", "newText": "4\nfive"},
+        {"oldText": "one", "newText": "two"},
+        {"oldText": "two\nthree", "newText": "2"},
+    ]);
+    let output = list(&context, json!({"path": "f", "edits": edits})).await;
+    assert_eq!(output.all_text(), "Replaced 3 pieces of f.");
+    let details = json!({
+        "diff": "-1 one\n 2 two\n-3 three\n-4 four\n+2 2\n+3 4\n+4 five",
+        "firstChangedLine": 1,
+        "patch": "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-one\n two\n-three\n-four\n+2\n+4\n+five\n",
+    });
+    assert_eq!(output.details, Some(details));
+    assert_eq!(place.content("f"), "\u{feff}two\r\n2\r\n4\r\nfive\r\n".as_bytes());
+}
+
+#[tokio::test]
+async fn a_list_is_refused_as_a_whole_and_the_replacement_at_fault_is_named() {
+    let place = Place::new();
+    let context = place.context();
+    place.file("f", "a b c b\n");
+    let edit = |old: &str| json!({"oldText": old, "newText": "x"});
+    for (edits, words) in [
+        (json!([]), "edits is empty"),
+        (json!([edit("a"), edit("nope")]), "edits[1].oldText is not in f"),
+        (json!([edit("a"), edit("b")]), "edits[1].oldText is in f 2 times"),
+        (json!([edit(""), edit("a")]), "edits[0].oldText is empty"),
+        (json!([edit("c b"), edit("a"), edit("b c")]), "edits[0] and edits[2] overlap in f"),
+        (json!([edit("a"), {"oldText": "b"}]), "edits[1] needs oldText and newText"),
+        (json!([{"oldText": "a", "newText": "a"}, {"oldText": "c", "newText": "c"}]), "nothing was replaced"),
+        (json!("[{\"oldText\""), "edits: must be array"),
+    ] {
+        let output = list(&context, json!({"path": "f", "edits": edits})).await;
+        assert!(output.is_error && output.all_text().contains(words), "{edits}: {output:?}");
+    }
+    assert_eq!(place.content("f"), b"a b c b\n");
+}
+
+#[tokio::test]
+async fn what_models_give_in_place_of_a_list_is_read_as_one() {
+    let place = Place::new();
+    let context = place.context();
+    let edit = json!({"oldText": "a", "newText": "x"});
+    for arguments in [
+        json!({"path": "f", "oldText": "a", "newText": "x"}),
+        json!({"path": "f", "edits": edit}),
+        json!({"path": "f", "edits": edit.to_string()}),
+        json!({"path": "f", "edits": json!([edit]).to_string()}),
+        json!({"path": "f", "edits": [], "oldText": "a", "newText": "x"}),
+    ] {
+        place.file("f", "a\n");
+        let output = list(&context, arguments.clone()).await;
+        assert_eq!(output.all_text(), "Replaced 1 piece of f.", "{arguments}");
+        assert_eq!(place.content("f"), b"x\n");
+    }
+    assert_eq!(Edit::One.prepared(json!({"edits": "[]"})), json!({"edits": "[]"}));
 }

@@ -216,6 +216,36 @@ fn an_abort_before_any_step_ends_well_and_loses_nothing() {
 }
 
 #[test]
+fn what_steers_stands_before_the_answer_that_closes_a_run_aborted_among_its_calls() {
+    for (mode, all) in
+        [(InterruptMode::Immediate, false), (InterruptMode::Wait, false), (InterruptMode::Wait, true)]
+    {
+        let mut queues = Queues::default();
+        queues.set_interrupt_mode(mode);
+        if all {
+            queues.set_steering_mode(QueueMode::All);
+        }
+        let lines = play(&mut queues, &[(StopReason::ToolUse, &["a", "b"])], |step, queues| {
+            if step == 5 {
+                queues.steer(message("s1")).unwrap();
+                queues.steer(message("s2")).unwrap();
+                queues.follow_up(message("f")).unwrap();
+            }
+            step >= 5
+        });
+        let steered = if all { "+s1 | +s2" } else { "+s1" };
+        let rest = if mode == InterruptMode::Immediate { "Skip" } else { "Abort" };
+        check(
+            &lines,
+            &format!(
+                "run | turn | +p | ask | a Execute | b {rest} | /turn | turn | {steered} | closed | /turn | /run"
+            ),
+        );
+        assert_eq!(queues.pending(), if all { 1 } else { 2 });
+    }
+}
+
+#[test]
 fn shared_calls_that_follow_each_other_run_side_by_side_and_others_alone() {
     let mut queues = Queues::default();
     let lines = play(&mut queues, &[(StopReason::ToolUse, &["a&", "b&", "c", "d&", "e"])], |_, _| false);

@@ -36,17 +36,13 @@ pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
 }
 
 /// The text of an answer with messages that are JSON texts already.
-pub(super) fn message_texts(messages: &[FrameText]) -> Pieces {
-    let copied = messages.iter().map(FrameText::len).filter(|length| *length < Pieces::WORTH_SHARING);
-    let mut answer = Pieces::with_capacity(copied.sum::<usize>() + messages.len() + 32);
-    answer.push_str("{\"messages\":[");
-    for (number, message) in messages.iter().enumerate() {
-        if number > 0 {
-            answer.push_str(",");
-        }
-        answer.share(message);
+pub(super) fn message_texts(messages: Vec<FrameText>) -> Pieces {
+    let mut answer = Pieces::with_capacity(messages.len() + 32);
+    for (number, message) in messages.into_iter().enumerate() {
+        answer.push_str(if number == 0 { "{\"messages\":[" } else { "," });
+        answer.keep(message);
     }
-    answer.push_str("]}");
+    answer.push_str(if answer.is_empty() { "{\"messages\":[]}" } else { "]}" });
     answer
 }
 

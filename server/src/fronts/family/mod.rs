@@ -74,7 +74,7 @@ pub trait Family:
 
 impl Family for agentese::pi::Pi {
     fn customs(spec: &'static Spec) -> Customs {
-        if is_newer(spec) { pi::NEWER } else { Customs::PI }
+        if is_newer(spec) { pi::NEWER } else { pi::FIRST }
     }
 
     const HOME: Home = Home::PI;

@@ -92,6 +92,10 @@ impl<D: Family> Kept<D> for Front<D> {
             }
             _ => {}
         };
+        if super::is_newer(self.spec) {
+            // The closing events of what goes on stand before it.
+            self.engine().abort().await;
+        }
         tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
         let done = self.stoppable(&call, self.desk.compact(focus, Caller::of(&call))).await;
         let (aborted, will_retry) = (matches!(done, Err(CompactError::Cancelled)), false);
@@ -130,6 +134,12 @@ impl<D: Family> Kept<D> for Front<D> {
         }
         // Where the end of input ends everything, nobody is there any more to see what extensions show.
         let left = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
+        if left && D::customs(self.spec).begins_what_waits {
+            tokio::select! {
+                () = self.desk.begin_what_waits() => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
         if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }
     }
 
@@ -138,7 +148,7 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn get_messages(&self, _: NoParams, call: Call<D, Messages>) -> Result<Messages, Refusal> {
-        call.answer_text(convert::message_texts(&self.engine().message_texts()));
+        call.answer_text(convert::message_texts(self.engine().message_texts()));
         // The call has its answer.
         Ok(Messages::new(Vec::new()))
     }
@@ -227,7 +237,7 @@ impl<D: Family> Kept<D> for Front<D> {
         _: NoParams,
         _: Call<D, SessionStats>,
     ) -> Result<SessionStats, Refusal> {
-        let (id, file, stats) = self.engine().stats();
+        let (id, file, stats) = self.engine().stats_there().await;
         let mut answer = SessionStatsBuilder {
             session_id: id,
             user_messages: stats.user_messages,

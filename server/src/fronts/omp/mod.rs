@@ -34,6 +34,8 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
+    repeats_begun: false,
+    begins_what_waits: true,
     intent: Some("_i"),
     page_name: "omp-session",
     tools: &["read", "bash", "edit", "write", "task"],

@@ -67,8 +67,7 @@ pub(super) fn model(model: &Model, level: Level) -> OpalModel {
 
 /// A model that can be chosen.
 pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
-    let levels =
-        catalog.levels(model).iter().map(|level| Level::of(*level)).filter(|level| *level != Level::Off);
+    let levels = catalog.levels(model).into_iter().map(Level::of).filter(|level| *level != Level::Off);
     let mut names: Vec<String> = levels.map(|level| level.name().to_owned()).collect();
     names.dedup();
     let mut info = OpalModelInfoBuilder {

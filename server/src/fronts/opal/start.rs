@@ -204,6 +204,9 @@ impl Front {
                 .await
         };
         let Found { context, resources, session } = found.map_err(failed)?;
+        // The agent behind this one may say where its file is.
+        let file = session.as_ref().filter(|_| led).and_then(Session::file);
+        let directory = directory.or_else(|| file.and_then(Path::parent).map(Path::to_owned));
         let restored = session.as_ref().map(Session::restored).unwrap_or_default();
         let kept_model = restored.model.and_then(|(provider, id)| self.catalog.model_like(&provider, &id));
         let model = match named.or(kept_model) {

@@ -11,12 +11,13 @@ use agentese::pi::{
     SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels, WordsTaken,
 };
 use agentese::serve::{Call, Refusal};
-use agentese::types::InterruptMode;
+use agentese::types::{InterruptMode, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
 use super::family::{self, refuse, text, told};
 use crate::desk::{Caller, Taken};
 use crate::engine::{Calls, Customs, View};
+use crate::providers::LevelCustoms;
 use crate::resources::{CommandInfo, CommandSource, Location};
 
 /// Speaks the dialect.
@@ -27,10 +28,16 @@ pub type Front = family::Front<Pi>;
 pub(super) const NEWER: Customs = Customs {
     calls: Calls::Together,
     interrupt: InterruptMode::Wait,
+    levels: LevelCustoms { ids_tell: false, strongest: ThinkingLevel::Max },
+    lists_edits: true,
+    notes_are_prompts: true,
     tells_instructions: true,
     answers_begin_late: true,
+    models_change_in_runs: true,
+    closes_together: true,
     repeats_quietly: false,
     notes_edits: true,
+    takes_back_first: true,
     notes_times: true,
     keeps_details: true,
     runs_until_settled: true,
@@ -40,11 +47,15 @@ pub(super) const NEWER: Customs = Customs {
     shows_beginnings: true,
     results_as_data: true,
     signals_have_codes: true,
+    commands_end_with_session: true,
     needs_directory: true,
     context_comes_first: false,
     sessions_start_anew: true,
     ..Customs::PI
 };
+
+/// Those of the first revision: an answer that a compaction cuts off is forgotten.
+pub(super) const FIRST: Customs = Customs { compaction_drops_cut_answer: true, ..Customs::PI };
 
 /// What became of words that were queued, where the revision tells it.
 fn queued(front: &Front) -> Option<WordsTaken> {

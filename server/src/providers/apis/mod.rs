@@ -16,7 +16,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::key::Key;
-use super::{Failure, Request, Settings};
+use super::{Efforts, Failure, Request, Settings};
 
 pub(super) use said::{Said, excerpt};
 
@@ -26,6 +26,8 @@ pub(super) struct Asked<'a> {
     pub settings: &'a Settings,
     /// What is special about this host, as `models.json` says it.
     pub compat: &'a Map<String, Value>,
+    /// What it is sent for each level, where `models.json` says that.
+    pub efforts: &'a Efforts,
     pub key: Option<&'a Key>,
     /// Now, in milliseconds since the epoch.
     pub now: i64,
@@ -52,10 +54,15 @@ impl Asked<'_> {
         (self.model().reasoning && level != ThinkingLevel::Off).then_some(level)
     }
 
+    /// What the provider is sent for the level, where `models.json` says it.
+    fn effort(&self) -> Option<&str> {
+        self.efforts.of(self.request.thinking).filter(|_| self.model().reasoning)
+    }
+
     /// The most tokens of the answer.
     fn max_tokens(&self) -> u64 {
-        let most = self.model().max_tokens;
-        self.request.max_tokens.map_or(most.min(MOST_TOKENS), |wanted| wanted.min(most))
+        let model = self.model();
+        self.request.max_tokens.map_or_else(|| most_tokens(model), |wanted| wanted.min(model.max_tokens))
     }
 
     /// The most tokens that come out, for APIs whose limit counts those for thinking: an answer that was
@@ -71,6 +78,11 @@ impl Asked<'_> {
 
 /// The most tokens that an answer is given room for, without those for thinking.
 const MOST_TOKENS: u64 = 32_000;
+
+/// The most tokens that this model is asked for where a request sets no limit, without those for thinking.
+pub fn most_tokens(model: &Model) -> u64 {
+    model.max_tokens.min(MOST_TOKENS)
+}
 
 /// The host of an address, in lower case.
 pub(super) fn host_of(address: &str) -> Option<String> {
@@ -94,6 +106,11 @@ pub(super) trait Api: Send + Sync {
     /// Whether an answer counts as begun when the request is sent, not when the provider answers.
     /// Clients see the difference: pi's own libraries differ in it.
     fn begins_when_sent(&self) -> bool {
+        false
+    }
+
+    /// Whether the format lets blocks grow side by side.
+    fn interleaves(&self) -> bool {
         false
     }
 

@@ -74,10 +74,15 @@ pub(in crate::providers) fn conversation(api: &str, model: &str) -> Vec<Arc<Agen
 }
 
 fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>) -> T) -> T {
-    let compat = compat.as_object().cloned().unwrap_or_default();
+    let mut compat = compat.as_object().cloned().unwrap_or_default();
+    let efforts = match compat.shift_remove("thinkingLevelMap") {
+        Some(map) => Efforts::read(map.as_object().unwrap()).unwrap(),
+        None => Efforts::default(),
+    };
     let settings = Settings::default();
     let key = Key::new("fake-key".into());
-    look(&Asked { request, settings: &settings, compat: &compat, key: Some(&key), now: 0 })
+    let (settings, compat, efforts) = (&settings, &compat, &efforts);
+    look(&Asked { request, settings, compat, efforts, key: Some(&key), now: 0 })
 }
 
 pub(in crate::providers) fn asked_of<T>(

@@ -61,6 +61,11 @@ pub enum Update {
 }
 
 impl Update {
+    /// Whether a block closed.
+    pub fn closes(&self) -> bool {
+        matches!(self, Self::TextEnd { .. } | Self::ThinkingEnd { .. } | Self::ToolCallEnd { .. })
+    }
+
     /// The block that changed.
     pub fn index(&self) -> usize {
         match self {

@@ -9,7 +9,7 @@ use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, SelectError, Selected, Wanted};
 use crate::session::Session;
 use crate::subagents::{Policies, Policy, select_tools};
-use crate::tools::{LocalSpawner, ToolContext};
+use crate::tools::{Edit, LocalSpawner, ToolContext};
 
 /// Subagents of all generations that there may be at once.
 const CHILDREN: usize = 64;
@@ -63,8 +63,12 @@ impl Builder {
             let worktrees = context.temp_dir.join("agentese-worktrees");
             Policies::new(Policy::new(settings.task.clone(), worktrees))
         });
-        let usual = || select_tools(self.frontend.customs().tools, &policies).tools;
-        let tools = self.tools.unwrap_or_else(usual);
+        let customs = self.frontend.customs();
+        let usual = || select_tools(customs.tools, &policies).tools;
+        let mut tools = self.tools.unwrap_or_else(usual);
+        if customs.lists_edits {
+            tools.exchange(Arc::new(Edit::List));
+        }
         let budget = settings.task.budget;
         let depth = usize::try_from(settings.task.max_recursion_depth).unwrap_or(usize::MAX);
         let options = Options {

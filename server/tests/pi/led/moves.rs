@@ -75,3 +75,32 @@ async fn words_that_the_queues_have_no_room_for_are_not_handed_over() {
     }
     assert_eq!(other.asked().len(), 2, "the other agent does not have them");
 }
+
+/// What the other agent tells of words that had waited, with an event behind it that shows that they were read.
+fn told_of(words: &str) -> [Deed; 2] {
+    let failed = Deed::Failed { who: "x".to_owned(), doing: String::new(), error: "no".to_owned() };
+    [user(words), failed]
+}
+
+#[tokio::test]
+async fn words_that_no_run_follows_stand_in_the_conversation_when_the_other_agent_compacts_or_is_gone() {
+    let compacts = Deed::CompactionBegan(agentese::types::CompactionReason::Threshold);
+    for behind in [Deed::Gone("it left".to_owned()), compacts] {
+        let (mut link, other, _place) = pair(Vec::new());
+        other.does([user("later"), behind]);
+        link.until_event("message_end").await;
+        let messages = link.data(json!({"type": "get_messages"})).await;
+        assert_eq!(roles(&messages["messages"]), ["user"]);
+    }
+}
+
+#[tokio::test]
+async fn words_that_no_run_follows_stay_behind_in_the_session_that_is_left() {
+    let (mut link, other, _place) = pair(vec![run(says("hi"))]);
+    other.does(told_of("later"));
+    link.until_event("extension_error").await;
+    link.data(json!({"type": "new_session"})).await;
+    assert_eq!(link.data(json!({"type": "get_state"})).await["messageCount"], 0);
+    let events = link.run("go").await;
+    assert_eq!(roles(&events.last().unwrap()["messages"]), ["user", "assistant"]);
+}

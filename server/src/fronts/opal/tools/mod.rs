@@ -81,7 +81,7 @@ fn plain() -> ToolSet {
     let all: [Arc<dyn Tool>; 5] = [
         Arc::new(Named::new("read_file", Arc::new(Read))),
         Arc::new(Named::new("write_file", Arc::new(Write))),
-        Arc::new(Named::new("edit_file", Arc::new(Edit))),
+        Arc::new(Named::new("edit_file", Arc::new(Edit::One))),
         Arc::new(Grep),
         Arc::new(shell::Shell),
     ];

@@ -40,6 +40,10 @@ impl Tool for Named {
         self.inner.parameters()
     }
 
+    fn prepared(&self, arguments: Value) -> Value {
+        self.inner.prepared(arguments)
+    }
+
     fn read_only(&self) -> bool {
         self.inner.read_only()
     }

@@ -98,7 +98,7 @@ fn marked(mut block: Value, mark: Option<&Value>) -> Value {
 enum Thinking {
     None,
     Budget { budget: u64, limit: u64 },
-    Adaptive(&'static str),
+    Adaptive(String),
 }
 
 /// Ids of the models that decide themselves how long they think; `compat.thinkingFormat` names others.
@@ -113,12 +113,13 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
         None => ADAPTIVE.iter().any(|part| id.contains(part)),
     };
     if adaptive {
-        return Thinking::Adaptive(match level {
+        let usual = match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium | ThinkingLevel::Auto => "medium",
             ThinkingLevel::Xhigh | ThinkingLevel::Max if id.contains("opus") => "max",
             ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
-        });
+        };
+        return Thinking::Adaptive(asked.effort().unwrap_or(usual).to_owned());
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
     let limit = asked.max_tokens().saturating_add(budget).min(asked.model().max_tokens);
@@ -227,7 +228,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::apis::testing::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_compat, write_with};
 
     fn body(change: impl FnOnce(&mut crate::providers::Request)) -> Value {
         write_with(&super::super::Anthropic, "fake-sonnet", change).body
@@ -312,6 +313,11 @@ mod tests {
             assert_eq!(body["thinking"], json!({"type": "adaptive"}));
             assert_eq!(body["output_config"], json!({"effort": effort}));
         }
+        let map = json!({"thinkingLevelMap": {"max": "greatest"}});
+        let wire = write_compat(&super::super::Anthropic, "fake-sonnet-4-6", map, |request| {
+            request.thinking = ThinkingLevel::Max;
+        });
+        assert_eq!(wire.body["output_config"], json!({"effort": "greatest"}));
     }
 
     #[test]

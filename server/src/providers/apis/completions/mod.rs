@@ -16,6 +16,10 @@ impl Api for Completions {
         "openai-completions"
     }
 
+    fn interleaves(&self) -> bool {
+        true
+    }
+
     fn closes_when_aborted(&self) -> bool {
         true
     }

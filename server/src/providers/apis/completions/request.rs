@@ -76,8 +76,10 @@ fn think(asked: &Asked<'_>, compat: &Compat<'_>, body: &mut Value) {
     let level = asked.thinking();
     match compat.thinking_format {
         ThinkingFormat::OpenAi => {
-            if let (Some(level), true) = (level, compat.reasoning_effort) {
-                body["reasoning_effort"] = json!(compat.effort(level));
+            let effort =
+                asked.effort().map(str::to_owned).or_else(|| level.map(|level| compat.effort(level)));
+            if let (Some(effort), true) = (effort, compat.reasoning_effort) {
+                body["reasoning_effort"] = json!(effort);
             }
         }
         ThinkingFormat::Zai => {
@@ -332,6 +334,8 @@ mod tests {
         assert_eq!(written(low, json!({}))[0], "low");
         assert_eq!(written(low, json!({"reasoningEffortMap": {"low": "default"}}))[0], "default");
         assert_eq!(written(low, json!({"supportsReasoningEffort": false}))[0], null);
+        let map = json!({"thinkingLevelMap": {"low": "least", "off": "none", "high": null}});
+        assert_eq!([written(low, map.clone())[0].clone(), written(off, map)[0].clone()], ["least", "none"]);
         assert_eq!(written(low, json!({"thinkingFormat": "zai"}))[1], json!({"type": "enabled"}));
         assert_eq!(written(off, json!({"thinkingFormat": "zai"}))[1], json!({"type": "disabled"}));
         assert_eq!(written(low, json!({"thinkingFormat": "qwen"}))[2], true);

@@ -69,7 +69,11 @@ fn is_third(asked: &Asked<'_>) -> bool {
 }
 
 fn thinking(asked: &Asked<'_>) -> Value {
-    let level = asked.request.thinking;
+    // Only levels have names here; other words say nothing.
+    let named = asked.effort().and_then(|effort| {
+        ThinkingLevel::ALL.iter().find(|level| level.as_str().eq_ignore_ascii_case(effort))
+    });
+    let level = named.copied().unwrap_or(asked.request.thinking);
     let place = match level {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 1,
@@ -207,7 +211,7 @@ fn response(result: &ToolResultMessage, third: bool, responses: &mut Vec<Value>,
 mod tests {
     use super::super::Google;
     use super::*;
-    use crate::providers::apis::testing::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_compat, write_with};
 
     #[test]
     fn a_conversation_is_written_in_turns_of_parts() {
@@ -268,6 +272,12 @@ mod tests {
         ] {
             let wire = write_with(&Google, id, |request| request.thinking = level);
             assert_eq!(wire.body["generationConfig"]["thinkingConfig"], expected, "{id} {level}");
+        }
+        let map = json!({"thinkingLevelMap": {"medium": "LOW", "high": "other"}});
+        for (level, expected) in [(Medium, "LOW"), (High, "HIGH")] {
+            let wire =
+                write_compat(&Google, "gemini-3-flash", map.clone(), |request| request.thinking = level);
+            assert_eq!(wire.body["generationConfig"]["thinkingConfig"]["thinkingLevel"], expected);
         }
     }
 }

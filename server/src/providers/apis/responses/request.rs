@@ -61,8 +61,10 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         body["tools"] = tools.collect();
     }
     if let Some(level) = asked.thinking() {
-        body["reasoning"] = json!({"effort": level.as_str(), "summary": "auto"});
+        body["reasoning"] = json!({"effort": asked.effort().unwrap_or(level.as_str()), "summary": "auto"});
         body["include"] = json!(["reasoning.encrypted_content"]);
+    } else if let Some(effort) = asked.effort() {
+        body["reasoning"] = json!({"effort": effort});
     }
     let mut headers = HeaderMap::new();
     if let Some(key) = asked.key {
@@ -171,7 +173,7 @@ mod tests {
 
     use super::super::Responses;
     use super::*;
-    use crate::providers::apis::testing::{conversation, write_with};
+    use crate::providers::apis::testing::{conversation, write_compat, write_with};
 
     /// The conversation as this API's own model would have led it.
     fn own(model: &str) -> Vec<Arc<AgentMessage>> {
@@ -213,6 +215,18 @@ mod tests {
         assert_eq!(wire.body["include"], json!(["reasoning.encrypted_content"]));
         assert_eq!(wire.body["prompt_cache_key"], "session");
         assert_eq!(wire.body["store"], false);
+    }
+
+    #[test]
+    fn a_level_is_called_what_the_model_calls_it() {
+        let reasoning = |level: ThinkingLevel| {
+            let map = json!({"thinkingLevelMap": {"low": "least", "off": "none"}});
+            let wire = write_compat(&Responses, "fake-gpt", map, |request| request.thinking = level);
+            wire.body["reasoning"].clone()
+        };
+        assert_eq!(reasoning(ThinkingLevel::Low), json!({"effort": "least", "summary": "auto"}));
+        assert_eq!(reasoning(ThinkingLevel::High), json!({"effort": "high", "summary": "auto"}));
+        assert_eq!(reasoning(ThinkingLevel::Off), json!({"effort": "none"}));
     }
 
     #[test]

@@ -1,0 +1,19 @@
+"""Starts only once there is a file `go` in the working directory."""
+
+import os
+import time
+
+from agentese_extension import Extension
+
+while not os.path.exists("go"):
+    time.sleep(0.01)
+
+extension = Extension("late")
+
+
+@extension.command("greet", "Greets")
+def greet(args, context):
+    context.notify(f"hello {args}", "info")
+
+
+extension.run()
