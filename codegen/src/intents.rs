@@ -2,7 +2,9 @@
 
 use agentese_protocol::Index;
 use agentese_protocol::index::Reply;
-use agentese_protocol::intent::{Carrier, INTENTS, Intent, Kind, Neutral, Send, Without, neutral, resolve};
+use agentese_protocol::intent::{
+    Carrier, Differs, INTENTS, Intent, Kind, Neutral, Send, Without, neutral, resolve,
+};
 use agentese_protocol::model::Shape;
 use serde_json::{Map, Value, json};
 
@@ -20,14 +22,19 @@ fn of(row: &Neutral) -> Value {
             Kind::Flag => "flag",
             Kind::Images => "images",
         };
-        json!({"name": param.name, "kind": kind, "required": param.required, "doc": param.doc})
+        let mut told =
+            json!({"name": param.name, "kind": kind, "required": param.required, "doc": param.doc});
+        if param.hint {
+            told["hint"] = true.into();
+        }
+        told
     });
     let without = match row.without {
         Without::Lost(why) => json!({"lost": why}),
         Without::Seen(how) => json!({"seen": how}),
         Without::Through(intents, how) => {
             let names: Vec<&str> = intents.iter().map(|intent| name(*intent)).collect();
-            json!({"through": names, "how": how})
+            json!({"through": names, "how": differs(&how)})
         }
     };
     json!({
@@ -43,23 +50,38 @@ pub fn name(intent: Intent) -> &'static str {
     neutral(intent).map_or("", |row| row.name)
 }
 
-/// The table of a dialect, with what not every client asks for: parameters that only its agents can use, and those of
-/// carriers that not all of its revisions have.
+/// The table of a dialect, with what not every client asks for: parameters that only its agents can use, and how its commands
+/// differ from the intents.
 pub fn accounted(index: &Index) -> Value {
     let mut beside: Map<String, Value> = Map::new();
     for row in resolve(index).beside.iter().filter(|row| row.lost) {
         beside.insert(row.command.to_owned(), row.params.into());
     }
-    let mut whole = table(index);
+    let mut whole = table_with(index, &|row, carrier| {
+        for (name, told) in [("differs", row.differs), ("alone", row.alone)] {
+            if !told.is_empty() {
+                carrier[name] = told.iter().map(differs).collect();
+            }
+        }
+    });
     whole["beside"] = beside.into();
-    let carriers = whole["carriers"].as_object_mut().into_iter().flat_map(Map::values_mut);
-    for carrier in carriers.filter_map(Value::as_array_mut).flatten() {
-        let only = of_some_revisions(index, carrier);
-        if !only.is_empty() {
-            carrier["only"] = only.into();
+    whole
+}
+
+fn differs(told: &Differs) -> Value {
+    let mut value = json!({"says": told.says});
+    if !told.changes.is_empty() {
+        value["changes"] = told.changes.into();
+    }
+    if !told.of.is_empty() {
+        value["of"] = told.of.into();
+    }
+    for (name, is_so) in [("busy", told.busy), ("refuses", told.refuses)] {
+        if is_so {
+            value[name] = true.into();
         }
     }
-    whole
+    value
 }
 
 /// The parameters of a carrier that some revisions of its command lack, each with the revisions that have it: of those that
@@ -98,11 +120,20 @@ fn takes(index: &Index, command: &str, param: &str) -> bool {
 
 /// The table of a dialect.
 pub fn table(index: &Index) -> Value {
+    table_with(index, &|_, _| {})
+}
+
+fn table_with(index: &Index, more: &dyn Fn(&Carrier, &mut Value)) -> Value {
     let resolved = resolve(index);
     let mut carriers = Map::new();
     for row in INTENTS {
         let known = resolved.carriers.iter().filter(|known| known.intent == row.intent);
-        let of: Vec<Value> = known.map(|known| carrier(index, known)).collect();
+        let of = known.map(|known| {
+            let mut value = carrier(index, known);
+            more(known, &mut value);
+            value
+        });
+        let of: Vec<Value> = of.collect();
         if !of.is_empty() {
             carriers.insert(row.name.into(), Value::Array(of));
         }
@@ -145,8 +176,9 @@ fn carrier(index: &Index, carrier: &Carrier) -> Value {
     if let Some(session) = needed_session(index, carrier.command) {
         value["session"] = session.into();
     }
-    if !carrier.differs.is_empty() {
-        value["differs"] = carrier.differs.into();
+    let only = of_some_revisions(index, &value);
+    if !only.is_empty() {
+        value["only"] = only.into();
     }
     value
 }

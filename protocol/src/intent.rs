@@ -116,6 +116,8 @@ pub struct Param {
     pub required: bool,
     /// What it means.
     pub doc: &'static str,
+    /// Whether it is left out where a command does not take it; every other one is refused there.
+    pub hint: bool,
 }
 
 /// A neutral result.
@@ -135,7 +137,62 @@ pub enum Without {
     /// Whoever stands between the agent and a front end can answer it from what was seen; how.
     Seen(&'static str),
     /// Other intents do it together, where the dialect has them; how.
-    Through(&'static [Intent], &'static str),
+    Through(&'static [Intent], Differs),
+}
+
+/// What is other than an intent says.
+#[derive(Debug, Clone, Copy)]
+pub struct Differs {
+    /// In words.
+    pub says: &'static str,
+    /// What is other behind such a command: places in the neutral form as `session.id` and `message<shell>` are, [`ORDER`],
+    /// [`EVENTS`], [`HISTORY`].
+    pub changes: &'static [&'static str],
+    /// Whether that is so only of a command that comes while a run is going on.
+    pub busy: bool,
+    /// Whether the agent refuses the command, or carries it out, where others do not.
+    pub refuses: bool,
+    /// The revisions of the agent of which that is true, as `name@revision`; none for all of them.
+    pub of: &'static [&'static str],
+}
+
+/// Where words of the user stand among the other messages, and how many turns there are. The same words reach the model and
+/// are told, and what the model answers and tools give is the same.
+pub const ORDER: &str = "order";
+/// All that is told of the run that is going on until it ends: how often, in which order, with which words.
+pub const EVENTS: &str = "events";
+/// The messages that answers give from then on, and how many they are.
+pub const HISTORY: &str = "history";
+
+/// What is other, in words.
+pub const fn says(says: &'static str) -> Differs {
+    Differs { says, changes: &[], busy: false, refuses: false, of: &[] }
+}
+
+impl Differs {
+    /// The same, with what is other behind such a command.
+    #[must_use]
+    pub const fn changes(self, changes: &'static [&'static str]) -> Self {
+        Differs { changes, ..self }
+    }
+
+    /// The same, of a command that comes while a run is going on.
+    #[must_use]
+    pub const fn when_busy(self) -> Self {
+        Differs { busy: true, ..self }
+    }
+
+    /// The same, where the agent has rules of its own for what it refuses.
+    #[must_use]
+    pub const fn refuses(self) -> Self {
+        Differs { refuses: true, ..self }
+    }
+
+    /// The same, of these revisions of the agent alone.
+    #[must_use]
+    pub const fn of(self, of: &'static [&'static str]) -> Self {
+        Differs { of, ..self }
+    }
 }
 
 /// An intent, as every dialect and language has it.
@@ -177,13 +234,16 @@ pub struct Carrier {
     pub sends: &'static [(&'static str, Send)],
     /// The neutral results, found in `params` and `data` of the answer.
     pub gives: &'static [Slot],
-    /// What is other than the intent says; empty where nothing is.
-    pub differs: &'static str,
+    /// What is other than the intent says.
+    pub differs: &'static [Differs],
+    /// What is other where somebody stands between a front end of the dialect and an agent of another: what agents of the
+    /// dialect do there, nobody who stands between does.
+    pub alone: &'static [Differs],
 }
 
 /// A carrier without parameters and results.
 pub const fn carries(intent: Intent, command: &'static str) -> Carrier {
-    Carrier { intent, command, sends: &[], gives: &[], differs: "" }
+    Carrier { intent, command, sends: &[], gives: &[], differs: &[], alone: &[] }
 }
 
 impl Carrier {
@@ -201,8 +261,14 @@ impl Carrier {
 
     /// The carrier, with what is other than the intent says.
     #[must_use]
-    pub const fn differs(self, differs: &'static str) -> Self {
+    pub const fn differs(self, differs: &'static [Differs]) -> Self {
         Carrier { differs, ..self }
+    }
+
+    /// The carrier, with what is other where somebody stands between a front end of the dialect and an agent of another.
+    #[must_use]
+    pub const fn alone(self, alone: &'static [Differs]) -> Self {
+        Carrier { alone, ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentese_protocol::index::declared_types;
-use agentese_protocol::intent::{INTENTS, Intent, Send, Without, neutral, resolve};
+use agentese_protocol::intent::{EVENTS, HISTORY, INTENTS, Intent, ORDER, Send, Without, neutral, resolve};
 use agentese_protocol::meaning::Source;
 use agentese_protocol::model::{Command, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
@@ -138,6 +138,41 @@ fn nothing_that_a_command_takes_is_forgotten() {
             }
         }
     }
+}
+
+/// What is said to differ is what answers give, or one of the words for more than that.
+#[test]
+fn what_differs_is_something_that_there_is() {
+    let own = DIALECTS.iter().flat_map(|dialect| dialect.intents.carriers);
+    let carried = own.flat_map(|carrier| carrier.differs.iter().chain(carrier.alone));
+    let through = INTENTS.iter().filter_map(|row| match &row.without {
+        Without::Through(_, how) => Some(how),
+        Without::Lost(_) | Without::Seen(_) => None,
+    });
+    let given = |place: &str| {
+        let mut all = INTENTS.iter().flat_map(|row| row.gives.iter().map(move |give| (row.name, give.name)));
+        all.any(|(intent, give)| give == place || format!("{intent}.{give}") == place)
+    };
+    let mut looked_at = 0;
+    for differs in carried.chain(through) {
+        assert!(!differs.says.is_empty());
+        for of in differs.of {
+            let mut known = DIALECTS.iter().flat_map(|dialect| {
+                dialect.revisions.iter().map(|one| format!("{}@{}", dialect.name, one.name))
+            });
+            assert!(known.any(|id| id == *of), "{of}: {}", differs.says);
+        }
+        for place in differs.changes {
+            let is_message = place.strip_prefix("message<").is_some_and(|role| role.ends_with('>'));
+            assert!(
+                [ORDER, EVENTS, HISTORY].contains(place) || is_message || given(place),
+                "{place}: {}",
+                differs.says
+            );
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 10, "{looked_at}");
 }
 
 /// Each intent stands once, and some dialect carries it; what it is done through is there in some dialect too.

@@ -372,6 +372,101 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
     thread.join(PATIENCE)
 
 
+class Played:
+    """An agent at the other end of a socket, which the test plays."""
+
+    def __init__(self, dialect):
+        ours, self.theirs = socket.socketpair()
+        self.theirs.settimeout(PATIENCE)
+        self.lines = self.theirs.makefile("rb")
+        self.agent = anything.Agent.connect(ours, dialect=dialect)
+        self.ours = ours
+
+    def hear(self):
+        return json.loads(self.lines.readline())
+
+    def say(self, frame):
+        self.theirs.sendall(json.dumps(frame).encode() + b"\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.theirs.shutdown(socket.SHUT_RDWR)
+        self.agent.close()
+        for end in (self.lines, self.theirs, self.ours):
+            end.close()
+
+
+@pytest.mark.parametrize(
+    "dialect, intent, given, param",
+    [
+        ("omp", "bash", {"command": "ls"}, "hidden"),
+        # It is not known to be of the revision that has it.
+        ("pi", "bash", {"command": "ls"}, "hidden"),
+        ("pi@0.55", "bash", {"command": "ls"}, "hidden"),
+        ("opal", "compact", {}, "instructions"),
+        ("operator", "follow_up", {"text": "hi"}, "images"),
+        ("pi", "abort", {}, "made_up"),
+    ],
+)
+def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_is_sent(dialect, intent, given, param):
+    with Played(dialect) as played:
+        with pytest.raises(NotInDialectError) as told:
+            played.agent.call(intent, **given, since=None, **{param: True})
+        name = {"made_up": "madeUp"}.get(param, param)
+        assert told.value.param == name and f"`{name}`" in str(told.value) and str(told.value).startswith(dialect)
+        closing = threading.Thread(target=played.agent.close)
+        closing.start()
+        # Up to the end of what the client sends: its writer has a thread of its own.
+        assert played.lines.read() == b""
+        played.theirs.shutdown(socket.SHUT_RDWR)
+        closing.join(PATIENCE)
+
+
+def test_a_parameter_that_the_revision_takes_is_sent_and_a_hint_left_out_where_nobody_takes_it():
+    hidden = {"command": "ls", "hidden": True}
+    for dialect, intent, given, sent in [
+        ("pi@1.5", "bash", hidden, {"command": "ls", "excludeFromContext": True}),
+        ("operator", "prompt", {"text": "hi", "when_busy": "steer"}, {"message": "hi", "text": "hi"}),
+    ]:
+        with Played(dialect) as played:
+            failed = []
+
+            def call(played=played, intent=intent, given=given, failed=failed):
+                try:
+                    played.agent.call(intent, **given)
+                except TerminatedError as error:
+                    failed.append(error)
+
+            thread = threading.Thread(target=call)
+            thread.start()
+            heard = played.hear()
+            assert {name: value for name, value in heard.items() if name not in ("id", "type")} == sent
+        thread.join(PATIENCE)
+        assert failed
+
+
+def test_of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to():
+    with Played("opal") as played:
+        threads = [threading.Thread(target=played.agent.open_session, args=(name,)) for name in ("one", "two")]
+        for thread in threads:
+            thread.start()
+        asked = {frame["params"]["session_id"]: frame["id"] for frame in (played.hear(), played.hear())}
+        for name in ("two", "one"):
+            result = {"session_id": name, "context_files": []}
+            played.say({"jsonrpc": "2.0", "id": asked[name], "result": result})
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert played.agent.conversation.session.id == "one"
+        aborting = threading.Thread(target=played.agent.abort)
+        aborting.start()
+        abort = played.hear()
+        assert abort["params"]["session_id"] == "one"
+        played.say({"jsonrpc": "2.0", "id": abort["id"], "result": {}})
+        aborting.join(PATIENCE)
+
+
 def test_a_refusal_is_raised_and_told(start):
     async def talk():
         async with await start("pi", {"responses": []}) as agent:

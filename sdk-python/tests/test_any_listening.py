@@ -61,23 +61,51 @@ def test_a_callback_that_fails_keeps_nobody_from_being_told():
     asyncio.run(talk())
 
 
-def answer(session):
-    return ("received", json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"session_id": session}}))
+START = "session/start"
 
 
-def test_the_first_other_session_that_an_answer_names_is_followed():
+def sent(id):
+    return ("sent", json.dumps({"jsonrpc": "2.0", "id": id, "method": START, "params": {}}))
+
+
+def answer(id, session):
+    return ("received", json.dumps({"jsonrpc": "2.0", "id": id, "result": {"session_id": session}}))
+
+
+def test_the_session_is_followed_that_the_answer_to_the_command_that_opens_it_names():
     following = Following("opal")
-    opening = following.switch()
-    following.take([answer("first")])
-    following.stay(opening)
+    following.switch(START)
+    following.take([sent(1), answer(1, "first")])
+    following.stay(START)
     assert following.conversation.session.id == "first"
-    opening = following.switch()
+    following.switch(START)
     # What was asked before may be answered before it, and after it.
-    following.take([answer("first"), answer("second"), answer("first")])
-    following.stay(opening)
+    following.take([sent(2), answer(0, "first"), answer(0, "third"), answer(2, "second"), answer(0, "first")])
+    following.stay(START)
     assert following.conversation.session.id == "second"
-    following.take([answer("first")])
+    following.take([answer(0, "first")])
     assert following.conversation.session.id == "second"
+
+
+def test_of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_followed():
+    following = Following("opal")
+    following.switch(START)
+    following.switch(START)
+    # An older call is answered between them, with the session that was left.
+    following.take([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
+    assert following.conversation.session.id == "three"
+    following.take([answer(1, "two")])
+    following.stay(START)
+    # A refused opening lets no older answer be followed.
+    following.take([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
+    following.stay(START)
+    assert following.conversation.session.id == "two"
+    # One that is given up brings no other session.
+    following.switch(START)
+    following.take([sent(4)])
+    following.stay(START)
+    following.take([answer(4, "four")])
+    assert following.conversation.session.id == "two"
 
 
 def printing(count, text):

@@ -5,6 +5,7 @@ mod recorded;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use agentese::Error;
 use agentese::any::{Agent, Event, Intent, Options, differences};
 use agentese::transport::Transport;
 use agentese::view::{RunState, View};
@@ -127,4 +128,108 @@ async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     assert_eq!(agent.conversation().run.state, RunState::Idle);
     agent.close().await;
     tokio::time::timeout(BOUND, peer).await.unwrap().unwrap();
+}
+
+/// The other end of an agent in memory: it hears lines and says lines.
+struct Peer {
+    lines: tokio::io::Lines<BufReader<tokio::io::ReadHalf<tokio::io::DuplexStream>>>,
+    writer: tokio::io::WriteHalf<tokio::io::DuplexStream>,
+}
+
+impl Peer {
+    async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(BOUND, self.lines.next_line()).await.unwrap().unwrap().unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    async fn say(&mut self, frame: Value) {
+        self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+}
+
+async fn in_memory(dialect: &str) -> (Agent, Peer) {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(ours);
+    let options = Options::new().dialect(dialect);
+    let agent = Agent::over(Transport::from_io(reader, writer), options).await.unwrap();
+    let (reader, writer) = tokio::io::split(theirs);
+    (agent, Peer { lines: BufReader::new(reader).lines(), writer })
+}
+
+/// A parameter that is dropped changes what a command does: what was to be hidden from the model would be shown to it.
+#[tokio::test]
+async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_is_sent() {
+    for (dialect, intent, param) in [
+        ("omp", Intent::Bash, "hidden"),
+        // It is not known to be of the revision that has it.
+        ("pi", Intent::Bash, "hidden"),
+        ("pi@0.55", Intent::Bash, "hidden"),
+        ("opal", Intent::Compact, "instructions"),
+        ("operator", Intent::FollowUp, "images"),
+        ("pi", Intent::Abort, "madeUp"),
+    ] {
+        let (agent, mut peer) = in_memory(dialect).await;
+        let mut params = Map::new();
+        for (name, value) in [("command", "ls"), ("text", "hi")] {
+            let takes = agent.takes(intent, name);
+            params.extend(takes.then(|| (name.to_owned(), value.into())));
+        }
+        // Nothing is no parameter.
+        params.insert("since".to_owned(), Value::Null);
+        params.insert(param.to_owned(), true.into());
+        let refused = agent.call(intent, params).await.unwrap_err();
+        let told = refused.to_string();
+        assert!(
+            matches!(&refused, Error::NotInDialect { param: Some(known), .. } if known == param),
+            "{told}"
+        );
+        assert!(told.starts_with(dialect) && told.contains(&format!("`{param}`")), "{told}");
+        drop(agent);
+        assert!(peer.lines.next_line().await.unwrap().is_none(), "{dialect}: something was sent");
+    }
+    let (agent, mut peer) = in_memory("pi@1.5").await;
+    let call = tokio::spawn(async move { agent.bash_hidden("ls").await });
+    let asked = peer.hear().await;
+    assert_eq!(asked["excludeFromContext"], true);
+    let data = json!({"output": "", "exitCode": 0, "cancelled": false, "truncated": false});
+    peer.say(
+        json!({"id": asked["id"], "type": "response", "command": "bash", "success": true, "data": data}),
+    )
+    .await;
+    tokio::time::timeout(BOUND, call).await.unwrap().unwrap().unwrap();
+}
+
+/// Where a dialect asks what becomes of words during a run, the others have one answer to that.
+#[tokio::test]
+async fn what_is_only_a_hint_is_left_out_where_nobody_takes_it() {
+    let (agent, mut peer) = in_memory("operator").await;
+    let params = Map::from_iter([("text".to_owned(), "hi".into()), ("whenBusy".to_owned(), "steer".into())]);
+    let call = tokio::spawn(async move { agent.call(Intent::Prompt, params).await });
+    assert_eq!(peer.hear().await["text"], "hi");
+    call.abort();
+}
+
+#[tokio::test]
+async fn of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to() {
+    let (agent, mut peer) = in_memory("opal").await;
+    let open = |session: &str| {
+        let (agent, session) = (agent.clone(), session.to_owned());
+        tokio::spawn(async move { agent.open_session(&session).await })
+    };
+    let opening = [open("one"), open("two")];
+    let asked = [peer.hear().await, peer.hear().await];
+    let answer = |session: &str| {
+        let of = asked.iter().find(|frame| frame["params"]["session_id"] == session).unwrap();
+        json!({"jsonrpc": "2.0", "id": of["id"], "result": {"session_id": session, "context_files": []}})
+    };
+    for session in ["two", "one"] {
+        peer.say(answer(session)).await;
+    }
+    for opened in opening {
+        tokio::time::timeout(BOUND, opened).await.unwrap().unwrap().unwrap();
+    }
+    assert_eq!(agent.conversation().session.id.as_deref(), Some("one"));
+    let abort = tokio::spawn(async move { agent.abort().await });
+    assert_eq!(peer.hear().await["params"]["session_id"], "one");
+    abort.abort();
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { NotRecognisedError, connect } from "../src/any.js";
+import { type Intent, NotInDialectError, NotRecognisedError, connect } from "../src/any.js";
 import type { JsonObject } from "../src/generated/types.js";
 import type { Direction } from "../src/tap.js";
 import type { Transport } from "../src/transport.js";
@@ -30,7 +30,7 @@ async function recognise(agent: FakeAgent): Promise<void> {
   }
 }
 
-test("the first other session that an answer names is followed, whatever else comes meanwhile", async () => {
+test("the session is followed that the answer to the command that opens it names, whatever else comes meanwhile", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const result = (id: unknown, session_id: string) => ({ jsonrpc: "2.0", id, result: { session_id } }) as JsonObject;
@@ -48,6 +48,80 @@ test("the first other session that an answer names is followed, whatever else co
   await soon(second);
   assert.equal(connected.conversation.session.id, "two");
   await agent.end();
+});
+
+test("of two sessions opened at once the last that is answered is spoken to", async () => {
+  const agent = new FakeAgent();
+  const connected = await soon(connect(agent.transport, { dialect: "opal" }));
+  const opening = [connected.openSession("one"), connected.openSession("two")];
+  const asked = [await agent.hear(), await agent.hear()];
+  for (const session of ["two", "one"]) {
+    const of = asked.find(({ params }) => (params as JsonObject)["session_id"] === session);
+    await agent.say({ jsonrpc: "2.0", id: of?.["id"], result: { session_id: session, context_files: [] } });
+  }
+  await soon(Promise.all(opening));
+  assert.equal(connected.conversation.session.id, "one");
+  const aborting = connected.abort();
+  const { id, params } = await agent.hear();
+  assert.equal((params as JsonObject)["session_id"], "one");
+  await agent.say({ jsonrpc: "2.0", id, result: {} });
+  await soon(aborting);
+  await agent.end();
+});
+
+test("an older answer between those to two openings takes nobody back to the session that was left", async () => {
+  const agent = new FakeAgent();
+  const connected = await soon(connect(agent.transport, { dialect: "opal" }));
+  const result = (id: unknown, session_id: string) => ({ jsonrpc: "2.0", id, result: { session_id } }) as JsonObject;
+  const first = connected.newSession();
+  await agent.say(result((await agent.hear())["id"], "one"));
+  await soon(first);
+  const opening = [connected.newSession(), connected.newSession()];
+  const asked = [await agent.hear(), await agent.hear()];
+  await agent.say(result(asked[0]?.["id"], "two"), result("asked before", "one"), result(asked[1]?.["id"], "three"), result("asked before", "one"));
+  await soon(Promise.all(opening));
+  assert.equal(connected.conversation.session.id, "three");
+  await agent.end();
+});
+
+const UNTAKEN: readonly (readonly [string, Intent, Record<string, unknown>, string])[] = [
+  ["omp", "bash", { command: "ls" }, "hidden"],
+  // It is not known to be of the revision that has it.
+  ["pi", "bash", { command: "ls" }, "hidden"],
+  ["pi@0.55", "bash", { command: "ls" }, "hidden"],
+  ["opal", "compact", {}, "instructions"],
+  ["operator", "followUp", { text: "hi" }, "images"],
+  ["pi", "abort", {}, "madeUp"],
+];
+
+for (const [dialect, intent, given, param] of UNTAKEN) {
+  test(`${dialect} is asked for no ${intent} with ${param}, which it does not take`, async () => {
+    const agent = new FakeAgent();
+    const connected = await soon(connect(agent.transport, { dialect }));
+    await assert.rejects(connected.call(intent, { ...given, since: undefined, [param]: true }), (error: Error) => {
+      return error instanceof NotInDialectError && error.param === param && error.message.startsWith(dialect) && error.message.includes(`\`${param}\``);
+    });
+    const closed = connected.close();
+    await assert.rejects(agent.line(), /closed its end/);
+    await agent.end();
+    await soon(closed);
+  });
+}
+
+test("a parameter that the revision takes is sent, and one that is only a hint is left out where nobody takes it", async () => {
+  const sends: readonly (readonly [string, Intent, Record<string, unknown>, Record<string, unknown>])[] = [
+    ["pi@1.5", "bash", { command: "ls", hidden: true }, { command: "ls", excludeFromContext: true }],
+    ["operator", "prompt", { text: "hi", whenBusy: "steer" }, { message: "hi", text: "hi" }],
+  ];
+  for (const [dialect, intent, given, sent] of sends) {
+    const agent = new FakeAgent();
+    const connected = await soon(connect(agent.transport, { dialect }));
+    const call = assert.rejects(connected.call(intent, given));
+    const { id: _, type: __, ...members } = await agent.hear();
+    assert.deepEqual(members, sent);
+    await agent.end();
+    await soon(call);
+  }
 });
 
 describe("an agent whose dialect is found out", () => {

@@ -44,12 +44,22 @@ pub fn page() -> String {
         let without = match row.without {
             Without::Lost(why) => format!("nothing can be done ({why})"),
             Without::Seen(how) => format!("a bridge answers itself ({how})"),
-            Without::Through(_, how) => how.to_owned(),
+            Without::Through(_, how) => how.says.to_owned(),
         };
         if !row.params.is_empty() || !row.gives.is_empty() {
             out.push('\n');
         }
         let _ = writeln!(out, "Where a dialect has no command for it: {without}.");
+        let mut differing = dialects.iter().flat_map(|(name, resolved)| {
+            let of = resolved.carriers.iter().filter(|carrier| carrier.intent == row.intent);
+            of.flat_map(|carrier| carrier.differs).map(move |differs| (*name, differs.says))
+        });
+        if let Some((name, says)) = differing.next() {
+            let _ = writeln!(out, "\nWhat agents do otherwise:\n\n* {name}: {says}");
+            for (name, says) in differing {
+                let _ = writeln!(out, "* {name}: {says}");
+            }
+        }
     }
     out
 }

@@ -1,7 +1,7 @@
 //! Which methods carry which intent: what is lost where ACP stands on one side of a bridge.
 
 use crate::intent::Send::Joined;
-use crate::intent::{Carrier, Intent, Intents, Own, Send, by_front, carries, from, own};
+use crate::intent::{Carrier, Intent, Intents, Own, Send, by_front, carries, from, own, says};
 use crate::meaning::{Slot, at};
 
 const SESSION: &[Slot] = &[("session.id", at("data.sessionId"))];
@@ -12,16 +12,19 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Abort, "session/cancel"),
     carries(Intent::NewSession, "session/new").sends(&[("cwd", from("directory"))]).gives(SESSION),
     carries(Intent::OpenSession, "session/load").sends(OPENS),
-    carries(Intent::OpenSession, "session/resume").sends(OPENS).differs("what was said before is not told"),
+    carries(Intent::OpenSession, "session/resume")
+        .sends(OPENS)
+        .differs(&[says("what was said before is not told")]),
     carries(Intent::DeleteSession, "session/delete").sends(OPENS),
     carries(Intent::SetModel, "session/set_config_option")
         .sends(&[("value", from("id"))])
-        .differs("models are the values of an option"),
+        .differs(&[says("models are the values of an option")]),
     carries(Intent::SetThinking, "session/set_config_option")
         .sends(&[("value", from("level"))])
-        .differs("levels are the values of an option"),
-    carries(Intent::Models, "session/new").differs("models are the values of an option"),
-    carries(Intent::Commands, "session/new").differs("the commands are told when the session is open"),
+        .differs(&[says("levels are the values of an option")]),
+    carries(Intent::Models, "session/new").differs(&[says("models are the values of an option")]),
+    carries(Intent::Commands, "session/new")
+        .differs(&[says("the commands are told when the session is open")]),
 ];
 
 const CONNECTION: &str = "it is about the connection, not about the agent";

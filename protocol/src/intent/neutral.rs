@@ -1,6 +1,6 @@
 //! The intents with their neutral parameters and results.
 
-use super::{Gives, Intent, Kind, Neutral, Param, Without};
+use super::{Differs, Gives, Intent, Kind, Neutral, ORDER, Param, Without, says};
 use Without::{Lost, Seen, Through};
 
 const fn row(intent: Intent, name: &'static str, doc: &'static str, without: Without) -> Neutral {
@@ -18,11 +18,16 @@ impl Neutral {
 }
 
 const fn needs(name: &'static str, kind: Kind, doc: &'static str) -> Param {
-    Param { name, kind, required: true, doc }
+    Param { name, kind, required: true, doc, hint: false }
 }
 
 const fn may(name: &'static str, kind: Kind, doc: &'static str) -> Param {
-    Param { name, kind, required: false, doc }
+    Param { name, kind, required: false, doc, hint: false }
+}
+
+/// A parameter that is left out where a command does not take it.
+const fn hints(name: &'static str, kind: Kind, doc: &'static str) -> Param {
+    Param { name, kind, required: false, doc, hint: true }
 }
 
 const fn give(name: &'static str, doc: &'static str) -> Gives {
@@ -50,7 +55,10 @@ const CONTEXT_TOKENS: Gives = give("context.tokens", "Tokens in the model's cont
 const CONTEXT_WINDOW: Gives = give("context.window", "Tokens that fit into it.");
 const LEAF: Gives = give("leaf", "The id of the entry at which the conversation stands.");
 
-const HELD: &str = "the words are kept back and sent as a prompt when the run is over";
+const HELD: Differs = says(
+    "the words are kept back and sent as a prompt when the run is over, and have an answer of their own",
+)
+.changes(&[ORDER]);
 const NO_SETTING: &str = "the agent has no such setting";
 
 /// The intents.
@@ -59,11 +67,11 @@ pub const INTENTS: &[Neutral] = &[
         .takes(&[
             TEXT,
             IMAGES,
-            may(
+            hints(
                 "whenBusy",
                 Kind::Text,
                 "`steer` or `followUp`: what becomes of the words where a run is going on. Without it they are refused \
-                 then, or queued where the dialect has one queue.",
+                 then, or queued where the dialect has one queue; it is left out where the command does not take it.",
             ),
         ])
         .gives(OUTCOME),
@@ -87,7 +95,7 @@ pub const INTENTS: &[Neutral] = &[
         Intent::AbortAndPrompt,
         "abortAndPrompt",
         "Stops the run that is going on and begins one with these words.",
-        Through(&[Intent::Abort, Intent::Prompt], "the run is stopped, and the prompt follows its end"),
+        Through(&[Intent::Abort, Intent::Prompt], says("the run is stopped, and the prompt follows its end")),
     )
     .takes(&[TEXT, IMAGES]),
     row(Intent::Abort, "abort", "Stops the run that is going on.", Lost("the agent cannot be stopped")),
@@ -217,7 +225,7 @@ pub const INTENTS: &[Neutral] = &[
         Intent::CycleModel,
         "cycleModel",
         "Chooses the next model.",
-        Through(&[Intent::Models, Intent::SetModel], "the next one of the list is chosen"),
+        Through(&[Intent::Models, Intent::SetModel], says("the next one of the list is chosen")),
     )
     .gives(&[MODEL, LEVEL]),
     row(
@@ -239,7 +247,7 @@ pub const INTENTS: &[Neutral] = &[
         Intent::CycleThinking,
         "cycleThinking",
         "Chooses the next thinking level.",
-        Through(&[Intent::ThinkingLevels, Intent::SetThinking], "the next one of the list is chosen"),
+        Through(&[Intent::ThinkingLevels, Intent::SetThinking], says("the next one of the list is chosen")),
     )
     .gives(&[LEVEL]),
     row(
@@ -289,7 +297,7 @@ pub const INTENTS: &[Neutral] = &[
         Intent::AbortRetry,
         "abortRetry",
         "Ends the wait before a request that is made again, and the run with it.",
-        Through(&[Intent::Abort], "the run is stopped"),
+        Through(&[Intent::Abort], says("the run is stopped")),
     ),
     row(
         Intent::Bash,

@@ -102,6 +102,8 @@ protocol! {
         /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
         /// of a frame as a whole.
         path: Opt<Str>,
+        /// The event, the command or the dialog that the failure is about, by its name on the wire. Missing: whichever it is.
+        row: Opt<Str>,
         /// Why it fails.
         reason: Str,
         ;

@@ -113,16 +113,18 @@ class NotInRevisionError(AgenteseError):
 
 
 class NotInDialectError(AgenteseError):
-    """The agent's dialect has no command that does that. Nothing was sent."""
+    """The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent."""
 
-    _fields = ("intent", "dialect",)
+    _fields = ("intent", "dialect", "param")
 
-    def __init__(self, text: str, *, intent: str = "", dialect: str = "") -> None:
+    def __init__(self, text: str, *, intent: str = "", dialect: str = "", param: str | None = None) -> None:
         super().__init__(text)
         self.intent = intent
         """What was wanted, such as `export`."""
         self.dialect = dialect
         """The dialect, with its revision where that is known, such as `opal@0.1`."""
+        self.param = param
+        """The parameter that the dialect's command does not take, such as `hidden`; `None` where there is no such command."""
 
 
 class NotRecognisedError(AgenteseError):

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::ask::{Asked, Neutral};
 use super::folded::Folded;
 use super::run::{Events, Run};
-use super::table::{Carrier, Table, table_of};
+use super::table::{Carrier, Table, neutral, table_of};
 use super::{detect, write};
 use crate::client::{Limit, RpcClient};
 use crate::connection::Settings;
@@ -284,7 +284,7 @@ impl Agent {
         };
         let mut session = self.shared.session.lock().await;
         if session.is_none() {
-            let members = match self.carrier(Intent::NewSession) {
+            let members = match self.carrier(Intent::NewSession, &Map::new()) {
                 Ok(carrier) if carrier.command == opens => write::members(carrier, &Map::new()),
                 _ => Map::new(),
             };
@@ -298,29 +298,23 @@ impl Agent {
     /// ([the list](https://agentese.github.io/agentese/docs/reference/intents/)). A prompt has [`Agent::prompt`].
     ///
     /// # Errors
-    /// [`Error::NotInDialect`] where the dialect has no command for it: nothing was sent. Else as every call.
+    /// [`Error::NotInDialect`] where the dialect has no command for it, or none that takes one of the parameters, in the
+    /// agent's revision (in all of them where that is not known): nothing was sent. Else as every call.
     pub async fn call(
         &self,
         intent: Intent,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
-        let carrier = self.carrier(intent)?;
+        let carrier = self.carrier(intent, &params)?;
         let members = self.members(carrier, &params).await?;
         let opens = matches!(intent, Intent::NewSession | Intent::OpenSession)
             && self.spec().session_member.is_some();
-        if opens {
-            self.shared.folded.switch();
-        }
-        let data = self.ask(&carrier.command, members.clone()).await;
-        if opens {
-            self.shared.folded.stay();
-        }
-        let data = data?;
-        if let (true, Some(member)) = (opens, self.spec().session_member) {
-            let opened = data.as_ref().and_then(|data| data.get(member)?.as_str());
-            if let Some(opened) = opened {
-                *self.shared.session.lock().await = Some(opened.to_owned());
-            }
+        let opening = opens.then(|| self.shared.folded.switch(&carrier.command));
+        let data = self.ask(&carrier.command, members.clone()).await?;
+        if opening.is_some() {
+            // Of several that are opened at once, the one whose answer came last.
+            let mut session = self.shared.session.lock().await;
+            session.clone_from(&self.conversation().session.id);
         }
         Ok(write::results(self.shared.table, carrier, members, data))
     }
@@ -342,7 +336,7 @@ impl Agent {
 
     /// Begins a run.
     pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
-        let carrier = self.carrier(intent)?;
+        let carrier = self.carrier(intent, &params)?;
         let members = self.members(carrier, &params).await?;
         let heard = self.shared.folded.listen();
         let text = Value::Object(members.clone()).to_string();
@@ -352,12 +346,21 @@ impl Agent {
         Ok(Run::new(self.clone(), events, heard, results))
     }
 
-    fn carrier(&self, intent: Intent) -> Result<&'static Carrier, Error> {
+    /// The command that carries an intent, where it takes these parameters.
+    fn carrier(&self, intent: Intent, params: &Map<String, Value>) -> Result<&'static Carrier, Error> {
         let spec = self.spec();
-        self.shared
-            .table
-            .carrier(spec, intent)
-            .ok_or_else(|| Error::NotInDialect { intent: intent.name(), dialect: spec.id() })
+        let lacks = |param: Option<&String>| Error::NotInDialect {
+            intent: intent.name(),
+            param: param.cloned(),
+            dialect: spec.id(),
+        };
+        let carrier = self.shared.table.carrier(spec, intent).ok_or_else(|| lacks(None))?;
+        let is_hint = |param: &str| neutral(intent).is_some_and(|row| row.is_hint(param));
+        let is_taken = |param: &String| carrier.taken(spec).any(|taken| taken == param) || is_hint(param);
+        match params.iter().find(|(param, value)| !value.is_null() && !is_taken(param)) {
+            Some((param, _)) => Err(lacks(Some(param))),
+            None => Ok(carrier),
+        }
     }
 
     /// The parameters of a command, with the session where it needs one.

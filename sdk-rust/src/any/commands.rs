@@ -1,5 +1,5 @@
 //! The neutral commands as methods. Each fails with [`Error::NotInDialect`] before anything is sent where the agent's
-//! dialect has no command for it.
+//! dialect has no command for it, or none that takes one of the parameters.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -278,9 +278,6 @@ impl Agent {
     /// As every call; [`Error::NotInDialect`] where [`Agent::takes`] says that the agent's command does not take `hidden`:
     /// nothing was sent.
     pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
-        if !self.takes(Intent::Bash, "hidden") {
-            return Err(Error::NotInDialect { intent: Intent::Bash.name(), dialect: self.spec().id() });
-        }
         self.get(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
     }
 

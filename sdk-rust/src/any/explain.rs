@@ -1,16 +1,20 @@
 //! What is lost where an agent of one dialect stands behind a front end of another, computed from the declared tables.
 
+mod differences;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::effects::{Effect, SHOWN, effects, instead, when_asked};
-use super::members::{self, Member, Row};
+use super::members::{self, Member, Members, Row};
 use super::table::{Carrier, Send, Table, Without, neutral, table_of};
 use crate::error::Error;
 use crate::generated::intents::Intent;
 use crate::spec::{RunRole, Spec};
 use crate::view::meaning::{Act, Rule, Rules};
+
+pub use differences::Difference;
 
 /// What kind of row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,9 +58,17 @@ pub struct RowFate {
     pub intents: Vec<&'static str>,
     /// The parameters of a command that the agent does not get, by their wire names; none of one that is lost.
     pub untaken: Vec<String>,
-    /// The members of its answers or frames that come from the agent. All others are made by who stands between the two:
-    /// they are approximated. Of a row that is lost there are none.
+    /// What is other behind a command, or with its answer, than the front end's dialect says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<Difference>,
+    /// The members of its answers or frames that come from the agent. Of a row that is lost there are none.
     pub members: Vec<Member>,
+    /// Those that the agent does not tell: who stands between the two makes them from what it has seen, or leaves them out.
+    /// They are approximated. What neither list names, such as what repeats other frames, is not the agent's to tell.
+    pub untold: Vec<Member>,
+    /// What a command that is lost would have changed of the conversation, by its place in the neutral form, which stands for
+    /// all that is in it. Nothing else follows from its loss.
+    pub changes: Vec<String>,
 }
 
 /// What becomes of each row of the front end's dialect where an agent of another dialect stands behind it. Both may be
@@ -81,10 +93,18 @@ pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
     let dialogs = front.dialogs.iter().map(|row| (pair.dialog(row.wire), Row::Dialog(row.wire)));
     let sides = ((front, pair.front.table), (agent, pair.agent.table));
     let with_members = |(mut fate, row): (RowFate, Row<'_>)| {
-        if fate.fate != Fate::Lost {
-            fate.members = members::from_agent(sides.0, sides.1, &row);
-            if let Row::Command(wire) = row {
-                fate.untaken = pair.untaken_params(wire);
+        match (fate.fate, row) {
+            (Fate::Lost, Row::Command(wire)) => {
+                fate.changes = members::changed(sides.0, wire).into_iter().collect();
+            }
+            (Fate::Lost, _) => {}
+            (_, row) => {
+                Members { told: fate.members, untold: fate.untold } =
+                    members::members(sides.0, sides.1, &row);
+                if let Row::Command(wire) = row {
+                    fate.untaken = pair.untaken_params(wire);
+                    fate.differs = pair.differences(wire);
+                }
             }
         }
         fate
@@ -146,7 +166,9 @@ fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, Strin
 /// What becomes of an event or a dialog.
 fn row_of(kind: RowKind, name: &str, fate: Fate, reason: &str) -> RowFate {
     let (row, reason) = (name.to_owned(), reason.to_owned());
-    RowFate { kind, row, fate, reason, intents: Vec::new(), untaken: Vec::new(), members: Vec::new() }
+    let (intents, untaken, differs, changes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (members, untold) = (Vec::new(), Vec::new());
+    RowFate { kind, row, fate, reason, intents, untaken, differs, members, untold, changes }
 }
 
 /// Members of a conversation whose changes who stands between keeps, and tells nobody.
@@ -185,7 +207,7 @@ impl Pair<'_> {
 
     fn command(&self, wire: &str) -> RowFate {
         let table = self.front.table;
-        let stands_for: Vec<(Intent, &Carrier)> = self.stands_for(wire).collect();
+        let stands_for: Vec<(Intent, &'static Carrier)> = self.stands_for(wire).collect();
         let intents = stands_for.iter().map(|(intent, _)| intent.name()).collect();
         let row = |(fate, reason): (Fate, String)| RowFate {
             kind: RowKind::Command,
@@ -193,8 +215,7 @@ impl Pair<'_> {
             fate,
             reason,
             intents,
-            untaken: Vec::new(),
-            members: Vec::new(),
+            ..row_of(RowKind::Command, wire, fate, "")
         };
         if self.is_same() && self.agent.spec.command(wire).is_some() {
             let untaken = stands_for.iter().find_map(|(intent, front)| self.untaken(*intent, front));
@@ -226,7 +247,7 @@ impl Pair<'_> {
         (Fate::Approximated, reasons.join("; "))
     }
 
-    fn intent(&self, wire: &str, intent: Intent, front: &Carrier) -> (Fate, String) {
+    fn intent(&self, wire: &str, intent: Intent, front: &'static Carrier) -> (Fate, String) {
         let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else {
             return self.without(intent);
         };
@@ -238,10 +259,8 @@ impl Pair<'_> {
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect();
-        let mut reasons = Vec::new();
-        if !carrier.differs.is_empty() && carrier.differs != front.differs {
-            reasons.push(carrier.differs.clone());
-        }
+        let mut reasons: Vec<String> =
+            self.otherwise(intent, front).into_iter().map(|differs| differs.says.clone()).collect();
         let several = |side: &Side<'_>| side.spec.session_member.is_some();
         let begins = matches!(intent, Intent::NewSession | Intent::OpenSession);
         if begins && several(&self.front) && !several(&self.agent) {
@@ -293,7 +312,7 @@ impl Pair<'_> {
                     intent.is_some_and(|intent| self.agent.table.carrier(self.agent.spec, *intent).is_some())
                 };
                 match through.iter().find(|name| !has(name)) {
-                    None => (Fate::Approximated, how.clone()),
+                    None => (Fate::Approximated, how.says.clone()),
                     Some(name) => (Fate::Lost, format!("the agent has no command for `{name}`")),
                 }
             }

@@ -1,5 +1,6 @@
 //! The conversation of a connection, folded frame by frame, and those who listen to what happens in it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +10,9 @@ use tokio::sync::mpsc;
 
 use super::differ::differences;
 use super::event::Event;
-use crate::spec::{Framing, Spec};
+use crate::framing::FrameText;
+use crate::route::{Routed, route};
+use crate::spec::Spec;
 use crate::tap;
 use crate::view::{Conversation, Direction, View};
 
@@ -28,8 +31,10 @@ pub(super) struct Folded {
 struct State {
     view: View,
     listeners: Vec<Listener>,
-    /// Whether another session is being opened, where a connection has several.
-    switching: bool,
+    /// The command of each call that waits for another session to be opened, where a connection has several.
+    opening: Vec<String>,
+    /// The ids, as JSON, with which such commands were sent: the session that an answer with one of them names is followed.
+    asked: HashSet<String>,
     is_over: bool,
 }
 
@@ -89,7 +94,8 @@ fn size(event: &Event) -> usize {
 
 impl Folded {
     pub fn new(spec: &'static Spec, view: View) -> Self {
-        let state = State { view, listeners: Vec::new(), switching: false, is_over: false };
+        let state =
+            State { view, listeners: Vec::new(), opening: Vec::new(), asked: HashSet::new(), is_over: false };
         Folded { spec, state: Mutex::new(state) }
     }
 
@@ -113,14 +119,11 @@ impl Folded {
         Heard { receiver, queue }
     }
 
-    /// The next session that an answer names is the one that is followed.
-    pub fn switch(&self) {
-        self.state().switching = true;
-    }
-
-    /// Nobody opens another session any more.
-    pub fn stay(&self) {
-        self.state().switching = false;
+    /// Another session is being opened with a command, for as long as what this gives is kept: the one that its answer names
+    /// is followed.
+    pub fn switch(self: &Arc<Self>, command: &str) -> Opening {
+        self.state().opening.push(command.to_owned());
+        Opening { folded: self.clone(), command: command.to_owned() }
     }
 
     /// Nothing follows.
@@ -137,16 +140,17 @@ impl Folded {
         let mut state = self.state();
         let is_heard = !state.listeners.is_empty();
         // Whoever holds the conversation has it copied: it is held only where it is compared.
-        let before = (is_heard || state.switching).then(|| state.view.conversation());
-        if state.switching
-            && direction == tap::Direction::Received
-            && let (Some(session), Some(before)) = (self.opened(&frame), &before)
-            // What was asked before may name the session that is left.
-            && before.session.id.as_deref() != Some(session)
+        if direction == tap::Direction::Sent {
+            state.note_sent(&frame);
+        }
+        let is_opening = direction == tap::Direction::Received && !state.asked.is_empty();
+        let before = (is_heard || is_opening).then(|| state.view.conversation());
+        if is_opening
+            && let (Some(session), Some(before)) = (self.opened(&mut state.asked, text), &before)
+            && before.session.id.as_deref() != Some(session.as_str())
             && let Ok(view) = View::open(self.spec.name)
         {
-            state.switching = false;
-            let mut view = view.of_session(session);
+            let mut view = view.of_session(&session);
             view.keep_sent(before);
             state.view = view;
         }
@@ -161,14 +165,49 @@ impl Folded {
         }
     }
 
-    /// The session that an answer names.
-    fn opened<'f>(&self, frame: &'f Value) -> Option<&'f str> {
+    /// The session that is opened, where the answer is to a command that was asked to open one.
+    fn opened(&self, asked: &mut HashSet<String>, text: &str) -> Option<String> {
         let member = self.spec.session_member?;
-        let data = match self.spec.framing {
-            Framing::JsonRpc { .. } => frame.get("result")?,
-            Framing::Flat | Framing::Enveloped => frame.get("data")?,
+        let Ok(Routed::Answer { id: Some(id), data, .. }) = route(self.spec, &FrameText::from(text)) else {
+            return None;
         };
-        data.get(member)?.as_str()
+        let id: Value = crate::wire::decode(id.as_str()).ok()?;
+        if !asked.remove(&id.to_string()) {
+            return None;
+        }
+        let data: Value = crate::wire::decode(data?.as_str()).ok()?;
+        Some(data.get(member)?.as_str()?.to_owned())
+    }
+}
+
+/// A session that is being opened; dropping it says that this is over.
+pub(super) struct Opening {
+    folded: Arc<Folded>,
+    command: String,
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut state = self.folded.state();
+        if let Some(place) = state.opening.iter().position(|command| *command == self.command) {
+            state.opening.swap_remove(place);
+        }
+        // An answer for which nobody waits any more changes nothing.
+        if state.opening.is_empty() {
+            state.asked.clear();
+        }
+    }
+}
+
+impl State {
+    /// Notes the id of a command that opens another session, where one is being opened.
+    fn note_sent(&mut self, frame: &Value) {
+        let command = frame.get("method").or_else(|| frame.get("type")).and_then(Value::as_str);
+        if let (Some(command), Some(id)) = (command, frame.get("id"))
+            && self.opening.iter().any(|opening| opening == command)
+        {
+            self.asked.insert(id.to_string());
+        }
     }
 }
 
@@ -218,23 +257,87 @@ mod tests {
         assert!(!listener.hear(&event()));
     }
 
-    #[test]
-    fn the_first_other_session_that_an_answer_names_is_followed() {
+    /// A connection that follows the session `one`.
+    fn following() -> Arc<Folded> {
         let spec = crate::dynamic::spec("opal").unwrap();
-        let folded = Folded::new(spec, View::open(spec.name).unwrap().of_session("one"));
-        let answered = |id: &str, session: &str| {
+        Arc::new(Folded::new(spec, View::open(spec.name).unwrap().of_session("one")))
+    }
+
+    impl Folded {
+        fn sends(&self, id: &str, command: &str) {
+            let frame = serde_json::json!({"jsonrpc": "2.0", "id": id, "method": command, "params": {}});
+            self.take(tap::Direction::Sent, &frame.to_string());
+        }
+
+        fn answered(&self, id: &str, session: &str) {
             let frame = serde_json::json!({"jsonrpc": "2.0", "id": id, "result": {"session_id": session}});
-            folded.take(tap::Direction::Received, &frame.to_string());
-        };
-        let session = || folded.conversation().session.id.clone();
+            self.take(tap::Direction::Received, &frame.to_string());
+        }
+
+        fn refused(&self, id: &str) {
+            let frame =
+                serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": 1, "message": "no"}});
+            self.take(tap::Direction::Received, &frame.to_string());
+        }
+
+        fn session(&self) -> Option<String> {
+            self.conversation().session.id.clone()
+        }
+    }
+
+    const START: &str = "session/start";
+
+    #[test]
+    fn the_session_is_followed_that_the_answer_to_the_command_that_opens_it_names() {
+        let folded = following();
+        folded.sends("before", "session/list");
         // Nobody asked for another session.
-        answered("before", "three");
-        assert_eq!(session().as_deref(), Some("one"));
-        folded.switch();
-        // An older call is answered first, and once more behind the new session.
-        answered("before", "one");
-        answered("new", "two");
-        answered("before", "one");
-        assert_eq!(session().as_deref(), Some("two"));
+        folded.answered("before", "three");
+        assert_eq!(folded.session().as_deref(), Some("one"));
+        let _opening = folded.switch(START);
+        folded.sends("new", START);
+        // Older calls are answered first, and once more behind the new session.
+        folded.answered("before", "one");
+        folded.answered("before", "three");
+        folded.answered("new", "two");
+        folded.answered("before", "one");
+        assert_eq!(folded.session().as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_followed() {
+        let folded = following();
+        let [one, other] = [folded.switch(START), folded.switch(START)];
+        folded.sends("a", START);
+        folded.sends("b", START);
+        folded.answered("b", "three");
+        // An older call is answered between them, with the session that was left.
+        folded.answered("before", "one");
+        assert_eq!(folded.session().as_deref(), Some("three"));
+        folded.answered("a", "two");
+        drop(other);
+        folded.answered("before", "three");
+        drop(one);
+        assert_eq!(folded.session().as_deref(), Some("two"));
+        // One that is given up brings no other session.
+        let given_up = folded.switch(START);
+        folded.sends("c", START);
+        drop(given_up);
+        folded.answered("c", "four");
+        assert_eq!(folded.session().as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn a_refused_opening_lets_no_older_answer_be_followed() {
+        let folded = following();
+        let [one, other] = [folded.switch(START), folded.switch(START)];
+        folded.sends("a", START);
+        folded.sends("b", START);
+        folded.answered("a", "two");
+        folded.refused("b");
+        drop(other);
+        folded.answered("before", "one");
+        drop(one);
+        assert_eq!(folded.session().as_deref(), Some("two"));
     }
 }

@@ -1,5 +1,5 @@
 //! Which members of a row's frames come from the agent, computed from the tables that say what frames mean: a member
-//! does where the agent tells what the front end's dialect has there.
+//! does where the agent tells what the front end's dialect has there. And what a command changes, from the same tables.
 
 use std::collections::BTreeSet;
 
@@ -26,33 +26,61 @@ pub struct Member {
 /// How deep values are looked into: those that contain values of their own kind end somewhere.
 const DEEPEST: usize = 6;
 
-/// What whoever stands between makes itself: when something happened there, and arguments as text, of agents that tell only
-/// what can be read of them.
-const OWN: &[&str] = &["time", "at", "key", "argumentsText"];
+/// What whoever stands between makes itself: when something happened there.
+const OWN: &[&str] = &["time", "at", "key"];
 
-/// What the agent's own tools give is the agent's, and other than the tools of another agent give.
+/// What the agent's own tools give is the agent's, and other than the tools of an agent of another family give.
 const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
-/// The members of the row's answers, or of its events or dialogs, whose values an agent with that side's frames tells.
-pub(super) fn from_agent(
+/// The members of a row's frames.
+pub(super) struct Members {
+    /// Those whose values the agent tells.
+    pub told: Vec<Member>,
+    /// Those that the dialect has a place for and the agent does not tell.
+    pub untold: Vec<Member>,
+}
+
+/// The members of the row's answers, or of its events or dialogs, with an agent that has that side's frames.
+pub(super) fn members(
     front: (&Spec, &'static Table),
     agent: (&Spec, &'static Table),
     row: &Row<'_>,
-) -> Vec<Member> {
-    let told = told(agent.0, agent.1);
-    let is_same = front.0.name == agent.0.name;
-    let leaves = match row {
+) -> Members {
+    let known = told(agent.0, agent.1);
+    let is_kin = front.0.framing == agent.0.framing;
+    let leaves: BTreeSet<Member> = match row {
         Row::Command(wire) => of_command(front.1, wire),
         Row::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name), Which::Named),
         Row::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire), Which::Named),
-    };
+    }
+    .into_iter()
+    .collect();
     let comes = |leaf: &Member| {
         let is_own = leaf.neutral.rsplit('.').next().is_some_and(|last| OWN.contains(&last));
-        let of_tools = !is_same && OF_TOOLS.iter().any(|tool| leaf.neutral.starts_with(tool));
-        !is_own && !of_tools && names(&leaf.neutral).iter().any(|name| told.contains(name))
+        let of_tools = !is_kin && OF_TOOLS.iter().any(|tool| leaf.neutral.starts_with(tool));
+        !is_own && !of_tools && names(&leaf.neutral).iter().any(|name| known.contains(name))
     };
-    let members: BTreeSet<Member> = leaves.into_iter().filter(comes).collect();
-    members.into_iter().collect()
+    let (told, untold) = leaves.into_iter().partition(comes);
+    Members { told, untold }
+}
+
+/// What a command changes of the conversation where it succeeds, by its place in the neutral form: nothing where it only reads.
+/// A place stands for all that is in it.
+pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<String> {
+    if front.0.command(wire).is_none_or(|row| row.reads) {
+        return BTreeSet::new();
+    }
+    let meaning = &front.1.meaning;
+    let rules = [&meaning.sent, &meaning.answers].into_iter().filter_map(|rules| rules.get(wire)).flatten();
+    let places = |rule: &Rule| -> Vec<String> {
+        match rule.act {
+            Act::Set | Act::Keep => rule.slots.keys().map(|slot| place(rule, slot)).collect(),
+            Act::History | Act::Compacted | Act::Arrive | Act::ShellDone => vec!["message".to_owned()],
+            Act::Replace => vec!["message".to_owned(), "session".to_owned()],
+            _ => Vec::new(),
+        }
+    };
+    rules.flat_map(places).collect()
 }
 
 /// A row, by its name on the wire.
@@ -262,7 +290,7 @@ mod tests {
     fn members(front: &str, agent: &str, row: &Row<'_>) -> Vec<Member> {
         let side =
             |name: &str| (crate::dynamic::spec(name).unwrap(), super::super::table::table_of(name).unwrap());
-        from_agent(side(front), side(agent), row)
+        super::members(side(front), side(agent), row).told
     }
 
     fn has(members: &[Member], path: &str, only: &[(&str, &str)]) -> bool {
@@ -294,8 +322,41 @@ mod tests {
         assert!(has(&state, "data.model.cost", &[]), "{state:#?}");
         let ended = members("pi", "omp", &Row::Event("tool_execution_end"));
         assert!(has(&ended, "toolName", &[]), "{ended:#?}");
-        assert!(!ended.iter().any(|member| member.path.starts_with("result")), "{ended:#?}");
-        let own = members("pi", "pi", &Row::Event("tool_execution_end"));
-        assert!(has(&own, "result.details", &[]), "{own:#?}");
+        assert!(has(&ended, "result.details", &[]), "{ended:#?}");
+        let grows = members("pi", "omp", &Row::Event("message_update"));
+        let written = [("assistantMessageEvent.type", "toolcall_delta")];
+        assert!(has(&grows, "assistantMessageEvent.delta", &written), "{grows:#?}");
+    }
+
+    #[test]
+    #[cfg(all(feature = "pi", feature = "opal"))]
+    fn an_agent_of_another_family_tells_its_own_tools_and_no_arguments_as_text() {
+        let of =
+            |name: &str| (crate::dynamic::spec(name).unwrap(), super::super::table::table_of(name).unwrap());
+        for (row, path, only) in [
+            ("tool_execution_end", "result.details", &[][..]),
+            (
+                "message_update",
+                "assistantMessageEvent.delta",
+                &[("assistantMessageEvent.type", "toolcall_delta")],
+            ),
+        ] {
+            let Members { told, untold } = super::members(of("pi"), of("opal"), &Row::Event(row));
+            assert!(has(&untold, path, only) && !has(&told, path, only), "{row}: {untold:#?}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "pi")]
+    fn a_command_changes_what_its_rules_say_and_one_that_reads_nothing() {
+        let pi = (crate::dynamic::spec("pi").unwrap(), super::super::table::table_of("pi").unwrap());
+        for (command, places) in [
+            ("get_state", &[][..]),
+            ("set_steering_mode", &["settings.steeringMode"]),
+            ("bash", &["message"]),
+            ("switch_session", &["message", "session"]),
+        ] {
+            assert_eq!(changed(pi, command).into_iter().collect::<Vec<_>>(), places, "{command}");
+        }
     }
 }

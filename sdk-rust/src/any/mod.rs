@@ -45,7 +45,7 @@ pub use ask::{Answer, Asked, Question};
 pub use detect::{Detected, detect};
 pub use differ::differences;
 pub use event::Event;
-pub use explain::{Fate, RowFate, RowKind, explain};
+pub use explain::{Difference, Fate, RowFate, RowKind, explain};
 pub use members::Member;
 pub use results::{ClearedQueue, Forked, Image, KeptSession, ShellResult, State, Stats, Words};
 pub use run::{Events, Run, RunResult};

@@ -46,7 +46,36 @@ pub(super) struct Carrier {
     pub gives: Sources,
     /// What is other than the intent says.
     #[serde(default)]
-    pub differs: String,
+    pub differs: Vec<Differs>,
+    /// What only agents of the dialect do, and nobody who stands between one of another dialect and a front end.
+    #[serde(default)]
+    pub alone: Vec<Differs>,
+}
+
+/// What is other than an intent says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Differs {
+    /// In words.
+    pub says: String,
+    /// What is other behind such a command.
+    #[serde(default)]
+    pub changes: Vec<String>,
+    /// Whether that is so only of a command that comes while a run is going on.
+    #[serde(default)]
+    pub busy: bool,
+    /// Whether the agent has rules of its own for what it refuses.
+    #[serde(default)]
+    pub refuses: bool,
+    /// The revisions of the agent of which that is true; none for all of them.
+    #[serde(default)]
+    pub of: Vec<String>,
+}
+
+impl Differs {
+    /// Whether that is true of an agent of that revision; of a client, which has all of them, where it is of one.
+    pub fn is_of(&self, agent: &Spec) -> bool {
+        self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
+    }
 }
 
 impl Carrier {
@@ -160,13 +189,28 @@ pub fn takes(spec: &Spec, intent: Intent, param: &str) -> bool {
 pub(super) enum Without {
     Lost { lost: String },
     Seen { seen: String },
-    Through { through: Vec<String>, how: String },
+    Through { through: Vec<String>, how: Differs },
 }
 
 /// The neutral form of an intent.
 #[derive(Debug, Deserialize)]
 pub(super) struct Neutral {
+    params: Vec<Param>,
     pub without: Without,
+}
+
+#[derive(Debug, Deserialize)]
+struct Param {
+    name: String,
+    #[serde(default)]
+    hint: bool,
+}
+
+impl Neutral {
+    /// Whether a parameter is left out where a command does not take it; every other one is refused there.
+    pub fn is_hint(&self, param: &str) -> bool {
+        self.params.iter().any(|known| known.hint && known.name == param)
+    }
 }
 
 /// The neutral form of an intent.

@@ -75,11 +75,13 @@ pub enum Error {
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
     },
-    /// The agent's dialect has no command that does that. Nothing was sent.
-    #[error("{dialect} has no command for `{intent}`")]
+    /// The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent.
+    #[error("{dialect} has no command for `{intent}`{}", with(param.as_deref()))]
     NotInDialect {
         /// The name of what was wanted, as `export`.
         intent: &'static str,
+        /// The parameter that the dialect's command does not take, as `hidden`; none where there is no such command.
+        param: Option<String>,
         /// The dialect with its revision, as `opal@0.1`.
         dialect: String,
     },
@@ -182,6 +184,11 @@ pub enum ErrorKind {
     Usage,
     /// A subscriber was cut off.
     Detached,
+}
+
+/// The end of a sentence about a command without that parameter.
+fn with(param: Option<&str>) -> String {
+    param.map(|param| format!(" that takes `{param}`")).unwrap_or_default()
 }
 
 impl Error {

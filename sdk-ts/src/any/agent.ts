@@ -18,7 +18,7 @@ import { NotInDialectError } from "./errors.js";
 import { type AnyEvent, size } from "./event.js";
 import type { Results, Words } from "./results.js";
 import { AnyRun } from "./run.js";
-import { type Carrier, type Intent, Table, members } from "./table.js";
+import { type Carrier, type Intent, Table, members, untaken } from "./table.js";
 
 /** A question of the agent, as the conversation has it while it is open. */
 export type Question = Omit<OpenQuestion, "key" | "id" | "at">;
@@ -78,7 +78,10 @@ export class Agent extends Commands implements AsyncDisposable {
   #view: View;
   /** The session that is followed, where a connection has several. */
   #session: Promise<string | undefined> | undefined;
-  #isSwitching = false;
+  /** The command of each call that waits for another session to be opened. */
+  readonly #opening: string[] = [];
+  /** The ids, as JSON, with which such commands were sent: the session that an answer with one of them names is followed. */
+  readonly #asked = new Set<string>();
   /** How the connection ended, where it has. */
   #end: Termination | undefined;
 
@@ -124,21 +127,24 @@ export class Agent extends Commands implements AsyncDisposable {
   /**
    * Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
    *
-   * @throws NotInDialectError The dialect has no command for it. Nothing was sent.
+   * @throws NotInDialectError The dialect has no command for it, or none that takes one of the parameters, in the agent's
+   * revision (in all of them where that is not known). Nothing was sent.
    */
   override async call(intent: Intent, given: Readonly<Record<string, unknown>> = {}): Promise<Results> {
-    const carrier = this.#carrier(intent);
+    const carrier = this.#carrier(intent, given);
     const params = await this.#params(carrier, given);
     const opens = this.client.spec.session !== undefined && carrier.gives["session.id"] !== undefined && carrier.session === undefined;
     if (!opens) return this.#results(carrier, params, await this.client.request(carrier.command, params));
-    this.#isSwitching = true;
+    this.#opening.push(carrier.command);
     try {
       const data = await this.client.request(carrier.command, params);
-      const results = this.#results(carrier, params, data) as { session?: { id?: string } };
-      this.#session = Promise.resolve(results.session?.id);
-      return results as Results;
+      // Of several that are opened at once, the one whose answer came last.
+      this.#session = Promise.resolve(this.conversation.session.id);
+      return this.#results(carrier, params, data);
     } finally {
-      this.#isSwitching = false;
+      this.#opening.splice(this.#opening.indexOf(carrier.command), 1);
+      // An answer for which nobody waits any more changes nothing.
+      if (this.#opening.length === 0) this.#asked.clear();
     }
   }
 
@@ -170,8 +176,9 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   async #start(intent: Intent, words: Words): Promise<AnyRun> {
-    const carrier = this.#carrier(intent);
-    const params = await this.#params(carrier, given(words));
+    const said = given(words);
+    const carrier = this.#carrier(intent, said);
+    const params = await this.#params(carrier, said);
     const channel = this.#listen();
     try {
       const run = await this.client["start"](Run<AnyTypes>, carrier.command, params);
@@ -183,10 +190,12 @@ export class Agent extends Commands implements AsyncDisposable {
     }
   }
 
-  #carrier(intent: Intent): Carrier {
+  /** The command that carries an intent, where it takes these parameters. */
+  #carrier(intent: Intent, given: Readonly<Record<string, unknown>>): Carrier {
     const { spec, revision } = this.client;
     const carrier = this.#table.carrier(spec as Spec, revision, intent);
-    if (carrier === undefined) throw new NotInDialectError(intent, revision ?? spec.name);
+    const param = carrier && untaken(intent, carrier, revision, given);
+    if (carrier === undefined || param !== undefined) throw new NotInDialectError(intent, revision ?? spec.name, param);
     return carrier;
   }
 
@@ -233,7 +242,7 @@ export class Agent extends Commands implements AsyncDisposable {
   /** Takes a frame. */
   #take(direction: Direction, line: string): void {
     const before = this.#view.conversation;
-    if (this.#isSwitching && direction === "received") this.#follow(line, before);
+    if (direction === "received" ? this.#asked.size > 0 : this.#opening.length > 0) this.#look(direction, line, before);
     const now = this.#view[direction](line, Date.now());
     if (this.#listeners.size === 0) return;
     for (const event of differences(before, now)) {
@@ -242,20 +251,25 @@ export class Agent extends Commands implements AsyncDisposable {
     }
   }
 
-  /** Follows the session that an answer names. */
-  #follow(line: string, before: Conversation): void {
+  /** Notes the id of a command that opens another session, and follows the one that its answer names. */
+  #look(direction: Direction, line: string, before: Conversation): void {
     const { session: member, framing, name } = this.client.spec;
-    let frame: { result?: JsonObject; data?: JsonObject };
+    let frame: { id?: JsonValue; method?: JsonValue; type?: JsonValue; result?: JsonObject; data?: JsonObject };
     try {
       frame = JSON.parse(line) as typeof frame;
     } catch {
       // What stands in a long frame was not looked at yet.
       return;
     }
-    const session = (framing === "json-rpc" ? frame.result : frame.data)?.[member ?? ""];
-    // What was asked before may name the one that is left.
+    const isRpc = framing === "json-rpc";
+    const id = JSON.stringify(frame.id);
+    if (direction === "sent") {
+      if (this.#opening.includes(String(isRpc ? frame.method : frame.type))) this.#asked.add(id);
+      return;
+    }
+    if (frame.method !== undefined || !this.#asked.delete(id)) return;
+    const session = (isRpc ? frame.result : frame.data)?.[member ?? ""];
     if (typeof session !== "string" || before.session.id === session) return;
-    this.#isSwitching = false;
     const { conversation } = View.open(name);
     const { sent } = before.internal;
     const kept = { ...conversation, session: { id: session }, internal: { ...conversation.internal, sent } };

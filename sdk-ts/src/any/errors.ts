@@ -2,7 +2,7 @@
 
 import { AgentError } from "../error.js";
 
-/** The agent's dialect has no command that does that. Nothing was sent. */
+/** The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent. */
 export class NotInDialectError extends AgentError {
   override readonly kind = "not_in_dialect";
 
@@ -11,8 +11,10 @@ export class NotInDialectError extends AgentError {
     readonly intent: string,
     /** The dialect, with its revision where that is known, as `opal@0.1`. */
     readonly dialect: string,
+    /** The parameter that the dialect's command does not take, as `hidden`; nothing where there is no such command. */
+    readonly param?: string,
   ) {
-    super(`${dialect} has no command for \`${intent}\``);
+    super(`${dialect} has no command for \`${intent}\`${param === undefined ? "" : ` that takes \`${param}\``}`);
   }
 }
 

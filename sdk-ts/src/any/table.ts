@@ -23,7 +23,8 @@ export interface Carrier {
   readonly gives: Sources;
   /** The parameter that names the session, where the command needs one. */
   readonly session?: string;
-  readonly differs?: string;
+  /** Those of its parameters that some revisions lack, with the revisions that have them. */
+  readonly only?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What a dialect's commands are for. */
@@ -72,6 +73,26 @@ export class Table {
     }
     return results;
   }
+}
+
+/**
+ * The first of the neutral parameters that a command does not take, in a revision, or in one of them where that is not known.
+ * Those that are left out there do not count.
+ */
+export function untaken(
+  intent: Intent,
+  { sends, only }: Carrier,
+  revision: string | undefined,
+  given: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const params: readonly { readonly name: string; readonly hint?: boolean }[] = neutral[intent].params;
+  const taken = new Set(params.filter(({ hint }) => hint === true).map(({ name }) => name));
+  for (const [name, send] of Object.entries(sends)) {
+    if (only?.[name]?.includes(revision ?? "") === false) continue;
+    if (typeof send === "string") taken.add(send);
+    else if ("join" in send) for (const part of send.join) taken.add(part);
+  }
+  return Object.keys(given).find((name) => given[name] !== undefined && given[name] !== null && !taken.has(name));
 }
 
 /** The parameters of a command, made of neutral ones. */

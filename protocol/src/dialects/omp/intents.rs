@@ -1,7 +1,7 @@
 //! Which commands of omp carry which intent, where they are more or other than in pi.
 
-use crate::dialects::pi::intents::{FORK, MODEL};
-use crate::intent::{Carrier, Intent, Intents, Own, by_front, carries, from, own};
+use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL};
+use crate::intent::{Carrier, EVENTS, HISTORY, Intent, Intents, Own, by_front, carries, from, own, says};
 use crate::meaning::{at, each};
 
 const CARRIERS: &[Carrier] = &[
@@ -11,7 +11,15 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Fork, "branch")
         .sends(&[("entryId", from("entry"))])
         .gives(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))])
-        .differs(FORK),
+        .differs(&[FORK])
+        .alone(&[says("who stands between stops an answer that is being given, where omp takes it along")
+            .changes(&[EVENTS, HISTORY])
+            .when_busy()]),
+    BASH.differs(&[says("all commands have one shell, and one that a signal ends fails without a message")
+        .changes(&["message<shell>"])]),
+    EXPORT.differs(&[says("a conversation in which nothing was said has a page, too")
+        .changes(&["export.path"])
+        .refuses()]),
     carries(Intent::ForkPoints, "get_branch_messages").gives(&[("points", each("fork", "data.messages"))]),
     carries(Intent::State, "get_state").gives(&[
         MODEL,

@@ -2,7 +2,9 @@
 
 use super::meaning::ON;
 use crate::intent::Send::{Is, Joined};
-use crate::intent::{Beside, Carrier, Intent, Intents, Own, Send, by_front, carries, done, from, lost, own};
+use crate::intent::{
+    Beside, Carrier, Intent, Intents, ORDER, Own, Send, by_front, carries, done, from, lost, own, says,
+};
 use crate::meaning::Source::Map;
 use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
 
@@ -27,9 +29,15 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Steer, "agent/prompt")
         .sends(WORDS)
         .gives(OUTCOME)
-        .differs("the words are read when the agent would stop"),
-    carries(Intent::FollowUp, "agent/prompt").sends(WORDS).gives(OUTCOME),
-    carries(Intent::Abort, "agent/abort"),
+        .differs(&[
+            says("the words are read when the agent would stop, with all others that wait").changes(&[ORDER])
+        ]),
+    carries(Intent::FollowUp, "agent/prompt")
+        .sends(WORDS)
+        .gives(OUTCOME)
+        .differs(&[says("words wait for a run, and are read with all others that wait").changes(&[ORDER])]),
+    carries(Intent::Abort, "agent/abort")
+        .differs(&[says("calls of the stopped answer that were not begun are not told")]),
     carries(Intent::NewSession, "session/start")
         .sends(&[KEPT, ("working_dir", from("directory"))])
         .gives(OPENED),
@@ -38,7 +46,11 @@ const CARRIERS: &[Carrier] = &[
         .gives(OPENED),
     carries(Intent::ListSessions, "session/list").gives(&[("sessions", each("listed", "data.sessions"))]),
     carries(Intent::DeleteSession, "session/delete").sends(&[("session_id", from("session"))]),
-    carries(Intent::Fork, "session/branch").sends(&[("entry_id", from("entry"))]),
+    carries(Intent::Fork, "session/branch")
+        .sends(&[("entry_id", from("entry"))])
+        .differs(&[
+            says("the agent goes back within its session, which keeps its id").changes(&["session.id"])
+        ]),
     carries(Intent::State, "agent/state").gives(&[
         ("model", read("model", "data.model")),
         ("thinkingLevel", at("data.model.thinking_level")),
@@ -57,7 +69,15 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::SetThinking, "thinking/set")
         .sends(&[("level", from("level"))])
         .gives(&[("thinkingLevel", at("data.thinking_level"))]),
-    carries(Intent::Compact, "session/compact"),
+    carries(Intent::Compact, "session/compact")
+        .differs(&[says("a conversation of a few messages is compacted, too").refuses()]),
+    carries(Intent::Stats, "agent/state")
+        .gives(&[
+            ("usage", read("usage", "data.token_usage")),
+            ("context.tokens", at("data.token_usage.current_context_tokens")),
+            ("context.window", at("data.token_usage.context_window")),
+        ])
+        .differs(&[says("neither its cost nor the tokens of caches are told")]),
     carries(Intent::Todos, "tasks/list").gives(&[("todos", each("task", "data.tasks"))]),
 ];
 

@@ -1,25 +1,43 @@
 //! Which commands of Operator carry which intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, Intent, Intents, Own, carries, from, lost, own};
+use crate::intent::{Carrier, EVENTS, HISTORY, Intent, Intents, Own, carries, from, lost, own, says};
 use crate::meaning::{Slot, at, each};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
+/// What carries out one command at a time.
+const SEED: &[&str] = &["operator@seed"];
+
 const CARRIERS: &[Carrier] = &[
     carries(Intent::Prompt, "prompt").sends(&[("text", from("text"))]),
     carries(Intent::Abort, "abort"),
-    carries(Intent::Compact, "compact").sends(&[("custom_instructions", from("instructions"))]),
+    carries(Intent::Compact, "compact")
+        .sends(&[("custom_instructions", from("instructions"))])
+        .differs(&[says("a conversation of a few messages is compacted, too").refuses()]),
     carries(Intent::Steer, "steer").sends(&[("message", from("text"))]),
     carries(Intent::FollowUp, "follow_up").sends(&[("message", from("text"))]),
     carries(Intent::NewSession, "new_session").gives(&[CANCELLED]),
     carries(Intent::OpenSession, "switch_session")
         .sends(&[("session_file", from("session"))])
-        .gives(&[CANCELLED]),
-    carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]).gives(&[CANCELLED]),
+        .gives(&[CANCELLED])
+        .differs(&[
+            says("the agent does not tell the messages of the session: the history is empty")
+                .changes(&[HISTORY]),
+            says("the agent refuses while a run is going on")
+                .changes(&["session.id", "session.file"])
+                .when_busy()
+                .refuses()
+                .of(SEED),
+        ]),
+    carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]).gives(&[CANCELLED]).differs(&[
+        says("the agent goes back within its session, which keeps its id and file")
+            .changes(&["session.id", "session.file"]),
+        says("the agent refuses while a run is going on").changes(&[EVENTS]).when_busy().refuses().of(SEED),
+    ]),
     carries(Intent::Messages, "get_messages")
         .gives(&[("messages", each("message", "data.messages"))])
-        .differs("the messages of the process, without the user's prompts"),
+        .differs(&[says("the messages of the process, without the user's prompts")]),
     carries(Intent::SetThinking, "set_thinking_level")
         .sends(&[("level", from("level"))])
         .gives(&[("thinkingLevel", at("data.level"))]),

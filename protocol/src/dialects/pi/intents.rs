@@ -1,6 +1,6 @@
 //! Which commands of pi carry which intent.
 
-use crate::intent::{Carrier, Intent, Intents, Send, carries, from};
+use crate::intent::{Carrier, Differs, Intent, Intents, Send, carries, from, says};
 use crate::meaning::Source::{self, Map};
 use crate::meaning::{Constant, Slot, at, each, read};
 
@@ -20,8 +20,22 @@ const WORDS: (&str, Send) = ("message", from("text"));
 const IMAGES: (&str, Send) = ("images", from("images"));
 const OUTCOME: &[Slot] = &[("outcome", DISPOSITION)];
 /// What a fork of the family is.
-pub const FORK: &str = "a place is a message of the user, and the conversation ends before it";
+pub const FORK: Differs = says("a place is a message of the user, and the conversation ends before it");
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
+
+/// A command of the user.
+pub const BASH: Carrier = carries(Intent::Bash, "bash")
+    .sends(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
+    .gives(&[
+        ("output", at("data.output")),
+        ("exitCode", at("data.exitCode")),
+        ("cancelled", at("data.cancelled")),
+        ("truncated", at("data.truncated")),
+    ]);
+/// The conversation as a page.
+pub const EXPORT: Carrier = carries(Intent::Export, "export_html")
+    .sends(&[("outputPath", from("path"))])
+    .gives(&[("path", at("data.path"))]);
 
 const CARRIERS: &[Carrier] = &[
     carries(Intent::Prompt, "prompt")
@@ -42,7 +56,7 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Fork, "fork")
         .sends(&[("entryId", from("entry"))])
         .gives(&[CANCELLED, ("text", at("data.text"))])
-        .differs(FORK),
+        .differs(&[FORK]),
     carries(Intent::ForkPoints, "get_fork_messages").gives(&[("points", each("fork", "data.messages"))]),
     carries(Intent::State, "get_state").gives(&[
         MODEL,
@@ -77,22 +91,17 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::SetFollowUpMode, "set_follow_up_mode").sends(&[("mode", from("mode"))]),
     carries(Intent::Compact, "compact")
         .sends(&[("customInstructions", from("instructions"))])
-        .gives(&[("message", read("summary", "data"))]),
+        .gives(&[("message", read("summary", "data"))])
+        .differs(&[says("a conversation no longer than what stays of one is refused").refuses()]),
     carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
     carries(Intent::SetAutoRetry, "set_auto_retry").sends(&[("enabled", from("enabled"))]),
     carries(Intent::AbortRetry, "abort_retry"),
-    carries(Intent::Bash, "bash")
-        .sends(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
-        .gives(&[
-            ("output", at("data.output")),
-            ("exitCode", at("data.exitCode")),
-            ("cancelled", at("data.cancelled")),
-            ("truncated", at("data.truncated")),
-        ]),
+    BASH.differs(&[says("each command has a shell of its own: its directory and variables do not stay")
+        .changes(&["bash.output", "message<shell>"])]),
     carries(Intent::AbortBash, "abort_bash"),
-    carries(Intent::Export, "export_html")
-        .sends(&[("outputPath", from("path"))])
-        .gives(&[("path", at("data.path"))]),
+    EXPORT.differs(&[says("there is no page of a conversation in which nothing was said")
+        .changes(&["export.path"])
+        .refuses()]),
     carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
     carries(Intent::Commands, "get_commands").gives(&[("commands", each("command", "data.commands"))]),
     carries(Intent::Entries, "get_entries")

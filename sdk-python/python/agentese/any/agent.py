@@ -147,18 +147,23 @@ class Agent(Commands):
     def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
 
-        Raises `NotInDialectError` where the dialect has no command for it: nothing was sent.
+        Raises `NotInDialectError` where the dialect has no command for it, or none that takes one of the parameters, in the
+        agent's revision (in all of them where that is not known): nothing was sent.
         """
-        carrier = self._following.need(intent, self.client.revision)
-        members = self._members(carrier, {camel(name): value for name, value in params.items()})
+        given = {camel(name): value for name, value in params.items()}
+        carrier = self._following.need(intent, self.client.revision, given)
+        members = self._members(carrier, given)
         opens = carrier.opens and self._following.table.session is not None
-        opening = self._switch() if opens else None
+        if not opens:
+            return self._following.table.results(carrier, members, self._ask(carrier.command, members))
+        with self._lock:
+            self._following.switch(carrier.command)
         try:
             data = self._ask(carrier.command, members)
         finally:
-            self._stay(opening)
-        if opens:
-            self._session = self._following.opened(data)
+            with self._lock:
+                self._following.stay(carrier.command)
+                self._session = self._following.followed()
         return self._following.table.results(carrier, members, data)
 
     def prompt(self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None) -> Run:
@@ -207,14 +212,6 @@ class Agent(Commands):
         with self._lock:
             self._following.take(self._connection.watched())
 
-    def _switch(self) -> object:
-        with self._lock:
-            return self._following.switch()
-
-    def _stay(self, opening: object) -> None:
-        with self._lock:
-            self._following.stay(opening)
-
     def _ask(self, command: str, members: Members) -> Json:
         try:
             return self.client.request(command, members)
@@ -232,7 +229,7 @@ class Agent(Commands):
         return {**members, carrier.session: self._session}
 
     def _start(self, intent: str, given: Members) -> Run:
-        carrier = self._following.need(intent, self.client.revision)
+        carrier = self._following.need(intent, self.client.revision, given)
         members = self._members(carrier, given)
         events = self.events()
         try:

@@ -160,18 +160,21 @@ class AsyncAgent(AsyncCommands):
     async def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
 
-        Raises `NotInDialectError` where the dialect has no command for it: nothing was sent.
+        Raises `NotInDialectError` where the dialect has no command for it, or none that takes one of the parameters, in the
+        agent's revision (in all of them where that is not known): nothing was sent.
         """
-        carrier = self._following.need(intent, self.client.revision)
-        members = await self._members(carrier, {camel(name): value for name, value in params.items()})
+        given = {camel(name): value for name, value in params.items()}
+        carrier = self._following.need(intent, self.client.revision, given)
+        members = await self._members(carrier, given)
         opens = carrier.opens and self._following.table.session is not None
-        opening = self._following.switch() if opens else None
+        if not opens:
+            return self._following.table.results(carrier, members, await self._ask(carrier.command, members))
+        self._following.switch(carrier.command)
         try:
             data = await self._ask(carrier.command, members)
         finally:
-            self._following.stay(opening)
-        if opens:
-            self._session = self._following.opened(data)
+            self._following.stay(carrier.command)
+            self._session = self._following.followed()
         return self._following.table.results(carrier, members, data)
 
     async def prompt(
@@ -234,7 +237,7 @@ class AsyncAgent(AsyncCommands):
         return {**members, carrier.session: self._session}
 
     async def _start(self, intent: str, given: Members) -> AsyncRun:
-        carrier = self._following.need(intent, self.client.revision)
+        carrier = self._following.need(intent, self.client.revision, given)
         members = await self._members(carrier, given)
         events = self.events()
         try:

@@ -16,6 +16,7 @@ from agentese.errors import NotInDialectError
 from agentese.view import View
 from agentese.view.conversation import Conversation, Json
 
+
 class Following:
     """What an agent of any dialect has told, and what its commands are."""
 
@@ -24,7 +25,8 @@ class Following:
         self.dialect = dialect
         self._view = View(dialect)
         self._listeners: list[Listener] = []
-        self._opening: list[object] = []
+        self._opening: list[str] = []
+        self._asked: set[str] = set()
         self._end: BaseException | None = None
         self._commands: dict[str, frozenset[str]] = {}
 
@@ -49,7 +51,9 @@ class Following:
         """Folds frames, in order."""
         for direction, line in frames:
             before = self._view.conversation
-            if self._opening and direction == "received":
+            if self._opening and direction == "sent":
+                self._note_sent(line)
+            elif self._asked and direction == "received":
                 self._follow(line, before)
             show = self._view.sent if direction == "sent" else self._view.received
             now = show(line, time.time() * 1000)
@@ -66,30 +70,34 @@ class Following:
             listener.end(failure)
         self._listeners = []
 
-    def switch(self) -> object:
-        """Another session is being opened: the next one that an answer names is followed. Gives what `stay` takes."""
-        opening = object()
-        self._opening.append(opening)
-        return opening
+    def switch(self, command: str) -> None:
+        """Another session is being opened with a command: the one that its answer names is followed."""
+        self._opening.append(command)
 
-    def stay(self, opening: object) -> None:
-        """That is over, whether or not an answer named a session."""
-        if opening in self._opening:
-            self._opening.remove(opening)
+    def stay(self, command: str) -> None:
+        """That is over, whether or not the answer named a session."""
+        self._opening.remove(command)
+        if not self._opening:
+            # An answer for which nobody waits any more changes nothing.
+            self._asked.clear()
+
+    def _note_sent(self, line: str) -> None:
+        """Notes the id of a command that opens another session."""
+        frame = _object(line)
+        if frame.get("method" if self.table.is_rpc else "type") in self._opening and "id" in frame:
+            self._asked.add(json.dumps(frame["id"]))
 
     def _follow(self, line: str, before: Conversation) -> None:
-        """Follows the session that an answer names."""
-        try:
-            frame = json.loads(line)
-        except (ValueError, RecursionError):
-            # Noise.
+        """Follows the session that is opened, where the answer is to a command that was asked to open one."""
+        frame = _object(line)
+        asked = json.dumps(frame.get("id"))
+        if "method" in frame or asked not in self._asked:
             return
-        data = frame.get("result" if self.table.is_rpc else "data") if isinstance(frame, dict) else None
+        self._asked.remove(asked)
+        data = frame.get("result" if self.table.is_rpc else "data")
         session = data.get(self.table.session) if isinstance(data, dict) else None
         if not isinstance(session, str) or before.session.id == session:
             return
-        # What names another one from now on was asked before.
-        self._opening.pop(0)
         begun = View(self.dialect, session=session).conversation
         internal = replace(begun.internal, sent=before.internal.sent)
         self._view = View.resume(replace(begun, internal=internal))
@@ -102,12 +110,15 @@ class Following:
         known = self._commands[spoken]
         return next((carrier for carrier in self.table.carriers(intent_of(name)) if carrier.command in known), None)
 
-    def need(self, name: str, revision: str | None) -> Carrier:
-        """As `carrier`. Raises `NotInDialectError` where there is none."""
-        carrier = self.carrier(name, revision)
+    def need(self, name: str, revision: str | None, given: Members) -> Carrier:
+        """As `carrier`. Raises `NotInDialectError` where there is none that takes these parameters."""
+        carrier, intent, spoken = self.carrier(name, revision), intent_of(name), revision or self.dialect
+        lacks = f"{spoken} has no command for `{intent}`"
         if carrier is None:
-            intent, spoken = intent_of(name), revision or self.dialect
-            raise NotInDialectError(f"{spoken} has no command for `{intent}`", intent=intent, dialect=spoken)
+            raise NotInDialectError(lacks, intent=intent, dialect=spoken)
+        param = carrier.untaken(intent, revision, given)
+        if param is not None:
+            raise NotInDialectError(f"{lacks} that takes `{param}`", intent=intent, dialect=spoken, param=param)
         return carrier
 
     def first(self) -> tuple[str, Members]:
@@ -115,6 +126,10 @@ class Following:
         opens = self.table.opens or ""
         carrier = next((carrier for carrier in self.table.carriers("newSession") if carrier.command == opens), None)
         return opens, {} if carrier is None else carrier.members({})
+
+    def followed(self) -> str | None:
+        """The session that is followed. Of several that are opened at once, the one whose answer came last."""
+        return self._view.conversation.session.id
 
     def opened(self, data: Json) -> str:
         """The session that an answer names."""
@@ -133,6 +148,15 @@ def handler(following: Following, rows: dict[str, Any], asked: Callable[[Questio
         return ask
 
     return type("Asked", (), {row[0]: method(name) for name, row in rows.items()})()
+
+
+def _object(line: str) -> Members:
+    """The frame of a line; an empty one where it is noise."""
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return frame if isinstance(frame, dict) else {}
 
 
 def words(text: str, images: Json, when_busy: str | None) -> Members:

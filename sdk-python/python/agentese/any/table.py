@@ -28,6 +28,11 @@ def intent_of(name: str) -> str:
     return intent
 
 
+def _hints(intent: str) -> set[str]:
+    """The parameters that are left out where a command does not take them."""
+    return {param["name"] for param in _read("neutral")[intent]["params"] if param.get("hint")}
+
+
 class Carrier:
     """The command that carries an intent."""
 
@@ -38,12 +43,22 @@ class Carrier:
         self.opens = "session.id" in row["gives"] and self.session is None
         """Whether it opens a session, where a connection has several."""
         self._sends: Members = row["sends"]
+        self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]
 
     def members(self, given: Members) -> Members:
         """The parameters of the command, made of neutral ones."""
         values = {name: _value(send, given) for name, send in self._sends.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+    def untaken(self, intent: str, revision: str | None, given: Members) -> str | None:
+        """The first of the neutral parameters that the command does not take, in a revision, or in one of them where that is
+        not known. Those that are left out there do not count."""
+        taken = _hints(intent)
+        for name, send in self._sends.items():
+            if name not in self._only or revision in self._only[name]:
+                taken.update([send] if isinstance(send, str) else send.get("join", []))
+        return next((name for name, value in given.items() if value is not None and name not in taken), None)
 
 
 def _value(send: Any, given: Members) -> Json:

@@ -104,3 +104,28 @@ fn a_reason_for_all_of_a_command_names_no_intent() {
     let (fate, reason) = of(&[(Intent::Fork, Fate::Carried, ""), (Intent::ForkPoints, Fate::Carried, "")]);
     assert_eq!((fate, reason.as_str()), (Fate::Carried, ""));
 }
+
+#[test]
+#[cfg(all(feature = "pi", feature = "opal", feature = "operator"))]
+fn what_is_other_behind_a_command_is_told() {
+    let differs = |front: &str, agent: &str, row: &str| {
+        let spec = |name: &str| crate::dynamic::spec(name).unwrap();
+        let rows = explain(spec(front), spec(agent)).unwrap();
+        rows.into_iter().find(|known| known.row == row).unwrap().differs
+    };
+    let opened = differs("pi", "operator@seed", "switch_session");
+    assert!(opened.iter().any(|one| one.places == ["history"] && !one.busy && !one.refuses), "{opened:?}");
+    assert!(opened.iter().any(|one| one.busy && one.refuses), "{opened:?}");
+    let live = differs("pi", "operator@live", "switch_session");
+    assert!(!live.is_empty() && live.iter().all(|one| !one.refuses), "it refuses nothing known: {live:?}");
+    assert!(told("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
+    // Words that the agent has no queue for.
+    let steered = differs("pi", "operator@seed", "steer");
+    assert!(steered.iter().any(|one| one.places == ["order"] && !one.busy), "{steered:?}");
+    // A prompt is one of them only while a run is going on.
+    let said = differs("opal", "operator@seed", "agent/prompt");
+    assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");
+    assert!(
+        differs("pi", "pi", "switch_session").is_empty() && differs("pi", "opal", "new_session").is_empty()
+    );
+}

@@ -2115,6 +2115,8 @@ record! {
         /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
         /// of a frame as a whole.
         optional path: String = "path",
+        /// The event, the command or the dialog that the failure is about, by its name on the wire. Missing: whichever it is.
+        optional row: String = "row",
         /// Why it fails.
         required reason: String = "reason",
     }
@@ -2127,6 +2129,7 @@ impl ExpectedFailure {
             case: case.into(),
             check: check.into(),
             path: None,
+            row: None,
             reason: reason.into(),
             extra: crate::wire::Extra::default(),
         }

@@ -8,7 +8,7 @@ export const neutral = {
     "params": [
       {"name":"text","kind":"text","required":true,"doc":"The words."},
       {"name":"images","kind":"images","required":false,"doc":"Images that go with them."},
-      {"name":"whenBusy","kind":"text","required":false,"doc":"`steer` or `followUp`: what becomes of the words where a run is going on. Without it they are refused then, or queued where the dialect has one queue."}
+      {"name":"whenBusy","kind":"text","required":false,"doc":"`steer` or `followUp`: what becomes of the words where a run is going on. Without it they are refused then, or queued where the dialect has one queue; it is left out where the command does not take it.","hint":true}
     ],
     "gives": [
       {"name":"outcome","doc":"`started`, `queued`, or `handled` where no run follows; missing where the agent does not say."}
@@ -28,7 +28,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["prompt"],
-      "how": "the words are kept back and sent as a prompt when the run is over"
+      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order"]}
     }
   },
   "followUp": {
@@ -42,7 +42,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["prompt"],
-      "how": "the words are kept back and sent as a prompt when the run is over"
+      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order"]}
     }
   },
   "abortAndPrompt": {
@@ -54,7 +54,7 @@ export const neutral = {
     "gives": [],
     "without": {
       "through": ["abort","prompt"],
-      "how": "the run is stopped, and the prompt follows its end"
+      "how": {"says":"the run is stopped, and the prompt follows its end"}
     }
   },
   "abort": {
@@ -246,7 +246,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["models","setModel"],
-      "how": "the next one of the list is chosen"
+      "how": {"says":"the next one of the list is chosen"}
     }
   },
   "thinkingLevels": {
@@ -279,7 +279,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["thinkingLevels","setThinking"],
-      "how": "the next one of the list is chosen"
+      "how": {"says":"the next one of the list is chosen"}
     }
   },
   "setSteeringMode": {
@@ -350,7 +350,7 @@ export const neutral = {
     "gives": [],
     "without": {
       "through": ["abort"],
-      "how": "the run is stopped"
+      "how": {"says":"the run is stopped"}
     }
   },
   "bash": {

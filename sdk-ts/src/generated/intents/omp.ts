@@ -32,7 +32,7 @@ export const omp: Carriers = {
       {"command":"switch_session","sends":{"sessionPath":"session"},"gives":{"cancelled":"data.cancelled"}}
     ],
     "fork": [
-      {"command":"branch","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"},"differs":"a place is a message of the user, and the conversation ends before it"}
+      {"command":"branch","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"}}
     ],
     "forkPoints": [
       {"command":"get_branch_messages","sends":{},"gives":{"points":{"each":"fork","of":"data.messages"}}}
@@ -86,7 +86,7 @@ export const omp: Carriers = {
       {"command":"abort_retry","sends":{},"gives":{}}
     ],
     "bash": [
-      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"}}
+      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"},"only":{"excludeFromContext":[]}}
     ],
     "abortBash": [
       {"command":"abort_bash","sends":{},"gives":{}}

@@ -21,7 +21,7 @@ export const opal: Carriers = {
       {"command":"agent/prompt","sends":{"text":"text"},"gives":{"outcome":{"map":"data.queued","to":{"true":"queued","false":"started"}}},"session":"session_id"}
     ],
     "steer": [
-      {"command":"agent/prompt","sends":{"text":"text"},"gives":{"outcome":{"map":"data.queued","to":{"true":"queued","false":"started"}}},"session":"session_id","differs":"the words are read when the agent would stop"}
+      {"command":"agent/prompt","sends":{"text":"text"},"gives":{"outcome":{"map":"data.queued","to":{"true":"queued","false":"started"}}},"session":"session_id"}
     ],
     "followUp": [
       {"command":"agent/prompt","sends":{"text":"text"},"gives":{"outcome":{"map":"data.queued","to":{"true":"queued","false":"started"}}},"session":"session_id"}
@@ -49,6 +49,9 @@ export const opal: Carriers = {
     ],
     "messages": [
       {"command":"session/history","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}},"session":"session_id"}
+    ],
+    "stats": [
+      {"command":"agent/state","sends":{},"gives":{"usage":{"read":"usage","of":"data.token_usage"},"context.tokens":"data.token_usage.current_context_tokens","context.window":"data.token_usage.context_window"},"session":"session_id"}
     ],
     "models": [
       {"command":"models/list","sends":{},"gives":{"models":{"each":"model","of":"data.models"}}}

@@ -35,7 +35,7 @@ export const operator: Carriers = {
       {"command":"get_state","sends":{},"gives":{"working":{"map":"data.phase","to":{"idle":false,"turn":true}},"messages":"data.message_count","session.id":"data.session_id","session.file":"data.session_file","session.name":"data.session_name","context.tokens":"data.context_tokens","context.window":"data.context_window"}}
     ],
     "messages": [
-      {"command":"get_messages","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}},"differs":"the messages of the process, without the user's prompts"}
+      {"command":"get_messages","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}}}
     ],
     "lastText": [
       {"command":"get_last_assistant_text","sends":{},"gives":{"text":"data.text"}}

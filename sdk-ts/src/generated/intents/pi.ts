@@ -35,7 +35,7 @@ export const pi: Carriers = {
       {"command":"clone","sends":{},"gives":{"cancelled":"data.cancelled"}}
     ],
     "fork": [
-      {"command":"fork","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"},"differs":"a place is a message of the user, and the conversation ends before it"}
+      {"command":"fork","sends":{"entryId":"entry"},"gives":{"cancelled":"data.cancelled","text":"data.text"}}
     ],
     "forkPoints": [
       {"command":"get_fork_messages","sends":{},"gives":{"points":{"each":"fork","of":"data.messages"}}}
@@ -89,7 +89,7 @@ export const pi: Carriers = {
       {"command":"abort_retry","sends":{},"gives":{}}
     ],
     "bash": [
-      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"}}
+      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"},"only":{"excludeFromContext":["pi@1.5"]}}
     ],
     "abortBash": [
       {"command":"abort_bash","sends":{},"gives":{}}

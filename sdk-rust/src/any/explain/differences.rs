@@ -1,0 +1,63 @@
+//! What is other behind a command than the front end's dialect says.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::super::table::{Carrier, Differs, Without, neutral};
+use super::Pair;
+use crate::generated::intents::Intent;
+
+/// What is other behind a command, or with its answer, than the front end's dialect says.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), and what stands in them: their
+    /// values are other from then on. `order` is where words of the user stand among the other messages, and how many turns
+    /// there are; `history` is all that answers tell of messages, `events` all that events tell of the run that is going on,
+    /// until it ends.
+    pub places: Vec<String>,
+    /// Whether that is so only of a command that comes while a run is going on.
+    pub busy: bool,
+    /// Whether the command may be refused, or carried out, where it is not with an agent of the front end's dialect.
+    pub refuses: bool,
+}
+
+impl Pair<'_> {
+    /// What the agent, or who stands between, does otherwise than an agent of the front end's dialect.
+    pub(super) fn otherwise(&self, intent: Intent, front: &'static Carrier) -> Vec<&'static Differs> {
+        match self.agent.table.carrier(self.agent.spec, intent) {
+            Some(carrier) => {
+                let is_other =
+                    |differs: &&Differs| !front.differs.contains(differs) && differs.is_of(self.agent.spec);
+                let others = carrier.differs.iter().filter(is_other);
+                others.chain(&front.alone).collect()
+            }
+            None => match neutral(intent).map(|row| &row.without) {
+                Some(Without::Through { how, .. }) => vec![how],
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// What is other behind a command, for whichever of its intents.
+    pub(super) fn differences(&self, wire: &str) -> Vec<Difference> {
+        if self.is_same() {
+            return Vec::new();
+        }
+        let begins = self.stands_for(wire).any(|(intent, _)| intent == Intent::Prompt);
+        let of = |(intent, front): (Intent, &'static Carrier)| {
+            // A command that begins runs too stands for something else only while one is going on.
+            let is_busy = begins && intent != Intent::Prompt;
+            let told = self.otherwise(intent, front).into_iter();
+            let told = told.filter(|differs| differs.refuses || !differs.changes.is_empty());
+            told.map(move |differs| Difference {
+                places: differs.changes.clone(),
+                busy: differs.busy || is_busy,
+                refuses: differs.refuses,
+            })
+        };
+        let all: BTreeSet<Difference> = self.stands_for(wire).flat_map(of).collect();
+        all.into_iter().collect()
+    }
+}
