@@ -64,6 +64,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
     let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
     sources.models = plan.surroundings.files.models;
     sources.login = plan.surroundings.files.login;
+    sources.levels = plan.dialect.customs().levels;
     sources.settings.budgets = budgets(&plan.settings);
     sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
     let model = &plan.model;

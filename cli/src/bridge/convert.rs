@@ -9,7 +9,7 @@ use agentese::types::{
     ToolCall, ToolResultMessageBuilder, Usage, UserMessage,
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
-use agentese_server::engine::Opened;
+use agentese_server::engine::{Opened, Used};
 use agentese_server::providers::{TokenCounts, number};
 use agentese_server::resources::{CommandInfo, CommandSource};
 use agentese_server::session::Elsewhere;
@@ -276,6 +276,12 @@ pub(super) fn counts(told: &view::Usage) -> TokenCounts {
         cache_write: count(told.cache_write),
         ..TokenCounts::default()
     }
+}
+
+/// What a session has used, as far as it is told.
+pub(super) fn used(told: &view::Usage) -> Used {
+    let view::Usage { input, output, cache_read, cache_write, cost, .. } = *told;
+    Used { input, output, cache_read, cache_write, cost }
 }
 
 /// The model of an agent that names none.

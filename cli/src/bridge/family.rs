@@ -135,7 +135,7 @@ impl Family {
         }
         let id = session.map(str::to_owned).or(told);
         let remote = Arc::new(Remote::new(agent.clone(), person));
-        let persist = Arc::new(Settings(remote.clone()));
+        let persist = Arc::new(Settings::new(remote.clone(), ACP.spec(), start.settings.follow_up_mode));
         let parts =
             start.server(&ACP, remote, persist, cwd, id).all_parts().map_err(|error| error.to_string())?;
         if let Some(session) = &parts.session {

@@ -15,7 +15,7 @@ use super::deeds::Step;
 
 /// How long another call of an answer is waited for when one has begun. Agents begin them in one breath: where nothing is
 /// told for this long, a tool works, and the client is to see that.
-const BESIDE: Duration = Duration::from_secs(1);
+const BESIDE: Duration = Duration::from_millis(300);
 
 /// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin, asks the
 /// person while one has begun, or tells nothing for [`BESIDE`] after that.

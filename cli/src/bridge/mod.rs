@@ -172,10 +172,11 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let mut serving = Options::default();
     serving.gate = Some(losses.gate());
     serving.stop = remote.parted();
-    let persist = Arc::new(settings::Settings(remote.clone()));
-    let served =
-        stdio::serve(start.server(frontend, remote.clone(), persist, &here(), None).build(), serving, stderr)
-            .await;
+    let follow_up = start.settings.follow_up_mode;
+    let persist = Arc::new(settings::Settings::new(remote.clone(), frontend.spec(), follow_up));
+    let server = start.server(frontend, remote.clone(), persist.clone(), &here(), None).build();
+    let served = stdio::serve(server, serving, stderr).await;
+    persist.give_back().await;
     let gone = remote.gone();
     agent.close().await;
     if let Some(path) = &options.report {

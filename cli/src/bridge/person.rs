@@ -115,6 +115,17 @@ impl Person {
         }
     }
 
+    /// The texts that wait for the client.
+    #[cfg(test)]
+    pub fn waiting(&self) -> Vec<String> {
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = |notice: &ui::Notice| match notice {
+            ui::Notice::Notice(shown) => Some(shown.message.clone()),
+            _ => None,
+        };
+        early.iter().filter_map(text).collect()
+    }
+
     /// The client forks before a message with that text: the answer to its command has what the editor is to show.
     pub fn forks_before(&self, text: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);

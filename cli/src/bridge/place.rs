@@ -1,5 +1,7 @@
 //! Where another agent has to go back to so that its conversation ends before a message of the user. Without I/O.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use agentese::view::{Conversation, ForkPoint, Role};
 use agentese_server::engine::Unwilling;
 
@@ -8,6 +10,39 @@ const NO_SUCH: &str = "the agent has no such message of the user to go back to";
 
 /// What is said where the agent does not name the message before it.
 const UNNAMED: &str = "the agent does not say which message stands before that one";
+
+/// What stands of a conversation behind a fork, of agents that do not tell it: the view of one begins empty there.
+#[derive(Default)]
+pub(super) struct Stands(Mutex<Option<Conversation>>);
+
+impl Stands {
+    /// The conversation as it is known, with what stood before.
+    pub fn with(&self, now: &Conversation) -> Conversation {
+        let mut all = now.clone();
+        if let Some(before) = self.before().as_ref().filter(|_| !now.complete) {
+            all.messages.splice(0..0, before.messages.iter().cloned());
+            all.complete = before.complete;
+        }
+        all
+    }
+
+    /// The agent has gone back to that entry of what was known.
+    pub fn cut(&self, mut known: Conversation, entry: &str) {
+        let last = known.messages.iter().rposition(|message| message.id.as_deref() == Some(entry));
+        known.messages.truncate(last.map_or(0, |last| last + 1));
+        known.complete &= last.is_some();
+        *self.before() = Some(known);
+    }
+
+    /// Another conversation took the place of this one, if it did.
+    pub fn leave(&self, left: bool) {
+        self.before().take_if(|_| left);
+    }
+
+    fn before(&self) -> MutexGuard<'_, Option<Conversation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The point that the agent lists for the message of the user with that number, from 0, and that text.
 pub(super) fn point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, Unwilling> {
@@ -91,6 +126,30 @@ mod tests {
         assert_eq!(before(&now, 1, "second"), Err(UNNAMED.to_owned()), "its answer has no id");
         now.complete = false;
         assert_eq!(before(&now, 0, "first"), Err(UNNAMED.to_owned()), "something may stand before");
+    }
+
+    #[test]
+    fn what_stands_behind_a_fork_is_known_where_the_agent_does_not_tell_it() {
+        let stands = Stands::default();
+        stands.cut(conversation(Some("a1")), "a1");
+        // The agent's view begins empty.
+        let mut now = Conversation::begin("operator");
+        now.complete = false;
+        now.messages =
+            vec![said(Role::User, Some("u3"), "third"), said(Role::Assistant, Some("a3"), "three")];
+        let all = stands.with(&now);
+        let words: Vec<String> = all.messages.iter().map(|message| message.text()).collect();
+        assert_eq!(words, ["first", "one", "third", "three"]);
+        assert_eq!(before(&all, 1, "third"), Ok(Some("a1".to_owned())));
+        assert_eq!(before(&all, 0, "first"), Ok(None), "nothing stood before it");
+        stands.cut(all, "a1");
+        now.complete = true;
+        assert_eq!(stands.with(&now).messages.len(), 2, "the agent tells it");
+        now.complete = false;
+        stands.leave(false);
+        assert_eq!(stands.with(&now).messages.len(), 4);
+        stands.leave(true);
+        assert_eq!(stands.with(&now).messages.len(), 2);
     }
 
     #[test]

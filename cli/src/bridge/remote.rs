@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentese::any::{Agent, Intent, takes};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
-use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, Unwilling};
+use agentese_server::engine::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
 use agentese_server::resources::CommandInfo;
 use agentese_server::tools::RpcBashOutput;
 use agentese_server::ui::Ui;
@@ -23,7 +23,7 @@ use super::kept::Places;
 use super::late::Late;
 use super::moves::{Move, News, Stage};
 use super::person::Person;
-use super::place;
+use super::place::{self, Stands};
 use super::pump::{Held, Joining, Pump, Word, arrived, is_refusal, kept, reason, settled};
 use super::queue;
 
@@ -51,6 +51,8 @@ pub(super) struct Remote {
     stopped: Arc<AtomicBool>,
     /// Another conversation takes the place of this one.
     moves: Move,
+    /// What was left of it when the agent went back and did not tell that.
+    stands: Stands,
     /// Cancelled when the engine has told that the agent is gone.
     parted: CancellationToken,
     /// Why it is gone.
@@ -103,8 +105,8 @@ impl Remote {
             }
         });
         let deeds = tokio::sync::Mutex::new(deeds);
-        let parted = CancellationToken::new();
-        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moves, parted, gone }
+        let (parted, stands) = (CancellationToken::new(), Stands::default());
+        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moves, stands, parted, gone }
     }
 
     /// Cancelled when the agent is gone and everything of that was told.
@@ -140,7 +142,7 @@ impl Remote {
         if self.agent.can(Intent::Messages) {
             self.agent.messages().await.map_err(|error| reason(&error))?;
         }
-        place::before(&self.agent.conversation(), number, text)
+        place::before(&self.stands.with(&self.agent.conversation()), number, text)
     }
 }
 
@@ -236,9 +238,28 @@ impl Lead for Remote {
         .boxed()
     }
 
+    fn used(&self) -> BoxFuture<'_, Option<Used>> {
+        async move {
+            if !self.agent.can(Intent::Stats) {
+                return None;
+            }
+            let told = self.agent.stats().await.ok()?.usage;
+            // Some tell how full the context is, and nothing else.
+            told.input.or(told.output)?;
+            Some(convert::used(&told))
+        }
+        .boxed()
+    }
+
     fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
         async move {
             self.behind_settings().await;
+            let takes_focus = self.agent.takes(Intent::Compact, "instructions");
+            if focus.is_some() && !takes_focus {
+                let says = "the agent takes no instructions for a summary: it makes its own";
+                self.person.tell(says, "warning");
+            }
+            let focus = focus.filter(|_| takes_focus);
             let made = self.agent.compact(focus).await;
             let message = made.map_err(|error| reason(&error))?;
             let now = self.agent.conversation();
@@ -293,13 +314,23 @@ impl Lead for Remote {
     }
 
     fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        self.moves(async { self.agent.new_session().await.map_err(|error| reason(&error)) }).boxed()
+        self.moves(async {
+            let moved = self.agent.new_session().await.map_err(|error| reason(&error))?;
+            self.stands.leave(moved);
+            Ok(moved)
+        })
+        .boxed()
     }
 
     fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
         async move {
             let path = path.to_string_lossy();
-            self.moves(async { self.agent.open_session(&path).await.map_err(|error| reason(&error)) }).await
+            self.moves(async {
+                let moved = self.agent.open_session(&path).await.map_err(|error| reason(&error))?;
+                self.stands.leave(moved);
+                Ok(moved)
+            })
+            .await
         }
         .boxed()
     }
@@ -317,14 +348,18 @@ impl Lead for Remote {
 
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let fork = async move {
-            let moved = match self.place(number, text).await? {
-                Some(entry) => {
-                    self.person.forks_before(text);
-                    self.agent.fork(&entry).await.map(|forked| !forked.cancelled)
-                }
-                None => self.agent.new_session().await,
+            let Some(entry) = self.place(number, text).await? else {
+                let moved = self.agent.new_session().await.map_err(|error| reason(&error))?;
+                self.stands.leave(moved);
+                return Ok(moved);
             };
-            moved.map_err(|error| reason(&error))
+            let before = self.stands.with(&self.agent.conversation());
+            self.person.forks_before(text);
+            let moved = !self.agent.fork(&entry).await.map_err(|error| reason(&error))?.cancelled;
+            if moved {
+                self.stands.cut(before, &entry);
+            }
+            Ok(moved)
         };
         self.moves(fork).boxed()
     }
@@ -353,6 +388,8 @@ impl Lead for Remote {
             };
             arrived(&self.words).await;
             let messages = told.transpose().map_err(|error| reason(&error))?;
+            // What it tells is not the conversation where that is not known behind it.
+            let messages = messages.filter(|_| self.agent.conversation().complete);
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }
         .boxed()

@@ -1,14 +1,49 @@
 //! What a client sets is set at the agent, behind what was said before and before the next prompt.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use agentese::any::Intent;
+use agentese::any::{Intent, carries};
+use agentese::spec::Spec;
+use agentese::types::QueueMode;
 use agentese_server::config::{Change, Persist};
 
 use super::remote::Remote;
 
+/// How long an agent may take to take a setting back.
+const BACK: Duration = Duration::from_secs(3);
+
 /// What a client sets is set at the agent.
-pub(super) struct Settings(pub Arc<Remote>);
+pub(super) struct Settings {
+    remote: Arc<Remote>,
+    /// How the agent hands follow-ups over by itself, where the front's client cannot say that.
+    own: Option<QueueMode>,
+    /// The same, once the front has set it for as long as the client is there.
+    lent: Mutex<Option<QueueMode>>,
+}
+
+impl Settings {
+    /// Those of an agent that hands follow-ups over like that, behind a front of that dialect.
+    pub fn new(remote: Arc<Remote>, front: &Spec, follow_up: QueueMode) -> Self {
+        let own = (!carries(front, Intent::SetFollowUpMode)).then_some(follow_up);
+        Self { remote, own, lent: Mutex::default() }
+    }
+
+    /// Sets at the agent what it had before the front set it: agents keep their settings.
+    pub async fn give_back(&self) {
+        let lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mode) = lent.filter(|_| self.remote.gone().is_none()) else { return };
+        let set = async {
+            self.remote.behind_settings().await;
+            self.remote.agent.set_follow_up_mode(mode.as_str()).await
+        };
+        match tokio::time::timeout(BACK, set).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the agent did not take its follow-up mode back"),
+            Err(_) => tracing::warn!("the agent did not take its follow-up mode back in time"),
+        }
+    }
+}
 
 impl Persist for Settings {
     fn save(&self, change: Change) {
@@ -22,35 +57,75 @@ impl Persist for Settings {
             _ => return,
         };
         // Commands that the agent has nothing for were refused before; what changes beside others is not worth a word.
-        if !self.0.agent.can(intent) {
+        if !self.remote.agent.can(intent) {
             return;
+        }
+        if let (Change::FollowUpMode(mode), Some(own)) = (&change, &self.own) {
+            let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_lent = std::mem::replace(&mut *lent, (mode != own).then_some(*own)).is_some();
+            if mode == own && !is_lent {
+                return;
+            }
         }
         match change {
             Change::DefaultModel { provider, id } => {
-                self.0.later("the model", |agent| async move { agent.set_model(&provider, &id).await });
+                self.remote.later("the model", |agent| async move { agent.set_model(&provider, &id).await });
             }
             Change::DefaultThinkingLevel(level) => {
-                self.0.later("the thinking level", move |agent| async move {
+                self.remote.later("the thinking level", move |agent| async move {
                     agent.set_thinking(level.as_str()).await
                 });
             }
             Change::SteeringMode(mode) => {
-                self.0.later("the steering mode", move |agent| async move {
+                self.remote.later("the steering mode", move |agent| async move {
                     agent.set_steering_mode(mode.as_str()).await
                 });
             }
             Change::FollowUpMode(mode) => {
-                self.0.later("the follow-up mode", move |agent| async move {
+                self.remote.later("the follow-up mode", move |agent| async move {
                     agent.set_follow_up_mode(mode.as_str()).await
                 });
             }
             Change::RetryEnabled(on) => {
-                self.0.later("retries", move |agent| async move { agent.set_auto_retry(on).await });
+                self.remote.later("retries", move |agent| async move { agent.set_auto_retry(on).await });
             }
             Change::CompactionEnabled(on) => {
-                self.0.later("compaction", move |agent| async move { agent.set_auto_compaction(on).await });
+                self.remote
+                    .later("compaction", move |agent| async move { agent.set_auto_compaction(on).await });
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::any::{Agent, Options};
+    use agentese::transport::memory_pair;
+
+    use super::*;
+    use crate::bridge::far::Far;
+    use crate::bridge::person::Person;
+
+    #[tokio::test]
+    async fn a_mode_that_the_front_takes_back_itself_is_set_at_the_agent() {
+        let (near, far) = memory_pair(1 << 16);
+        let agent = Agent::over(near, Options::new().dialect("pi")).await.unwrap();
+        let remote = Arc::new(Remote::new(agent, Person::new()));
+        let front = agentese::dynamic::spec("opal").unwrap();
+        let settings = Settings::new(remote, front, QueueMode::OneAtATime);
+        let mut far = Far::of(far);
+        // It is the agent's own already.
+        settings.save(Change::FollowUpMode(QueueMode::OneAtATime));
+        for mode in [QueueMode::All, QueueMode::OneAtATime] {
+            settings.save(Change::FollowUpMode(mode));
+            let set = far.hears("set_follow_up_mode").await;
+            assert_eq!(set["mode"], mode.as_str());
+            let answer = serde_json::json!({
+                "type": "response", "id": set["id"], "command": "set_follow_up_mode", "success": true,
+            });
+            far.says(answer).await;
+        }
+        assert!(settings.lent.lock().unwrap().is_none(), "nothing is to be given back");
     }
 }

@@ -22,11 +22,15 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Agent(format!("cannot begin: {error}")))?;
     runtime.block_on(async {
-        let seen = Arc::new(Seen::begin(said.grammar.spec.name)?);
+        let row = said.grammar.spec.command(said.command);
+        let seen = match row.is_some_and(|command| command.run == RunRole::Starts) {
+            true => Some(Arc::new(Seen::begin(said.grammar.spec.name)?)),
+            false => None,
+        };
         let options = options(&said, stderr, seen.clone());
         let client = Client::spawn(said.grammar.spec, options, child(&said, stderr)?)?;
         let result = tokio::select! {
-            result = call(&client, said, &seen) => result,
+            result = call(&client, said, seen.as_deref()) => result,
             () = crate::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
         };
         drop(client.close().await);
@@ -34,13 +38,13 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     })
 }
 
-fn options(said: &Said, stderr: &Stderr, seen: Arc<Seen>) -> Options {
+fn options(said: &Said, stderr: &Stderr, seen: Option<Arc<Seen>>) -> Options {
     let dialogs = Arc::new(Told { answers: said.answers.clone(), stderr: stderr.clone() });
     Options {
         dialogs: Some(dialogs),
         revision: said.grammar.revision,
         timeout: said.timeout,
-        tap: Some(seen),
+        tap: seen.map(|seen| -> Arc<dyn Tap> { seen }),
         ..Options::default()
     }
 }
@@ -60,7 +64,7 @@ fn child(said: &Said, stderr: &Stderr) -> Result<ChildOptions, Failure> {
     Ok(child)
 }
 
-/// The conversation, of which one thing is asked: whether the answer failed.
+/// The conversation of a run, of which one thing is asked: whether the answer failed.
 struct Seen(Mutex<View>);
 
 impl Seen {
@@ -116,7 +120,8 @@ impl Dialogs for Told {
     }
 }
 
-async fn call(client: &Client, said: Said, seen: &Seen) -> Result<(), Failure> {
+/// Calls the command; where it begins a run, `seen` has its conversation.
+async fn call(client: &Client, said: Said, seen: Option<&Seen>) -> Result<(), Failure> {
     let spec = said.grammar.spec;
     let mut members = said.members;
     if let (Some(opens), Some(member)) = (spec.opens_session, spec.session_member) {
@@ -132,8 +137,7 @@ async fn call(client: &Client, said: Said, seen: &Seen) -> Result<(), Failure> {
         }
     }
     let members = Value::Object(members).to_string();
-    let starts = spec.command(said.command).is_some_and(|command| command.run == RunRole::Starts);
-    if starts {
+    if let Some(seen) = seen {
         follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text)).await?;
         return seen.succeeded();
     }

@@ -5,6 +5,16 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::Place;
 
+/// How a prompt is called in each dialect.
+const PROMPTS: [(&str, [&str; 2]); 6] = [
+    ("pi", ["prompt", "--message"]),
+    ("pi@1.5", ["prompt", "--message"]),
+    ("omp", ["prompt", "--message"]),
+    ("pisces", ["prompt", "--message"]),
+    ("operator", ["prompt", "--text"]),
+    ("opal", ["agent/prompt", "--text"]),
+];
+
 /// Calls with those words, against this program with that script.
 fn called(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
     let (program, script) = (agentese(), place.script(script));
@@ -15,14 +25,7 @@ fn called(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Optio
 
 #[test]
 fn a_prompt_prints_the_text_of_its_run() {
-    for (dialect, command) in [
-        ("pi", ["prompt", "--message"]),
-        ("pi@1.5", ["prompt", "--message"]),
-        ("omp", ["prompt", "--message"]),
-        ("pisces", ["prompt", "--message"]),
-        ("operator", ["prompt", "--text"]),
-        ("opal", ["agent/prompt", "--text"]),
-    ] {
+    for (dialect, command) in PROMPTS {
         let place = Place::new();
         let script = json!({"responses": [{"text": "One. Two."}], "default": {"text": "Not asked for."}});
         let words = [&["--dialect", dialect][..], &command, &["Hello"]].concat();
@@ -47,14 +50,7 @@ fn a_prompt_prints_its_events_or_one_object_where_that_is_asked_for() {
 
 #[test]
 fn a_run_that_fails_says_why_and_ends_with_1() {
-    for (dialect, command) in [
-        ("pi", ["prompt", "--message"]),
-        ("pi@1.5", ["prompt", "--message"]),
-        ("omp", ["prompt", "--message"]),
-        ("pisces", ["prompt", "--message"]),
-        ("operator", ["prompt", "--text"]),
-        ("opal", ["agent/prompt", "--text"]),
-    ] {
+    for (dialect, command) in PROMPTS {
         for output in ["text", "json"] {
             let place = Place::new();
             let error = json!({"status": 400, "type": "invalid_request_error", "message": "no such thing"});

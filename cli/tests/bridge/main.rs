@@ -12,6 +12,7 @@ mod raw;
 mod relay;
 mod sessions;
 mod state;
+mod words;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -112,6 +113,11 @@ impl Pair {
 
     /// A client of the front's dialect, to a bridge with that command line.
     async fn connect_by(&self, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
+        self.agent(self.front, words, asked).await
+    }
+
+    /// A client of that dialect, to this program with that command line.
+    async fn agent(&self, dialect: &str, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
         let child = ChildOptions::new(agentese())
             .args(words)
             .cwd(self.place.path().join("work"))
@@ -119,8 +125,8 @@ impl Pair {
             .env("TMPDIR", self.place.path())
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("AGENTESE_HOME");
-        let options = Options::new().dialect(self.front).asked(asked);
-        soon("the bridge", Agent::spawn(child, options)).await.unwrap()
+        let options = Options::new().dialect(dialect).asked(asked);
+        soon("the program", Agent::spawn(child, options)).await.unwrap()
     }
 }
 

@@ -49,6 +49,48 @@ async fn an_answer_that_was_stopped_says_so() {
     soon("the end", agent.close()).await;
 }
 
+/// Agents of Opal tell no tokens of an answer, and those of the session where they are asked.
+#[tokio::test]
+async fn the_tokens_of_a_session_are_what_the_agent_says() {
+    for behind in ["opal", "omp"] {
+        let pair = Pair::new("pi", behind);
+        let script = json!({"responses": [{"text": "Hi.", "usage": {"input": 120, "output": 8}}]});
+        std::fs::write(pair.place.path().join("script.json"), script.to_string()).unwrap();
+        let agent = pair.connect(nobody).await;
+        said(&agent, "hello").await;
+        let told = soon("the statistics", agent.stats()).await.unwrap().usage;
+        assert_eq!((told.input, told.output, told.total), (Some(120), Some(8), Some(128)), "{behind}");
+        soon("the end", agent.close()).await;
+    }
+}
+
+/// An Opal client has no words for how an agent hands over what waits: the bridge sets that, and the user's own setting is
+/// there again when the client is gone.
+#[tokio::test]
+async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() {
+    for behind in ["pi", "omp", "pisces"] {
+        let pair = Pair::new("opal", behind);
+        let client = pair.connect(nobody).await;
+        let mut run = soon("the prompt", client.prompt("slow")).await.unwrap();
+        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        for words in ["hello", "second"] {
+            soon("the words", client.follow_up(words)).await.unwrap();
+        }
+        soon("the end of the run", run.result()).await.unwrap();
+        // All that waited was read at once, and got one answer.
+        let messages = soon("the messages", client.messages()).await.unwrap();
+        let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+        let wanted = [Role::User, Role::Assistant, Role::User, Role::User, Role::Assistant];
+        assert_eq!(roles, wanted, "{behind}: {messages:#?}");
+        soon("the end", client.close()).await;
+        let words = ["--mode", "rpc", "--dialect", behind, "--no-session"].map(str::to_owned);
+        let agent = pair.agent(behind, words.into(), nobody).await;
+        let state = soon("the state", agent.state()).await.unwrap();
+        assert_eq!(state.settings["followUpMode"], "one-at-a-time", "{behind}");
+        soon("the end", agent.close()).await;
+    }
+}
+
 /// Agents of Opal tell the calls of an answer behind it.
 #[tokio::test]
 async fn an_answer_has_its_calls() {

@@ -115,6 +115,10 @@ async fn work(
             }
             thread.teller.begin(&id);
             let agent = thread.agent.clone();
+            let mut words = words;
+            if !agent.takes(Intent::Prompt, "images") {
+                words.images.clear();
+            }
             Work::Begun(async move { agent.prompt(words).await }.boxed())
         }
         Wanted::Answers(answers) => {

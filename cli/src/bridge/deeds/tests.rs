@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese::view::ToolBlock;
+use agentese::view::{Block, ToolBlock};
 
 use super::*;
 
@@ -116,4 +116,23 @@ fn a_retry_is_over_with_its_answer_and_once() {
     let answered = place(|step| matches!(step, Step::Deed(Deed::Answered(_))));
     let over = place(|step| matches!(step, Step::Deed(Deed::RetryOver { success: true, attempt: 2, .. })));
     assert_eq!(over, [answered[0] + 1]);
+}
+
+/// Opal ends an answer with the next one, and tells before that of the words that wait behind it.
+#[test]
+fn words_of_the_user_stand_behind_the_answer_before_them() {
+    let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("opal"));
+    now.messages = vec![answer(MessageState::Growing)];
+    let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
+    let mut words = Message::default();
+    (words.key, words.role) = ("k2".to_owned(), Role::User);
+    let ended = |message: Arc<Message>| Event::MessageEnded { message };
+    let events = [began, ended(words.into()), ended(answer(MessageState::Done))];
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.take(event, &now)).collect();
+    let messages = steps.iter().filter_map(|step| match step {
+        Step::Deed(Deed::Answered(_)) => Some("answer"),
+        Step::Deed(Deed::Said(_)) => Some("words"),
+        _ => None,
+    });
+    assert_eq!(messages.collect::<Vec<_>>(), ["answer", "words"]);
 }

@@ -74,6 +74,28 @@ async fn nothing_is_told_of_a_prompt_that_is_refused_alone() {
     assert_eq!(next(&remote).await, Deed::RunBegan);
 }
 
+#[tokio::test]
+async fn images_and_instructions_that_the_agent_does_not_take_are_told_and_images_alone_refused() {
+    let (near, far) = memory_pair(1 << 16);
+    let agent = Agent::over(near, Options::new().dialect("operator")).await.unwrap();
+    let remote = Arc::new(Remote::new(agent, Person::new()));
+    let mut far = Far::of(far);
+    let image = || {
+        vec![serde_json::from_value(json!({"type": "image", "mimeType": "image/png", "data": "aa"})).unwrap()]
+    };
+    let refused = remote.say(" ", &image(), Manner::Prompt(None)).await.unwrap_err();
+    assert!(refused.contains("takes no images"), "{refused}");
+    let said = {
+        let remote = remote.clone();
+        tokio::spawn(async move { remote.say("words", &image(), Manner::Prompt(None)).await })
+    };
+    let prompt = far.hears("prompt").await;
+    assert_eq!(prompt["text"], "words", "{prompt}");
+    said.abort();
+    let shown = remote.person.waiting();
+    assert!(shown.iter().any(|text| text.contains("takes no images")), "{shown:?}");
+}
+
 #[test]
 fn a_setting_that_is_set_does_not_end_the_wait_for_calls() {
     assert!(!Word::Set.ends_calls() && !Word::Refused.ends_calls());

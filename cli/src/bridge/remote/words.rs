@@ -24,7 +24,14 @@ impl Remote {
     ) -> Result<(), Unwilling> {
         self.behind_settings().await;
         let mut words = Words::from(text);
-        for image in images {
+        let takes_images = self.agent.takes(Intent::Prompt, "images");
+        if !takes_images && !images.is_empty() {
+            if text.trim().is_empty() {
+                return Err("the agent takes no images, and nothing else was said".to_owned());
+            }
+            self.person.tell("the agent takes no images: it gets the text alone", "warning");
+        }
+        for image in images.iter().filter(|_| takes_images) {
             words = words.image(&image.mime_type, &image.data);
         }
         let queue = match manner {
@@ -74,7 +81,7 @@ impl Remote {
     }
 
     /// Waits until settings that were said before are with the agent.
-    pub(super) async fn behind_settings(&self) {
+    pub(in crate::bridge) async fn behind_settings(&self) {
         let (done, over) = oneshot::channel();
         let job = async move {
             let _ = done.send(());
