@@ -8,6 +8,8 @@ use agentese::types::{
     ReportCheck,
 };
 
+use serde_json::Value;
+
 use crate::file::{self, FileError};
 use crate::judge::counts;
 use crate::suite::{Suite, SuiteError};
@@ -68,7 +70,7 @@ pub fn apply(
     let mut seen = BTreeSet::new();
     for line in &expected.file.failures {
         let (name, check) = (&line.case, &line.check);
-        if !seen.insert((name, check, &line.path)) {
+        if !seen.insert((name, check, &line.path, &line.row)) {
             problems.push(format!("{source}: `{check}` of {name} stands there twice"));
             continue;
         }
@@ -103,6 +105,24 @@ pub(crate) fn without_places(path: &str) -> String {
     out
 }
 
+/// The event, the command or the dialog that a failure is about, as far as a frame says it: an answer of JSON-RPC does not, and an
+/// expectation may name a part of a frame, which then is the one that came.
+fn row(check: &ReportCheck) -> Option<String> {
+    [&check.expected, &check.found].into_iter().flatten().find_map(|shown| named(&shown.line))
+}
+
+/// What a frame says it is.
+fn named(line: &str) -> Option<String> {
+    let frame: Value = serde_json::from_str(line).ok()?;
+    let name = match (&frame["method"], &frame["type"]) {
+        (Value::String(_), _) => frame.pointer("/params/type").or(frame.get("method")),
+        (_, kind) if kind == "event" => frame.pointer("/event/type"),
+        (_, kind) if kind == "response" => frame.get("command"),
+        (_, kind) => Some(kind),
+    };
+    name?.as_str().map(str::to_owned)
+}
+
 /// Marks a failure of a case as known. What is wrong with the line, where there is no such failure.
 fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<String> {
     let name = case.name.clone();
@@ -122,18 +142,22 @@ fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<S
         if found.check != check || found.outcome != CheckOutcome::Failed {
             continue;
         }
-        let path = found.path.as_deref().map(without_places);
-        if path == line.path.as_deref().map(without_places) {
+        let (path, of) = (found.path.as_deref().map(without_places), row(found));
+        let is_row = line.row.is_none() || line.row == of;
+        if is_row && path == line.path.as_deref().map(without_places) {
             found.known = Some(line.reason.clone());
             marked = true;
         } else {
-            paths.insert(path.unwrap_or_else(|| "the frame as a whole".to_owned()));
+            let path = path.unwrap_or_else(|| "the frame as a whole".to_owned());
+            let of = of.filter(|_| line.row.is_some());
+            paths.insert(of.map_or_else(|| path.clone(), |of| format!("{path} of `{of}`")));
         }
     }
     if marked {
         return None;
     }
-    let at = line.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
+    let mut at = line.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
+    at.extend(line.row.as_ref().map(|row| format!(" of `{row}`")));
     Some(if !names.contains(check) {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         format!("{source}: {name} has no check `{check}`; it has {names}")

@@ -1,6 +1,8 @@
 //! Reads the loss report of a pair: which differences from a recording it explains.
 
+mod differs;
 mod lines;
+mod lost;
 mod paths;
 
 use agentese::any::{Fate, Intent, Member, RowFate, RowKind, explain};
@@ -12,12 +14,16 @@ use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::{Finding, Mismatch, Outcome, Shown};
 use serde_json::Value;
 
-pub use lines::is_wait_of_a_live_agent;
-use lines::{command, lacks_a_member, sends, sends_any, sent_before, sent_until};
-use paths::{comes_from_agent, in_answer, without_places};
+use differs::EVENTS;
+pub use differs::ORDER;
+pub use lines::{command, is_wait_of_a_live_agent, sends};
+use lines::{lacks_a_member, sends_any, sent_before, sent_until};
+use paths::{in_answer, is_about, is_within, without_places};
+
+use crate::runs;
 
 /// Members that say what a frame is: whoever stands between always gets them right.
-const OF_FRAMES: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
+const KINDS: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
 
 /// What an agent's own profile gives it, and no case does: its models.
 const GIVEN: &[&str] = &[
@@ -28,6 +34,9 @@ const GIVEN: &[&str] = &[
     "message<assistant>.api",
     "message<assistant>.usage.cost",
 ];
+
+/// What no table has of that: who the provider of its models is, and which others it knows.
+const PROVIDERS: &[&str] = &["data.auth.provider", "data.auth.providers"];
 
 /// How hard the model thinks at first, the agent's own profile says.
 const LEVEL: &str = "thinkingLevel";
@@ -42,6 +51,9 @@ pub const SCENARIO: &str = "scenario";
 /// The check of what the model is asked, and what it says where that is about the words of the user.
 const REQUESTS: &str = "requests";
 pub const WORDS: &str = "the model is sent the words of the user";
+
+/// Checks that are about frames.
+pub const OF_FRAMES: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
 /// Checks about the agent's process and its lines: whoever stands between two dialects always passes them.
 pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
@@ -60,10 +72,11 @@ pub struct Left {
 }
 
 impl Left {
-    /// Whether a line of a list of what is open is about it. One that is about frames as a whole is about those of its row.
-    pub fn is_named_by(&self, line: &ExpectedFailure, row: Option<&str>) -> bool {
+    /// Whether a line of a list is about it. One that is about frames as a whole is about those of its row.
+    pub fn is_named_by(&self, line: &ExpectedFailure) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
-        let is_row = !path.is_empty() || row.unwrap_or_default() == self.row;
+        let row = line.row.as_deref().unwrap_or_default();
+        let is_row = if path.is_empty() { row == self.row } else { row.is_empty() || row == self.row };
         line.check == self.check && without_places(path).0 == self.path && is_row
     }
 }
@@ -125,10 +138,14 @@ impl Report {
         let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
         let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, wait, golden));
         let broken_off = in_vain.map(|step| sent_until(case, step, golden));
-        let lost = self.first_lost(golden);
+        let lost = self.lost(golden);
         let unexplained = failed.iter().filter(|(check, mismatch)| {
+            let is_known = || {
+                let left = self.left(check, mismatch, golden);
+                self.known.iter().any(|line| line.case == case.name && left.is_named_by(line))
+            };
             if OF_THE_PROCESS.contains(&check.as_str()) {
-                return !self.is_known(&case.name, check, mismatch);
+                return !is_known();
             }
             let place = mismatch.expected.as_ref().map(|shown| shown.record);
             let is_behind = broken_off.is_some_and(|last| match (check.as_str(), place) {
@@ -142,26 +159,28 @@ impl Report {
             }
             // What the model is asked beside the words of the user, the agent alone says.
             (check != REQUESTS || mismatch.says.starts_with(WORDS))
-                && !self.is_known(&case.name, check, mismatch)
-                && !self.follows(lost, mismatch)
+                && !is_known()
+                && !self.follows(&lost, mismatch, golden)
                 && !self.explains(mismatch, golden)
+                && !self.is_other_behind(check, mismatch, golden)
                 && !self.is_of_another_session(mismatch, golden)
         });
-        let left = |(check, mismatch): &(String, Mismatch)| {
-            let shown = [&mismatch.expected, &mismatch.found];
-            let named = |shown: &Shown| {
-                self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown))
-            };
-            let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
-            let path = match mismatch.path.as_str() {
-                // A request that was not sent lacks them all.
-                "" if check == REQUESTS => "messages".to_owned(),
-                path => without_places(path).0,
-            };
-            let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.says);
-            Left { check: check.clone(), row, path, says }
+        unexplained.map(|(check, mismatch)| self.left(check, mismatch, golden)).collect()
+    }
+
+    /// The failure of a check, as lists name it.
+    fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> Left {
+        let shown = [&mismatch.expected, &mismatch.found];
+        let named =
+            |shown: &Shown| self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown));
+        let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
+        let path = match mismatch.path.as_str() {
+            // A request that was not sent lacks them all.
+            "" if check == REQUESTS => "messages".to_owned(),
+            path => without_places(path).0,
         };
-        unexplained.map(left).collect()
+        let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.says);
+        Left { check: check.to_owned(), row, path, says }
     }
 
     /// Whether the report says of the frame, or of its member, that it is approximated or lost.
@@ -170,6 +189,13 @@ impl Report {
         let shown = [&mismatch.expected, &mismatch.found];
         let frames: Vec<Frame> =
             shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
+        // A refusal that names no command is that of one that may be refused.
+        let unnamed = mismatch.found.as_ref().filter(|_| mismatch.expected.is_none());
+        if unnamed.is_some_and(|found| self.parse(found).is_some())
+            && self.is_refused_otherwise(None, None, golden)
+        {
+            return true;
+        }
         let Some(frame) = frames.first() else { return false };
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_answer = frame.kind == RowKind::Command;
@@ -182,26 +208,27 @@ impl Report {
             // Whether it is answered at all, and with success.
             _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
                 let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
-                sent.is_some_and(|sent| sends_any(sent, &row.untaken))
+                sent.is_some_and(|sent| {
+                    sends_any(sent, &row.untaken) || self.is_refused_otherwise(Some(row), Some(sent), golden)
+                })
             }
             // That it comes at all, how often, and in which order.
             fate if path.is_empty() => fate == Fate::Approximated,
-            _ if OF_FRAMES.contains(&path.as_str()) => false,
+            _ if KINDS.contains(&path.as_str()) => false,
             fate if path.starts_with("error") => fate == Fate::Approximated,
-            _ => !row.members.iter().any(|member| {
-                !self.is_given(member, mismatch, golden) && comes_from_agent(member, &path, &frame.body)
-            }),
+            _ if runs::repeats(&frame.row, &path) => true,
+            _ if PROVIDERS.iter().any(|given| is_within(given, &path)) => true,
+            _ => {
+                let about = |member: &&Member| is_about(member, &path, &frame.body);
+                let (given, told): (Vec<_>, Vec<_>) = row
+                    .members
+                    .iter()
+                    .filter(about)
+                    .partition(|member| self.is_given(member, mismatch, golden));
+                // What nobody has declared is not the agent's, and has to be right.
+                told.is_empty() && (!given.is_empty() || row.untold.iter().any(|member| about(&member)))
+            }
         }
-    }
-
-    /// Whether the front differs there with an agent of its own, too.
-    fn is_known(&self, case: &str, check: &str, mismatch: &Mismatch) -> bool {
-        let any = |path: &str| without_places(path).0;
-        let path = any(&mismatch.path);
-        self.known.iter().any(|line| {
-            let known = line.path.as_deref().map(any).unwrap_or_default();
-            line.case == case && line.check == check && known == path
-        })
     }
 
     /// Whether a frame is about a session that stands beside the first one of its connection, where the report says of what
@@ -262,31 +289,8 @@ impl Report {
         })
     }
 
-    /// The place of the first command in the recording that the report calls lost.
-    fn first_lost(&self, golden: &Transcript) -> Option<usize> {
-        golden.records.iter().position(|record| match record {
-            Record::Sent(line) => command(line.as_str()).is_some_and(|name| self.is_lost(&name)),
-            _ => false,
-        })
-    }
-
-    fn is_lost(&self, command: &str) -> bool {
-        self.row(RowKind::Command, command).is_some_and(|row| row.fate == Fate::Lost)
-    }
-
-    /// Whether a difference stands behind a command that is lost: what that would have done is missing.
-    fn follows(&self, lost: Option<usize>, mismatch: &Mismatch) -> bool {
-        let place = |shown: &Option<Shown>| shown.as_ref().map(|shown| shown.record);
-        match (lost, place(&mismatch.expected)) {
-            (Some(lost), Some(place)) => place > lost,
-            // What came beside the recording is not behind anything in it.
-            _ => false,
-        }
-    }
-
-    /// The number of a step, from 1, that waits for a frame of which the report says that it is approximated or lost, or that
-    /// comes behind a command that is lost; or for a member of an answer whose refusal the report explains. The agent is
-    /// still there, and has answered what it was asked.
+    /// The number of a step, from 1, that waits for a frame of which the report says that it is approximated or lost; or for
+    /// a member of an answer whose refusal the report explains. The agent is still there, and has answered what it was asked.
     fn awaited_in_vain(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
         let says = wait.says.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
@@ -299,10 +303,6 @@ impl Report {
             let is_told = self.explains(&wait, golden) || self.is_of_another_session(&wait, golden);
             return is_told.then_some(number);
         }
-        let lost = sends(case).find(|(_, line)| command(line).is_some_and(|name| self.is_lost(&name)));
-        if lost.is_some_and(|(lost, _)| number > lost) {
-            return Some(number);
-        }
         let (_, awaited) = says.split_once("nothing like ")?;
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
         let awaited = values.next()?.ok()?;
@@ -310,7 +310,11 @@ impl Report {
         let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
         });
-        rows.next().is_some_and(|row| row.fate != Fate::Carried).then_some(number)
+        let is_other = self.other_from(sent_until(case, number, golden) + 1, golden).contains(EVENTS);
+        let explained = |row: &RowFate| {
+            row.fate != Fate::Carried || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
+        };
+        rows.next().is_some_and(explained).then_some(number)
     }
 
     /// The recorded answer to the command that an answer is about.

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use agentese::any::RowFate;
 use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
 
-use crate::excuse::WORDS;
+use crate::arguments;
+use crate::excuse::{ORDER, WORDS, command, sends};
 
 /// A front's dialect, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +44,10 @@ impl Pair {
         command.extend(own.into_iter().skip(1));
         profile.command = Some(command);
         profile.name = self.name();
-        profile.dialect = front.dialect;
         profile.expected_failures = None;
+        // What its model's API counts, and how much a compaction keeps, is no matter of dialects.
+        speak_as(&mut profile, &front);
+        profile.dialect = front.dialect;
         // A front of pi ends when its run is over, and that of a case that broke off goes on as long as its tools.
         profile.exit_grace_ms = Some(EXIT_GRACE_MS);
         // What this agent chooses is found out by asking it.
@@ -70,12 +74,33 @@ impl Pair {
         let models =
             front.models.map(|models| ids(&serde_json::to_value(models).unwrap())).unwrap_or_default();
         let names_models = |case: &Scenario| {
-            let steps = serde_json::to_string(&case.steps).unwrap();
-            models.iter().any(|id| steps.contains(&format!("\"{id}\"")))
+            let steps = serde_json::to_value(&case.steps).unwrap();
+            let text = steps.to_string();
+            let begins = steps.as_array().and_then(|steps| steps.iter().find_map(|step| step.get("send")));
+            models.iter().any(|id| text.contains(&format!("\"{id}\"")))
+                || begins.is_some_and(|begins| begins.pointer("/params/model/id").is_some())
         };
         let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
         let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
-        cases.map(|case| of_the_words(self.waiting_for_the_end(case))).collect()
+        let moves = self.moves_words();
+        let is_moved = |case: &Scenario| {
+            sends(case).any(|(_, line)| command(&line).is_some_and(|name| moves.contains(&name)))
+        };
+        cases
+            .map(|case| {
+                let is_moved = is_moved(&case);
+                of_the_words(self.waiting_for_the_end(case), is_moved)
+            })
+            .collect()
+    }
+
+    /// The commands whose words the agent may read at another time than the front's own, as the loss report says.
+    fn moves_words(&self) -> Vec<String> {
+        let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
+        let rows = agentese::any::explain(spec(self.front), spec(self.agent)).unwrap();
+        let moves =
+            |row: &RowFate| row.differs.iter().any(|one| one.places.iter().any(|place| place == ORDER));
+        rows.into_iter().filter(moves).map(|row| row.row).collect()
     }
 
     /// The case with a client that waits for the end of a run which the agent alone begins when it has compacted.
@@ -92,7 +117,8 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// The suite with its recordings as the pair has them: they call tools as the agent does. It is written to that folder.
+    /// The suite with its recordings as the pair has them: they call tools as the agent does, with arguments as a bridge writes
+    /// them. It is written to that folder.
     pub fn suite(&self, folder: &Path) -> Suite {
         let suite = Path::new(env!("CARGO_MANIFEST_DIR"));
         for name in ["cases", "profiles", "expected"] {
@@ -105,7 +131,7 @@ impl Pair {
             let files = std::fs::read_dir(suite.join(name).join(self.front)).into_iter().flatten();
             for file in files.map(|file| file.unwrap().path()) {
                 let text = std::fs::read_to_string(&file).unwrap();
-                let text = self.renamed(text, r#"\""#);
+                let text = arguments::without_white_space(&self.renamed(text, r#"\""#));
                 std::fs::write(to.join(file.file_name().unwrap()), text).unwrap();
             }
         }
@@ -130,6 +156,30 @@ impl Pair {
         };
         if from == to { text } else { TOOL_NAMES.iter().fold(text, named) }
     }
+}
+
+/// The members of a profile's models that say how their API is spoken.
+const API: &[&str] = &["api", "baseUrl"];
+
+/// Gives an agent models that speak the API of another one's, and its settings of compaction.
+fn speak_as(profile: &mut Profile, front: &Profile) {
+    let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
+    let mut own = written(profile);
+    let front = written(front);
+    let provider = front["models"]["value"]["providers"].as_object().and_then(|all| all.values().next());
+    let providers = own.pointer_mut("/models/value/providers").and_then(Value::as_object_mut);
+    if let (Some(spoken), Some(providers)) = (provider, providers) {
+        for provider in providers.values_mut() {
+            for member in API {
+                provider[*member] = spoken[*member].clone();
+            }
+        }
+    }
+    let compaction = &front["settings"]["value"]["compaction"];
+    if let (Some(settings), false) = (own.pointer_mut("/settings/value"), compaction.is_null()) {
+        settings["compaction"] = compaction.clone();
+    }
+    *profile = serde_json::from_value(own).unwrap();
 }
 
 /// The members that name a tool.
@@ -170,12 +220,14 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
 }
 
 /// The case with a model that has to be sent the last words of the user, and as many images as there were: what else it is
-/// sent, the agent alone says.
-fn of_the_words(mut case: Scenario) -> Scenario {
+/// sent, the agent alone says. Words that the agent may read at another time have to be among those of the last request.
+fn of_the_words(mut case: Scenario, is_moved: bool) -> Scenario {
     for check in case.requests.iter_mut().flatten() {
         let last = check.expect["messages"]["$last"].clone();
         if last["role"] == "user" && (last.get("text").is_some() || last.get("images").is_some()) {
-            check.expect = serde_json::json!({"messages": {"$last": last}});
+            let place = if is_moved { "$some" } else { "$last" };
+            check.expect = serde_json::json!({"messages": {place: last}});
+            check.request = if is_moved { -1 } else { check.request };
             check.says = WORDS.to_owned();
         }
     }
@@ -218,10 +270,13 @@ fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
         let case = case(agent, "steer-and-follow-up");
         assert_eq!(case["model"]["responses"][0]["blocks"][0]["tool"]["name"], tool, "{agent}");
         let words = &case["requests"][2];
+        // Opal's agents read them when they would stop: the last request has them all.
+        let (request, place) = if agent == "opal" { (-1, "$some") } else { (1, "$last") };
         assert_eq!(
-            (&words["says"], &words["expect"]["messages"]["$last"]["text"]),
+            (&words["says"], &words["expect"]["messages"][place]["text"]),
             (&WORDS.into(), &"now".into())
         );
+        assert_eq!(words["request"], request, "{agent}");
         assert_eq!(
             words["expect"]["messages"].as_object().unwrap().len(),
             1,

@@ -1,95 +1,193 @@
 //! What streams of an answer: its pieces are its text, however many they are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use agentese_conformance::transcript::{Record, Transcript};
+use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
 use crate::excuse::Left;
+use crate::told::{Told, told};
 
 /// The check that the pieces of an answer are its text.
 const PIECES: &str = "pieces";
 
-/// The event that tells a piece, the one that ends a message.
-const ROWS: (&str, &str) = ("message_update", "message_end");
+/// A kind of blocks: what its pieces are called, and the members of a block that may have its text.
+struct Kind {
+    block: &'static str,
+    piece: &'static str,
+    texts: &'static [&'static str],
+}
 
-/// The pieces of a kind, and the block that they are of: its type, and the member that has its text.
-const KINDS: &[(&str, &str, &str)] =
-    &[("text_delta", "text", "text"), ("thinking_delta", "thinking", "thinking")];
+const KINDS: &[Kind] = &[
+    Kind { block: "text", piece: "text_delta", texts: &["text", "content"] },
+    Kind { block: "thinking", piece: "thinking_delta", texts: &["thinking", "content"] },
+];
 
-/// Blocks of ended answers that have a text which the pieces before did not tell, in dialects that number the blocks.
+/// What the pieces of an answer said so far, by the kind of its blocks and, where the dialect numbers them, the block.
+type Said = BTreeMap<(&'static str, Option<u64>), String>;
+
+#[derive(Default)]
+struct Pieces {
+    said: Said,
+    /// Of dialects without ends of messages: the answers so far, and the one that grows.
+    answers: BTreeSet<String>,
+    answer: Option<String>,
+    left: Vec<Left>,
+}
+
+/// Answers whose text is not what the pieces before told.
 pub fn untold(observed: &Transcript) -> Vec<Left> {
-    let mut told: BTreeMap<(&str, u64), String> = BTreeMap::new();
-    let mut left = Vec::new();
-    for record in &observed.records {
-        let Record::Received(line) = record else { continue };
-        let frame: Value = serde_json::from_str(line.as_str()).unwrap_or_default();
-        match frame["type"].as_str() {
-            Some(kind) if kind == ROWS.0 => {
-                let piece = &frame["assistantMessageEvent"];
-                let known = KINDS.iter().find(|(kind, ..)| piece["type"] == *kind);
-                if let (Some((_, block, _)), Some(at)) = (known, piece["contentIndex"].as_u64()) {
-                    let text = piece["delta"].as_str().unwrap_or_default();
-                    told.entry((block, at)).or_default().push_str(text);
+    let mut pieces = Pieces::default();
+    for frame in told(observed) {
+        match frame {
+            Told::Event(kind, event) => pieces.event(&kind, &event),
+            Told::Answer(data) => pieces.history(&data),
+        }
+    }
+    pieces.left
+}
+
+impl Pieces {
+    fn event(&mut self, kind: &str, event: &Value) {
+        match kind {
+            "message_start" => {
+                self.said.clear();
+                self.answers.extend(self.answer.take());
+            }
+            "message_update" => self.piece(event),
+            "message_end" if event["message"]["role"] == "assistant" => {
+                let said = std::mem::take(&mut self.said);
+                for (key, whole) in whole(&event["message"]) {
+                    self.compare("message_update", key.0, said.get(&key), &whole);
                 }
             }
-            Some(kind) if kind == ROWS.1 && frame["message"]["role"] == "assistant" => {
-                let told = std::mem::take(&mut told);
-                let blocks = frame["message"]["content"].as_array().into_iter().flatten();
-                for (at, block) in (0..).zip(blocks) {
-                    let Some((_, kind, member)) = KINDS.iter().find(|(_, kind, _)| block["type"] == *kind)
-                    else {
-                        continue;
-                    };
-                    let (whole, pieces) =
-                        (block[member].as_str().unwrap_or_default(), told.get(&(*kind, at)));
-                    let pieces = pieces.map_or("", String::as_str);
-                    if whole != pieces {
-                        left.push(Left {
-                            check: PIECES.to_owned(),
-                            row: ROWS.0.to_owned(),
-                            path: format!("{kind}_delta"),
-                            says: format!(
-                                "the pieces of block {at} are {pieces:?}, and its text is {whole:?}"
-                            ),
-                        });
-                    }
+            "message_delta" => {
+                let piece = event["delta"].as_str().unwrap_or_default();
+                self.answer.get_or_insert_default().push_str(piece);
+            }
+            "turn_end" => {
+                if let Some(whole) = event["message"].as_str() {
+                    let said = self.answer.take();
+                    self.compare("message_delta", "delta", said.as_ref(), whole);
+                    self.answers.extend(said);
                 }
             }
             _ => {}
         }
     }
-    left
+
+    fn piece(&mut self, event: &Value) {
+        let piece = &event["assistantMessageEvent"];
+        if let Some(kind) = KINDS.iter().find(|kind| piece["type"] == kind.piece) {
+            let text = piece["delta"].as_str().unwrap_or_default();
+            self.said.entry((kind.piece, piece["contentIndex"].as_u64())).or_default().push_str(text);
+        }
+        for part in event["message"]["contents"].as_array().into_iter().flatten() {
+            if let Some(kind) = KINDS.iter().find(|kind| part["type"] == kind.block) {
+                self.said.entry((kind.piece, None)).or_default().push_str(text(kind, part));
+            }
+        }
+    }
+
+    /// The conversation, in dialects in which no end of a message has its text.
+    fn history(&mut self, data: &Value) {
+        let messages = data["messages"].as_array().into_iter().flatten();
+        // A summary nobody has told piece by piece.
+        let is_answer =
+            |message: &&Value| message["role"] == "assistant" && message.pointer("/metadata/type").is_none();
+        let texts = messages.filter(is_answer).filter_map(|message| message["content"].as_str());
+        for whole in texts.filter(|text| !text.is_empty()) {
+            if !self.answers.contains(whole) && self.answer.as_deref() != Some(whole) {
+                self.compare("message_delta", "delta", self.answer.clone().as_ref(), whole);
+            }
+        }
+    }
+
+    fn compare(&mut self, row: &str, path: &str, pieces: Option<&String>, whole: &str) {
+        let pieces = pieces.map_or("", String::as_str);
+        if pieces != whole {
+            let says = format!("{PIECES} of {row}, {path}: they are {pieces:?}, and the text is {whole:?}");
+            self.left.push(Left {
+                check: PIECES.to_owned(),
+                row: row.to_owned(),
+                path: path.to_owned(),
+                says,
+            });
+        }
+    }
+}
+
+/// The texts of an answer, by the kind of its blocks and, where they are numbered, the block.
+fn whole(message: &Value) -> Said {
+    let numbered = message.get("content").is_some();
+    let mut whole = Said::new();
+    let blocks = [&message["content"], &message["contents"]];
+    let blocks = blocks.into_iter().filter_map(Value::as_array).flatten();
+    for (place, block) in (0..).zip(blocks) {
+        if let Some(kind) = KINDS.iter().find(|kind| block["type"] == kind.block) {
+            whole.entry((kind.piece, numbered.then_some(place))).or_default().push_str(text(kind, block));
+        }
+    }
+    whole
+}
+
+fn text<'a>(kind: &Kind, block: &'a Value) -> &'a str {
+    kind.texts.iter().find_map(|member| block[member].as_str()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use agentese::framing::FrameText;
-    use agentese::types::TranscriptHeader;
     use serde_json::json;
 
     use super::*;
+    use crate::told::heard;
 
-    fn played(pieces: &[&str]) -> Transcript {
-        let piece = |text: &&str| {
+    /// The frames of an answer in these pieces, in each kind of dialect.
+    fn answers(pieces: &[&str]) -> [Vec<Value>; 4] {
+        let whole = "one two";
+        let frames = |piece: &dyn Fn(&str) -> Value, end: &dyn Fn(Value) -> Value| {
+            let pieces = pieces.iter().map(|text| end(piece(text)));
+            let begins = end(json!({"type": "message_start", "message": {"role": "assistant"}}));
+            std::iter::once(begins).chain(pieces).collect::<Vec<_>>()
+        };
+        let numbered = |text: &str| {
             let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
             json!({"type": "message_update", "assistantMessageEvent": told})
         };
-        let mut frames: Vec<Value> = pieces.iter().map(piece).collect();
-        let content = json!([{"type": "text", "text": "one two"}]);
-        frames.push(json!({"type": "message_end", "message": {"role": "assistant", "content": content}}));
-        let records =
-            frames.iter().map(|frame| Record::Received(FrameText::from(frame.to_string()))).collect();
-        Transcript { header: TranscriptHeader::new(1, "pi"), records }
+        let mut flat = frames(&numbered, &|event| event);
+        let content = json!([{"type": "text", "text": whole}]);
+        flat.push(json!({"type": "message_end", "message": {"role": "assistant", "content": content}}));
+
+        let enveloped = |event: Value| json!({"type": "event", "event": event});
+        let part = |text: &str| {
+            let contents = json!([{"type": "text", "content": text}]);
+            json!({"type": "message_update", "message": {"role": "assistant", "contents": contents}})
+        };
+        let mut in_events = frames(&part, &enveloped);
+        let contents = json!([{"type": "text", "content": whole}]);
+        let message = json!({"role": "assistant", "contents": contents});
+        in_events.push(enveloped(json!({"type": "message_end", "message": message})));
+
+        let notified = |event: Value| json!({"jsonrpc": "2.0", "method": "agent/event", "params": event});
+        let bare = |text: &str| json!({"type": "message_delta", "delta": text});
+        let (mut turn, mut history) = (frames(&bare, &notified), frames(&bare, &notified));
+        turn.push(notified(json!({"type": "turn_end", "message": whole})));
+        let messages = json!([{"role": "assistant", "content": whole}]);
+        history.push(json!({"jsonrpc": "2.0", "id": 1, "result": {"messages": messages}}));
+        [flat, in_events, turn, history]
     }
 
     #[test]
-    fn the_pieces_of_a_block_are_its_text_however_many_they_are() {
+    fn the_pieces_of_an_answer_are_its_text_however_many_they_are() {
         for pieces in [&["one two"][..], &["one", " ", "two"]] {
-            assert_eq!(untold(&played(pieces)), [], "{pieces:?}");
+            for frames in answers(pieces) {
+                assert_eq!(untold(&heard(&frames)), [], "{pieces:?}");
+            }
         }
         for pieces in [&[][..], &["one"], &["one two", "one two"], &["two", "one"]] {
-            assert_eq!(untold(&played(pieces)).len(), 1, "{pieces:?}");
+            for frames in answers(pieces) {
+                assert_eq!(untold(&heard(&frames)).len(), 1, "{pieces:?} {frames:?}");
+            }
         }
     }
 }

@@ -97,6 +97,22 @@ fn a_line_is_bound_to_the_place_where_the_check_fails() {
     }
 }
 
+/// A line may say which event, command or dialog it is about: the same failure of another one still counts.
+#[test]
+fn a_line_is_bound_to_the_row_that_it_names() {
+    let run = |row: &str| {
+        let line = json!({
+            "case": "bad", "check": "expect answers", "path": "success", "row": row, "reason": "a reason"
+        });
+        run(&json!({"expected_failures": 1, "failures": [line]}), &[])
+    };
+    assert_eq!(run("abort").1, 0);
+    let (report, code) = run("get_state");
+    let problem = report["problems"][0].as_str().unwrap();
+    assert!(problem.ends_with("success of `abort`"), "{problem}");
+    assert_eq!(code, 1);
+}
+
 /// What was not played may be stale or not; what fails below the level of the run is not stale.
 #[test]
 fn lines_of_cases_that_were_not_played_stay() {

@@ -3,13 +3,15 @@
 use agentese::any::Member;
 use serde_json::Value;
 
-/// Whether a place in a frame is, contains, or stands in a member that comes from the agent.
-pub fn comes_from_agent(member: &Member, path: &str, body: &Value) -> bool {
+/// Whether a place of the neutral form is another one, or contains it.
+pub fn is_within(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '<']))
+}
+
+/// Whether a place in a frame is, contains, or stands in a member that the report names.
+pub fn is_about(member: &Member, path: &str, body: &Value) -> bool {
     let (any, places) = without_places(path);
-    let within = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
-    if !within(&member.path, &any) && !within(&any, &member.path) {
+    if !is_within(&member.path, &any) && !is_within(&any, &member.path) {
         return false;
     }
     member.only.iter().all(|(path, word)| match at(body, path, &places) {

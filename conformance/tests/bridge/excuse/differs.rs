@@ -1,0 +1,241 @@
+//! What the report says is other behind a command, or with its answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentese::any::{Difference, RowFate, RowKind};
+use agentese::framing::FrameText;
+use agentese::route::{Routed, route};
+use agentese::spec::{RunEffect, RunRole};
+use agentese_conformance::transcript::{Record, Transcript};
+use agentese_conformance::verdict::Mismatch;
+use serde_json::Value;
+
+use super::lines::command;
+use super::paths::{in_answer, is_about};
+use super::{Frame, REQUESTS, Report, SCENARIO};
+
+/// The check that answers stand before the events that they stood before, and behind those that they stood behind.
+const BESIDE_EVENTS: &str = "order-between-streams";
+
+/// Where words of the user stand among the other messages, and how many turns there are.
+pub const ORDER: &str = "order";
+const OF_USER: &str = "message<user>";
+/// What comes of each call, whatever the order: such events are neither missing nor more.
+const OF_CALLS: &[&str] = &["tool.", "message<assistant>", "message<tool>"];
+
+/// All that events tell of a run, until it ends.
+pub(super) const EVENTS: &str = "events";
+/// All that answers tell of messages, and where they tell of them.
+const HISTORY: &str = "history";
+const MESSAGES: &[&str] = &["message", "Count.messages"];
+
+/// Whether a run may be over behind such an event.
+fn may_end(effect: RunEffect) -> bool {
+    !matches!(effect, RunEffect::None | RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_))
+}
+
+impl Report {
+    /// Whether a difference stands behind a command of which the report says that this is other from then on. What came
+    /// beside the recording, and what the model was asked, stands behind all of them.
+    pub(super) fn is_other_behind(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> bool {
+        // What shows why a case broke off is the last that came.
+        if check == SCENARIO {
+            return false;
+        }
+        // That the words of the user reach the model, nothing excuses.
+        if check == REQUESTS {
+            return false;
+        }
+        let places = match &mismatch.expected {
+            Some(shown) => self.other_from(shown.record, golden),
+            None => self.other_anywhere(golden),
+        };
+        if check == BESIDE_EVENTS {
+            return [ORDER, EVENTS].iter().any(|place| places.contains(place));
+        }
+        let shown = || [&mismatch.expected, &mismatch.found].into_iter().flatten();
+        let frames: Vec<Frame> = shown().filter_map(|shown| self.frame(shown, golden)).collect();
+        let Some(frame) = frames.first() else { return false };
+        if frame.kind == RowKind::Event {
+            let ends = mismatch.path.is_empty() && self.ends_runs(&frame.row);
+            let is_in_order =
+                places.contains(ORDER) && frames.iter().any(|one| self.is_of_order(one, &mismatch.path));
+            if !ends && (places.contains(EVENTS) || is_in_order) {
+                return true;
+            }
+        }
+        if frame.kind == RowKind::Command && places.contains(ORDER) && frames.len() == 2 {
+            let said: Vec<_> = frames.iter().map(|one| said(&one.body)).collect();
+            if !said[0].1.is_empty() && said[0] == said[1] && mismatch.path.contains("messages[") {
+                return true;
+            }
+        }
+        let Some(row) = self.row(frame.kind, &frame.row).filter(|_| !mismatch.path.is_empty()) else {
+            return false;
+        };
+        let is_answer = frame.kind == RowKind::Command;
+        let path = if is_answer { in_answer(&mismatch.path) } else { mismatch.path.clone() };
+        let is_other = |neutral: &str| {
+            let is_within = |place: &&str| {
+                neutral
+                    .strip_prefix(*place)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '<', '[']))
+            };
+            (is_answer && places.contains(HISTORY) && MESSAGES.iter().any(is_within))
+                || places.iter().any(is_within)
+        };
+        let mut about = row.members.iter().filter(|member| is_about(member, &path, &frame.body)).peekable();
+        about.peek().is_some() && about.all(|member| is_other(&member.neutral))
+    }
+
+    /// Whether the report says of a command in the recording that the agent refuses it, or carries it out, by rules of its
+    /// own. Of an answer that names no command, whether it says that of any command that is sent.
+    pub(super) fn is_refused_otherwise(
+        &self,
+        row: Option<&RowFate>,
+        sent: Option<&str>,
+        golden: &Transcript,
+    ) -> bool {
+        self.sent(golden.records.len(), golden).any(|one| {
+            let is_it =
+                row.is_none_or(|row| std::ptr::eq(row, one.row)) && sent.is_none_or(|sent| sent == one.line);
+            is_it && one.row.differs.iter().any(|differs| differs.refuses && (one.is_busy || !differs.busy))
+        })
+    }
+
+    /// Whether a run may be over behind an event of that name. However other it is, it ends.
+    pub(super) fn ends_runs(&self, event: &str) -> bool {
+        self.front.event(event).is_some_and(|spec| may_end(spec.run))
+    }
+
+    /// Whether an event may stand elsewhere, or be missing, where words of the user are read at another time: one of such
+    /// words, and, as a whole, one that tells of no answer and of no call.
+    fn is_of_order(&self, frame: &Frame, path: &str) -> bool {
+        let Some(row) = self.row(frame.kind, &frame.row) else { return false };
+        let is_of = |place: &str| {
+            row.members.iter().any(|member| {
+                member.neutral.starts_with(place) && is_about(member, &member.path, &frame.body)
+            })
+        };
+        is_of(OF_USER) || (path.is_empty() && !OF_CALLS.iter().any(|place| is_of(place)))
+    }
+
+    /// What is other at a place of the recording.
+    pub(super) fn other_from<'a>(&'a self, place: usize, golden: &'a Transcript) -> BTreeSet<&'a str> {
+        let over = self.run_ends(golden);
+        self.other(golden, |place_sent, one| {
+            place_sent < place && (one != EVENTS || !over.iter().any(|end| (place_sent..place).contains(end)))
+        })
+    }
+
+    /// What is other at some place of the recording.
+    fn other_anywhere<'a>(&'a self, golden: &'a Transcript) -> BTreeSet<&'a str> {
+        self.other(golden, |_, _| true)
+    }
+
+    fn other<'a>(
+        &'a self,
+        golden: &'a Transcript,
+        is_there: impl Fn(usize, &str) -> bool,
+    ) -> BTreeSet<&'a str> {
+        let sent = self.sent(golden.records.len(), golden);
+        let told = sent.flat_map(|sent| {
+            let counts = move |differs: &&Difference| sent.is_busy || !differs.busy;
+            let differs = sent.row.differs.iter().filter(counts);
+            differs.flat_map(|differs| &differs.places).map(move |one| (sent.place, one.as_str()))
+        });
+        told.filter(|(place, one)| is_there(*place, one)).map(|(_, one)| one).collect()
+    }
+
+    /// The records of a recording behind which a run may be over.
+    fn run_ends(&self, golden: &Transcript) -> Vec<usize> {
+        let ends = |record: &Record| match record {
+            Record::Received(line) => self.may_end_a_run(line),
+            _ => false,
+        };
+        let records = golden.records.iter().enumerate();
+        records.filter(|(_, record)| ends(record)).map(|(place, _)| place).collect()
+    }
+
+    fn may_end_a_run(&self, line: &FrameText) -> bool {
+        match route(self.front, line) {
+            Ok(Routed::Event { kind, .. }) => kind.spec().is_some_and(|spec| may_end(spec.run)),
+            _ => false,
+        }
+    }
+
+    /// The commands that are sent before a place of the recording.
+    fn sent<'a>(&'a self, place: usize, golden: &'a Transcript) -> impl Iterator<Item = SentCommand<'a>> {
+        // The command that keeps it at work, by its id.
+        let (mut is_busy, mut began) = (false, None);
+        golden.records.iter().enumerate().take(place).filter_map(move |(place, record)| match record {
+            Record::Sent(line) => {
+                let name = command(line.as_str())?;
+                let sent = SentCommand {
+                    place,
+                    line: line.as_str(),
+                    row: self.row(RowKind::Command, &name)?,
+                    is_busy,
+                };
+                if !is_busy && self.front.command(&name).is_some_and(|row| row.run == RunRole::Starts) {
+                    (is_busy, began) = (true, id_of(line));
+                }
+                Some(sent)
+            }
+            Record::Received(line) => {
+                // One that is refused begins no run.
+                let is_refused = match route(self.front, line) {
+                    Ok(Routed::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
+                    _ => false,
+                };
+                is_busy &= !is_refused && !self.may_end_a_run(line);
+                None
+            }
+            Record::Control(_) => None,
+        })
+    }
+}
+
+/// A command that is sent.
+#[derive(Clone, Copy)]
+struct SentCommand<'a> {
+    place: usize,
+    line: &'a str,
+    /// What the report says of it.
+    row: &'a RowFate,
+    /// Whether a run was going on.
+    is_busy: bool,
+}
+
+fn id_of(line: &FrameText) -> Option<Value> {
+    serde_json::from_str::<Value>(line.as_str()).ok()?.get("id").filter(|id| !id.is_null()).cloned()
+}
+
+/// What an answer tells of messages: the words of the user in no order, and those of all others in theirs.
+fn said(body: &Value) -> (BTreeMap<String, usize>, Vec<String>) {
+    let mut said = (BTreeMap::new(), Vec::new());
+    for message in body["data"]["messages"].as_array().into_iter().flatten() {
+        let mut text = String::new();
+        texts(message, &mut text);
+        match message["role"].as_str() {
+            Some("user") => *said.0.entry(text).or_default() += 1,
+            role => said.1.push(format!("{}: {text}", role.unwrap_or_default())),
+        }
+    }
+    said
+}
+
+/// The words of a message: all that stands in it as a text.
+fn texts(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| match value {
+            Value::String(words) if ["text", "content"].contains(&name.as_str()) => text.push_str(words),
+            value => texts(value, text),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, text)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! What follows from commands that are lost.
+
+use agentese::any::Fate;
+use agentese_conformance::transcript::{Record, Transcript};
+use agentese_conformance::verdict::{Mismatch, Shown};
+
+use super::Report;
+use super::paths::{in_answer, is_about, is_within};
+
+impl Report {
+    /// The commands in the recording that the report calls lost and that succeeded there: the places of their answers, and
+    /// what they changed.
+    pub(super) fn lost(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
+        let lost = |(record, one): (usize, &Record)| {
+            let Record::Received(line) = one else { return None };
+            let dir = agentese::types::Direction::S2c;
+            let frame = self.frame(&Shown { record, dir, line: line.as_str().to_owned() }, golden)?;
+            let row = self.row(frame.kind, &frame.row).filter(|row| row.fate == Fate::Lost)?;
+            let succeeded = frame.answers.is_some_and(|(_, success)| success);
+            (succeeded && !row.changes.is_empty()).then_some((record, row.changes.as_slice()))
+        };
+        golden.records.iter().enumerate().filter_map(lost).collect()
+    }
+
+    /// Whether a member differs that a command would have changed which was lost before.
+    pub(super) fn follows(
+        &self,
+        lost: &[(usize, &[String])],
+        mismatch: &Mismatch,
+        golden: &Transcript,
+    ) -> bool {
+        let Some(shown) = mismatch.expected.as_ref().filter(|_| !mismatch.path.is_empty()) else {
+            return false;
+        };
+        let Some(frame) = self.frame(shown, golden) else { return false };
+        let Some(row) = self.row(frame.kind, &frame.row) else { return false };
+        let path = if frame.answers.is_some() { in_answer(&mismatch.path) } else { mismatch.path.clone() };
+        let changes =
+            lost.iter().filter(|(place, _)| shown.record > *place).flat_map(|(_, changes)| *changes);
+        let changes: Vec<&String> = changes.collect();
+        let mut members = row.members.iter().chain(&row.untold);
+        members.any(|member| {
+            changes.iter().any(|change| is_within(change, &member.neutral))
+                && is_about(member, &path, &frame.body)
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! What a front says of its own runs. Runs, turns and messages begin and end in order, and what repeats messages says what
+//! was said of them before: a bridge makes all of that itself, so that no agent is to blame where it is wrong.
+
+use agentese_conformance::transcript::Transcript;
+use serde_json::Value;
+
+use crate::excuse::Left;
+use crate::told::{Told, told};
+
+/// The check that runs are in order and say again what was said.
+const RUNS: &str = "runs";
+
+/// Members that repeat what other frames say, by their event. Whether they do is a check of its own, so that they differ from a
+/// recording where these frames do.
+const REPEATS: &[(&str, &[&str])] =
+    &[("agent_end", &["messages"]), ("turn_end", &["message", "toolResults", "tool_results"])];
+
+/// Whether that member of an event repeats what other frames say.
+pub fn repeats(event: &str, path: &str) -> bool {
+    let first = path.split(['.', '[']).next().unwrap_or_default();
+    REPEATS.iter().any(|(known, members)| *known == event && members.contains(&first))
+}
+
+/// A member of tool calls that is written into them when they begin to run, behind the end of their message.
+const WRITTEN_LATER: &str = "intent";
+
+/// Whose messages stand in a run; others may be put into a conversation at any time.
+const OF_RUNS: &[&str] = &["user", "assistant", "toolResult"];
+
+/// A run, as far as it was told.
+#[derive(Default)]
+struct Runs {
+    goes_on: bool,
+    /// Its messages that have ended.
+    messages: Vec<Value>,
+    /// How many of them were there before the turn that goes on.
+    turn: Option<usize>,
+    /// What tools gave in it, where that is no message.
+    results: Vec<Value>,
+    /// Whose message has begun and not ended.
+    open: Option<String>,
+    left: Vec<Left>,
+}
+
+/// What is out of order in the runs of a dialect that tells the ends of messages, and what repeats a message wrongly.
+pub fn wrong(observed: &Transcript) -> Vec<Left> {
+    let events = || {
+        told(observed).filter_map(|told| match told {
+            Told::Event(kind, event) => Some((kind, event)),
+            Told::Answer(_) => None,
+        })
+    };
+    let mut runs = Runs::default();
+    if events().any(|(kind, _)| kind == "message_end") {
+        events().for_each(|(kind, event)| runs.take(&kind, &event));
+    }
+    runs.left
+}
+
+impl Runs {
+    fn take(&mut self, kind: &str, event: &Value) {
+        match kind {
+            "agent_start" => {
+                self.holds(!self.goes_on, kind, "", "it begins within another run");
+                let left = std::mem::take(&mut self.left);
+                *self = Runs { goes_on: true, left, ..Runs::default() };
+            }
+            "agent_end" => {
+                self.holds(self.goes_on, kind, "", "no run has begun");
+                self.holds(self.turn.is_none(), kind, "", "a turn goes on");
+                self.repeats(kind, "messages", event, |runs| Value::from(runs.messages.clone()));
+                self.goes_on = false;
+            }
+            "turn_start" => {
+                self.holds(self.goes_on, kind, "", "no run has begun");
+                self.holds(self.turn.is_none(), kind, "", "it begins within another turn");
+                self.turn = Some(self.messages.len());
+                self.results.clear();
+            }
+            "turn_end" => {
+                self.holds(self.turn.is_some(), kind, "", "no turn has begun");
+                self.repeats(kind, "message", event, |runs| {
+                    let of_model = |message: &&&Value| message["role"] == "assistant";
+                    runs.of_the_turn().rev().find(|message| of_model(&message)).cloned().unwrap_or_default()
+                });
+                self.repeats(kind, "toolResults", event, |runs| {
+                    let of_tools = runs.of_the_turn().filter(|message| message["role"] == "toolResult");
+                    Value::from(of_tools.cloned().collect::<Vec<_>>())
+                });
+                self.repeats(kind, "tool_results", event, |runs| Value::from(runs.results.clone()));
+                self.turn = None;
+            }
+            "message_start" => {
+                self.holds(self.open.is_none(), kind, "", "the one before has not ended");
+                let is_of_run = OF_RUNS.contains(&role(event));
+                self.holds(self.goes_on || !is_of_run, kind, "", "it stands in no run");
+                self.open = Some(role(event).to_owned());
+            }
+            "message_end" => {
+                let begun = self.open.take();
+                // A message that failed may be none.
+                let is_it = event["message"].is_null() || begun.as_deref() == Some(role(event));
+                self.holds(begun.is_some() && is_it, kind, "", "it is not the one that has begun");
+                self.messages.extend(Some(&event["message"]).filter(|message| !message.is_null()).cloned());
+            }
+            "tool_execution_end" => self.results.extend(event.get("tool_result").cloned()),
+            _ => {}
+        }
+    }
+
+    fn of_the_turn(&self) -> impl DoubleEndedIterator<Item = &Value> {
+        self.messages.iter().skip(self.turn.unwrap_or_default())
+    }
+
+    /// A member has to be what was said before, where it is there.
+    fn repeats(&mut self, kind: &str, member: &str, event: &Value, said: impl Fn(&Self) -> Value) {
+        let Some(again) = event.get(member) else { return };
+        let (again, said) = (finished(again), finished(&said(self)));
+        self.holds(again == said, kind, member, &format!("it is {again}, and was {said}"));
+    }
+
+    fn holds(&mut self, holds: bool, row: &str, path: &str, says: &str) {
+        if !holds {
+            let says = format!("{RUNS} of {row}, {path}: {says}");
+            self.left.push(Left { check: RUNS.to_owned(), row: row.to_owned(), path: path.to_owned(), says });
+        }
+    }
+}
+
+fn role(event: &Value) -> &str {
+    event["message"]["role"].as_str().unwrap_or_default()
+}
+
+/// The value without what is written into calls later.
+fn finished(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(finished).collect(),
+        Value::Object(members) => {
+            let is_call = members.get("type").is_some_and(|kind| kind == "toolCall");
+            let kept = members.iter().filter(|(name, _)| !(is_call && *name == WRITTEN_LATER));
+            kept.map(|(name, value)| (name.clone(), finished(value))).collect()
+        }
+        value => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::told::heard;
+
+    fn run() -> Vec<Value> {
+        let said = json!({"role": "user", "content": "go"});
+        let call = |more: Value| {
+            let mut call = json!({"type": "toolCall", "id": "c"});
+            call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"role": "assistant", "content": [call]})
+        };
+        let (answer, result) = (call(json!({})), json!({"role": "toolResult", "toolCallId": "c"}));
+        let told = |message: &Value| {
+            [
+                json!({"type": "message_start", "message": message}),
+                json!({"type": "message_end", "message": message}),
+            ]
+        };
+        let mut frames = vec![json!({"type": "agent_start"}), json!({"type": "turn_start"})];
+        frames.extend([&said, &answer, &result].into_iter().flat_map(told));
+        let ran = call(json!({"intent": "looking"}));
+        frames.push(json!({"type": "turn_end", "message": ran, "toolResults": [result]}));
+        frames.push(json!({"type": "agent_end", "messages": [said, ran, result]}));
+        frames
+    }
+
+    fn of(frames: &[Value]) -> Vec<(String, String)> {
+        wrong(&heard(frames)).into_iter().map(|left| (left.row, left.path)).collect()
+    }
+
+    #[test]
+    fn a_run_that_is_in_order_and_says_again_what_it_said_is_right() {
+        assert_eq!(of(&run()), []);
+        let enveloped: Vec<Value> =
+            run().into_iter().map(|event| json!({"type": "event", "event": event})).collect();
+        assert_eq!(of(&enveloped), []);
+        assert_eq!(of(&[run(), run()].concat()), []);
+    }
+
+    #[test]
+    fn a_member_that_repeats_otherwise_is_wrong() {
+        for (place, member, value) in [
+            (9, "messages", json!([])),
+            (8, "message", json!({"role": "user", "content": "go"})),
+            (8, "toolResults", json!([])),
+        ] {
+            let mut frames = run();
+            frames[place][member] = value;
+            let row = frames[place]["type"].as_str().unwrap().to_owned();
+            assert_eq!(of(&frames), [(row, member.to_owned())]);
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_or_doubled_is_out_of_order() {
+        for place in 0..10 {
+            let (mut dropped, mut doubled) = (run(), run());
+            dropped.remove(place);
+            doubled.insert(place, doubled[place].clone());
+            // Whether a run ends, its last frame alone says.
+            assert!(place == 9 || !of(&dropped).is_empty(), "{place}");
+            assert_ne!(of(&doubled), [], "{place}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a front tells: its events, out of their envelopes.
+
+use agentese_conformance::transcript::{Record, Transcript};
+use serde_json::Value;
+
+/// A frame that came from the front.
+pub enum Told {
+    /// An event, by its type.
+    Event(String, Value),
+    /// What a command has given.
+    Answer(Value),
+}
+
+/// The events and the answers, in order.
+pub fn told(observed: &Transcript) -> impl Iterator<Item = Told> + '_ {
+    observed.records.iter().filter_map(|record| match record {
+        Record::Received(line) => frame(serde_json::from_str(line.as_str()).ok()?),
+        _ => None,
+    })
+}
+
+fn frame(mut frame: Value) -> Option<Told> {
+    let event = match frame["type"].as_str() {
+        Some("response") => return Some(Told::Answer(frame["data"].take())),
+        Some("event") => frame["event"].take(),
+        Some(_) => frame,
+        None if frame.get("method").is_some() => frame["params"].take(),
+        None => return Some(Told::Answer(frame["result"].take())),
+    };
+    Some(Told::Event(event["type"].as_str()?.to_owned(), event))
+}
+
+/// A session in which these frames came, each in a line of its own.
+#[cfg(test)]
+pub fn heard(frames: &[Value]) -> Transcript {
+    let line = |frame: &Value| Record::Received(frame.to_string().into());
+    let header = agentese::types::TranscriptHeader::new(1, "front");
+    Transcript { header, records: frames.iter().map(line).collect() }
+}
