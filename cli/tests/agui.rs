@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
 use tokio::net::TcpStream;
 
+/// A picture of one point.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /// The declared form of every event.
 static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
@@ -271,6 +275,36 @@ async fn a_run_that_fails_says_why_and_what_nobody_hears_is_told() {
     );
     let nothing = bridge.ask("t", json!({"resume": [{"interruptId": "q", "status": "cancelled"}]})).await;
     assert_eq!(nothing.rest().await.last().unwrap()["code"], "nothing_waits");
+}
+
+#[tokio::test]
+async fn images_reach_agents_that_take_them_and_others_say_that_they_do_not() {
+    let hello = json!({"type": "text", "text": "hello"});
+    let image = |source: Value| json!({"type": "image", "source": source});
+    let data = image(json!({"type": "data", "value": PIXEL, "mimeType": "image/png"}));
+    let url = image(json!({"type": "url", "value": format!("data:image/png;base64,{PIXEL}")}));
+    let say = |parts: &[&Value]| json!({"messages": [{"id": "m", "role": "user", "content": parts}]});
+    for dialect in ["pi", "omp", "pisces", "opal", "operator"] {
+        let bridge = Bridge::start(dialect, &json!({}), &[]);
+        let takes = !matches!(dialect, "opal" | "operator");
+        for image in [&data, &url] {
+            let events = bridge.ask("t", say(&[&hello, image])).await.rest().await;
+            assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {events:#?}");
+            let unheard = (!takes).then(|| json!({"images": true}));
+            assert_eq!(custom(&events, "agentese.unheard"), unheard.as_ref(), "{dialect}: {events:#?}");
+            let mut messages = find(&events, "MESSAGES_SNAPSHOT")["messages"].as_array().unwrap().iter();
+            let words = messages.rfind(|message| message["role"] == "user").unwrap();
+            let said = if takes { json!([hello, data]) } else { json!("hello") };
+            assert_eq!(words["content"], said, "{dialect}");
+        }
+        let alone = bridge.ask("u", say(&[&data])).await.rest().await;
+        let end = alone.last().unwrap();
+        assert_eq!(end["type"] == "RUN_FINISHED", takes, "{dialect}: {alone:#?}");
+        if !takes {
+            assert_eq!(end["code"], "refused", "{dialect}: {end}");
+            assert!(end["message"].as_str().unwrap().contains("takes no images"), "{dialect}: {end}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,9 @@ pub(super) const API: &str = "agent";
 /// What an answer says that somebody stopped, where the agent gives no reason.
 pub(super) const ABORTED: &str = "Request was aborted.";
 
+/// Why images without words are refused where the agent takes none.
+pub(super) const IMAGES_ALONE: &str = "the agent takes no images, and nothing else was said";
+
 /// The kind of a summary of what another branch said.
 const BRANCH: &str = "branch";
 

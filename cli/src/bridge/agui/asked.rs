@@ -35,10 +35,10 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
             for part in parts {
                 match part {
                     AguiPart::Text(text) => texts.push(text.text.as_str()),
-                    AguiPart::Image(image) => match &image.source {
-                        AguiSource::Data(data) => images.push(data),
-                        _ => return Err("an image has to come with its bytes".to_owned()),
-                    },
+                    AguiPart::Image(image) => {
+                        let bytes = bytes(&image.source).ok_or("an image has to come with its bytes")?;
+                        images.push(bytes);
+                    }
                     AguiPart::Unknown(part) => {
                         return Err(format!("a part of the kind `{}` cannot be said to an agent", part.tag));
                     }
@@ -46,21 +46,39 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
                 }
             }
             let words = Words::from(texts.join("\n"));
-            images.iter().fold(words, |words, image| words.image(&image.mime_type, &image.value))
+            images.into_iter().fold(words, |words, (mime_type, data)| words.image(mime_type, data))
         }
     };
     Ok(Wanted::Said { id: message.id.clone(), words })
 }
 
-/// What of a request the agent does not hear, by the members of the request; none where it hears all.
-pub(super) fn unheard(input: &AguiRunInput, knows: impl Fn(&str) -> bool) -> Option<Value> {
+/// The MIME type of an image and its bytes in base64; none where they stand elsewhere.
+fn bytes(source: &AguiSource) -> Option<(&str, &str)> {
+    match source {
+        AguiSource::Data(data) => Some((&data.mime_type, &data.value)),
+        AguiSource::Url(url) => {
+            let (head, data) = url.value.strip_prefix("data:")?.split_once(',')?;
+            let head = head.strip_suffix(";base64")?;
+            Some((head.split(';').next().filter(|kind| !kind.is_empty())?, data))
+        }
+        _ => None,
+    }
+}
+
+/// What of a request the agent does not hear, by the members of the request and `images`; none where it hears all.
+pub(super) fn unheard(
+    input: &AguiRunInput,
+    wanted: &Wanted,
+    takes_images: bool,
+    knows: impl Fn(&str) -> bool,
+) -> Option<Value> {
     let mut unheard = Map::new();
     let mut add = |name: &str, items: Vec<Value>| {
         if !items.is_empty() {
             unheard.insert(name.to_owned(), items.into());
         }
     };
-    let is_new = input.resume.as_ref().is_none_or(Vec::is_empty);
+    let is_new = matches!(wanted, Wanted::Said { .. });
     let before = &input.messages[..input.messages.len().saturating_sub(usize::from(is_new))];
     let unknown = before.iter().filter_map(name).filter(|name| !knows(name));
     add("messages", unknown.map(Value::from).collect());
@@ -68,6 +86,9 @@ pub(super) fn unheard(input: &AguiRunInput, knows: impl Fn(&str) -> bool) -> Opt
     add("tools", tools.collect());
     let context = input.context.iter().flatten().map(|item| item.description.as_str().into());
     add("context", context.collect());
+    if matches!(wanted, Wanted::Said { words, .. } if !takes_images && !words.images.is_empty()) {
+        unheard.insert("images".to_owned(), true.into());
+    }
     let says = |value: &Value| !matches!(value, Value::Null) && *value != json!({}) && *value != json!("");
     if matches!(&input.state, Maybe::Value(state) if says(state)) {
         unheard.insert("state".to_owned(), true.into());
@@ -110,8 +131,14 @@ mod tests {
         };
         let Ok(Wanted::Said { id, words }) = read(parts) else { panic!() };
         assert_eq!((id.as_str(), words), ("m", Words::from("a\nb").image("image/png", "AA==")));
+        let here = json!({"type": "url", "value": "data:image/png;name=a;base64,AA=="});
+        let Ok(Wanted::Said { words, .. }) = read(json!([{"type": "image", "source": here}])) else {
+            panic!()
+        };
+        assert_eq!(words, Words::from("").image("image/png", "AA=="));
         for part in [
             json!({"type": "image", "source": {"type": "url", "value": "https://example.org/a.png"}}),
+            json!({"type": "image", "source": {"type": "url", "value": "data:image/svg+xml,%3Csvg/%3E"}}),
             json!({"type": "audio", "source": {"type": "data", "value": "AA==", "mimeType": "audio/wav"}}),
         ] {
             assert!(read(json!([part])).is_err(), "{part}");
@@ -132,11 +159,16 @@ mod tests {
         let asked = input(
             json!({"messages": messages, "tools": tools, "context": [], "state": {}, "forwardedProps": {"a": 1}}),
         );
-        let told = unheard(&asked, |name| name == "old").unwrap();
+        let hears = |input: &AguiRunInput, takes_images: bool| {
+            let wanted = wanted(input).unwrap_or_else(|reason| panic!("{reason}"));
+            unheard(input, &wanted, takes_images, |name| name == "old")
+        };
+        let told = hears(&asked, true).unwrap();
         assert_eq!(told, json!({"messages": ["s"], "tools": ["show_map"], "forwardedProps": true}));
-        assert!(
-            unheard(&input(json!({"messages": [{"id": "n", "role": "user", "content": ""}]})), |_| false)
-                .is_none()
-        );
+        let image =
+            json!({"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}});
+        let seen = input(json!({"messages": [{"id": "n", "role": "user", "content": [image]}]}));
+        assert_eq!(hears(&seen, true), None);
+        assert_eq!(hears(&seen, false), Some(json!({"images": true})));
     }
 }

@@ -15,6 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::mpsc::Sender;
 
+use super::super::convert::IMAGES_ALONE;
 use super::super::pump::reason;
 use super::asked::{Wanted, unheard};
 use super::teller::said;
@@ -102,11 +103,18 @@ async fn work(
         **held = Some(threads.start().await.map_err(failed("agent_failed"))?);
     }
     let Some(thread) = held.as_mut() else { return Ok(None) };
-    if let Some(unheard) = unheard(input, |message| thread.teller.knows(message)) {
+    let takes_images = thread.agent.takes(Intent::Prompt, "images");
+    if let Some(unheard) = unheard(input, &wanted, takes_images, |message| thread.teller.knows(message)) {
         let _ = to.send(said("unheard", unheard)).await;
     }
     let mut work = match wanted {
-        Wanted::Said { id, words } => {
+        Wanted::Said { id, mut words } => {
+            if !takes_images && !words.images.is_empty() {
+                if words.text.trim().is_empty() {
+                    return Err(failed("refused")(IMAGES_ALONE.to_owned()));
+                }
+                words.images.clear();
+            }
             if let Some(work) = thread.suspended.take()
                 && !stop(thread, work).await
             {
@@ -115,10 +123,6 @@ async fn work(
             }
             thread.teller.begin(&id);
             let agent = thread.agent.clone();
-            let mut words = words;
-            if !agent.takes(Intent::Prompt, "images") {
-                words.images.clear();
-            }
             Work::Begun(async move { agent.prompt(words).await }.boxed())
         }
         Wanted::Answers(answers) => {

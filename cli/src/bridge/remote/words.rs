@@ -12,6 +12,7 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use super::Remote;
+use crate::bridge::convert::IMAGES_ALONE;
 use crate::bridge::pump::{Word, begin, reason};
 
 impl Remote {
@@ -27,7 +28,7 @@ impl Remote {
         let takes_images = self.agent.takes(Intent::Prompt, "images");
         if !takes_images && !images.is_empty() {
             if text.trim().is_empty() {
-                return Err("the agent takes no images, and nothing else was said".to_owned());
+                return Err(IMAGES_ALONE.to_owned());
             }
             self.person.tell("the agent takes no images: it gets the text alone", "warning");
         }
