@@ -14,6 +14,7 @@ use super::convert::{self, ABORTED};
 use super::pieces;
 
 mod blocks;
+mod parts;
 
 /// Something that follows of an event.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +60,8 @@ pub(super) struct Deeds {
     arguments: Option<Value>,
     /// How many blocks of it were opened.
     opened: usize,
+    /// What was told of an answer into which words of the user came: it may go on behind them.
+    parted: Option<Message>,
     working: bool,
     aborting: bool,
     /// How the last answer of the run ended: whether it failed or was stopped, and why.
@@ -100,6 +103,7 @@ impl Deeds {
     /// What follows of an event; the conversation may be further already.
     pub fn take(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
         let mut steps = Vec::new();
+        self.goes_on(&event, &mut steps);
         match event {
             Event::State { state, error } => self.state(state, error, &mut steps),
             Event::MessageBegan { message, role: Role::Assistant } if !self.told.contains(&message) => {
@@ -137,9 +141,11 @@ impl Deeds {
             }
             Event::MessageEnded { message } if self.told.insert(message.key.clone()) => {
                 if message.role == Role::User {
-                    self.answered_before(now, &mut steps);
+                    self.part(now, &mut steps);
                 }
-                self.ended(&message, now, &mut steps);
+                if let Some(left) = self.left(message, &mut steps) {
+                    self.ended(&left, now, &mut steps);
+                }
             }
             Event::ToolStarted { call_id, name, arguments } => {
                 let arguments = arguments.and_then(|value| value.as_object().cloned()).unwrap_or_default();
@@ -230,7 +236,7 @@ impl Deeds {
                         self.failed_or_not(true, Some(error.clone()));
                         push(steps, Deed::Answered(Box::new(convert::failure(error))));
                     }
-                    self.growing = None;
+                    (self.growing, self.parted) = (None, None);
                     push(steps, Deed::RunOver { will_retry: state == RunState::Retrying });
                 }
                 self.aborting = false;
@@ -261,14 +267,6 @@ impl Deeds {
 
     fn is_growing(&self, key: &str) -> bool {
         self.growing.as_deref() == Some(key)
-    }
-
-    /// Words of the user stand behind the answer before them, also where the agent ends that with its next one.
-    fn answered_before(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
-        let answer = self.growing.as_ref().and_then(|key| growing(now, key));
-        if let Some(answer) = answer.filter(|answer| self.told.insert(answer.key.clone())) {
-            self.ended(answer, now, steps);
-        }
     }
 
     fn ended(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {

@@ -127,7 +127,8 @@ fn words_of_the_user_stand_behind_the_answer_before_them() {
     let mut words = Message::default();
     (words.key, words.role) = ("k2".to_owned(), Role::User);
     let ended = |message: Arc<Message>| Event::MessageEnded { message };
-    let events = [began, ended(words.into()), ended(answer(MessageState::Done))];
+    let grew = Event::TextGrew { message: "k1".to_owned(), block: 0, text: "part".to_owned() };
+    let events = [began, grew, ended(words.into()), ended(answer(MessageState::Done))];
     let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.take(event, &now)).collect();
     let messages = steps.iter().filter_map(|step| match step {
         Step::Deed(Deed::Answered(_)) => Some("answer"),
@@ -135,4 +136,59 @@ fn words_of_the_user_stand_behind_the_answer_before_them() {
         _ => None,
     });
     assert_eq!(messages.collect::<Vec<_>>(), ["answer", "words"]);
+}
+
+/// What the messages say that come of these events, in their order, with the pieces of each answer behind it.
+fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
+    let (mut deeds, mut pieces, mut said) = (Deeds::default(), String::new(), Vec::new());
+    for step in events.iter().flat_map(|event| deeds.take(event.clone(), now)) {
+        match step {
+            Step::Deed(Deed::Grew(StreamEvent::Start)) => pieces.clear(),
+            Step::Deed(Deed::Grew(StreamEvent::TextDelta(text))) => pieces.push_str(&text),
+            Step::Deed(Deed::Answered(answer)) => {
+                let text = answer.content.iter().filter_map(|block| match block {
+                    agentese::types::AssistantBlock::Text(text) => Some(text.text.as_str()),
+                    _ => None,
+                });
+                said.push(format!("{}/{}", text.collect::<String>(), std::mem::take(&mut pieces)));
+            }
+            Step::Deed(Deed::Said(_)) => said.push("words".to_owned()),
+            _ => {}
+        }
+    }
+    said
+}
+
+#[test]
+fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_the_rest() {
+    let key = || "k1".to_owned();
+    let grew = |text: &str| Event::TextGrew { message: key(), block: 0, text: text.to_owned() };
+    let began = || Event::MessageBegan { message: key(), role: Role::Assistant };
+    let of = |text: &str, state| {
+        let mut message = (*answer(state)).clone();
+        message.blocks = vec![Block::Text { text: text.to_owned() }];
+        Arc::new(message)
+    };
+    let words = |key: &str| {
+        let mut words = Message::default();
+        (words.key, words.role) = (key.to_owned(), Role::User);
+        Event::MessageEnded { message: words.into() }
+    };
+    let ended = || Event::MessageEnded { message: of("one two three", MessageState::Done) };
+    let mut now = Conversation::begin("opal");
+    // The conversation may be further than what is told of it.
+    for further in ["one ", "one two ", "one two three"] {
+        now.messages = vec![of(further, MessageState::Growing)];
+        let events = [began(), grew("one "), words("k2"), grew("two "), grew("three"), ended()];
+        assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
+        // What no piece has told is told with the end.
+        let events = [began(), grew("one "), words("k2"), ended()];
+        assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
+    }
+    let often =
+        [began(), grew("one "), words("k2"), grew("two "), words("k3"), words("k4"), grew("three"), ended()];
+    let parts = ["one /one ", "words", "two /two ", "words", "words", "three/three"];
+    assert_eq!(messages(&often, &now), parts);
+    let all = [began(), grew("one two three"), words("k2"), ended()];
+    assert_eq!(messages(&all, &now), ["one two three/one two three", "words"]);
 }
