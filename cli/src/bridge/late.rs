@@ -14,7 +14,7 @@ use super::convert;
 use super::deeds::Step;
 
 /// How long another call of an answer is waited for when one has begun. Agents begin them in one breath: where nothing is
-/// told for this long, a tool works, and the client is to see that.
+/// told for this long, a tool works, and the client is to see that. A call that begins later is in the next answer.
 const BESIDE: Duration = Duration::from_millis(300);
 
 /// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin, asks the
@@ -22,8 +22,12 @@ const BESIDE: Duration = Duration::from_millis(300);
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,
-    /// Calls that begin later belong to an answer that was passed on: each has one of its own.
+    /// Calls that begin later belong to an answer that was passed on: they have one of their own.
     follow: bool,
+    /// Calls of that answer that are not over: another answer would end their turn.
+    open: Vec<String>,
+    /// What was told meanwhile of calls that began later: it is passed on when those are over.
+    behind: Vec<Step>,
 }
 
 #[derive(Debug)]
@@ -50,6 +54,7 @@ impl Late {
         let mut passed = Vec::new();
         for step in steps {
             match step {
+                step if self.waits(&step) => self.behind.push(step),
                 Step::Deed(Deed::Answered(answer)) => {
                     passed.extend(self.rest());
                     self.follow = may_follow;
@@ -59,9 +64,22 @@ impl Late {
                     }
                 }
                 Step::Deed(Deed::ToolBegan(call)) if self.follow => self.began(call, &mut passed),
+                Step::Deed(Deed::ToolEnded(id, output)) => {
+                    passed.extend(self.told());
+                    self.open.retain(|open| *open != id);
+                    passed.push(Step::Deed(Deed::ToolEnded(id, output)));
+                    if self.open.is_empty() {
+                        passed.extend(self.later());
+                    }
+                }
+                // What is told of tools and settings ends no turn.
+                Step::Deed(deed @ (Deed::ToolShowed(..) | Deed::Named(_) | Deed::Thinks(_))) => {
+                    passed.extend(self.told());
+                    passed.push(Step::Deed(deed));
+                }
                 step @ (Step::Deed(_) | Step::Compacted { .. }) => {
-                    self.follow &= !matches!(step, Step::Deed(Deed::RunOver { .. }));
                     passed.extend(self.rest());
+                    self.follow &= !matches!(step, Step::Deed(Deed::RunOver { .. }));
                     passed.push(step);
                 }
                 step => passed.push(step),
@@ -90,9 +108,41 @@ impl Late {
         held.until.get_or_insert_with(|| Instant::now() + BESIDE);
     }
 
-    /// What was kept back: the answer, and the calls that have begun.
+    /// Whether a step is about a call that began behind an answer whose calls are not over.
+    fn waits(&self, step: &Step) -> bool {
+        let is_behind = |id: &String| {
+            let began = |step: &Step| matches!(step, Step::Deed(Deed::ToolBegan(call)) if call.id == *id);
+            self.behind.iter().any(began)
+        };
+        match step {
+            Step::Deed(Deed::ToolBegan(_)) => self.follow && self.held.is_none() && !self.open.is_empty(),
+            Step::Deed(Deed::ToolShowed(id, _) | Deed::ToolEnded(id, _)) => is_behind(id),
+            _ => false,
+        }
+    }
+
+    /// All that was kept back.
     pub fn rest(&mut self) -> Vec<Step> {
+        let mut rest = self.told();
+        self.open.clear();
+        while !self.behind.is_empty() {
+            rest.extend(self.later());
+            rest.extend(self.told());
+            self.open.clear();
+        }
+        rest
+    }
+
+    /// What waited for calls that are over now.
+    fn later(&mut self) -> Vec<Step> {
+        let behind = std::mem::take(&mut self.behind);
+        self.pass(behind, false)
+    }
+
+    /// The answer that was kept back, and the calls that have begun.
+    fn told(&mut self) -> Vec<Step> {
         let Some(Held { answer, calls, .. }) = self.held.take() else { return Vec::new() };
+        self.open.extend(calls.iter().map(|call| call.id.clone()));
         let answered = std::iter::once(Deed::Answered(answer));
         answered.chain(calls.into_iter().map(Deed::ToolBegan)).map(Step::Deed).collect()
     }
@@ -100,7 +150,7 @@ impl Late {
     /// The same, where a call has begun: one that has not belongs to the answer that is kept back.
     pub fn begun(&mut self) -> Vec<Step> {
         match self.held.as_ref().is_some_and(|held| held.until.is_some()) {
-            true => self.rest(),
+            true => self.told(),
             false => Vec::new(),
         }
     }
@@ -187,6 +237,28 @@ mod tests {
         late.pass(vec![began("c1"), began("c2")], false);
         late.due().await;
         assert_eq!(kinds(&late.begun()), ["answer of 2", "began c1", "began c2"]);
+    }
+
+    #[test]
+    fn a_call_that_begins_late_waits_for_those_of_the_answer_that_was_told() {
+        let ended = |id: &str| Step::Deed(Deed::ToolEnded(id.to_owned(), ToolOutput::text(id)));
+        let late = || {
+            let mut late = Late::default();
+            late.pass(vec![answered()], true);
+            late.pass(vec![began("c1")], false);
+            assert_eq!(kinds(&late.begun()), ["answer of 1", "began c1"]);
+            assert!(late.pass(vec![began("c2"), began("c3"), ended("c2")], false).is_empty());
+            late
+        };
+        let passed = late().pass(vec![ended("c1")], false);
+        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        assert_eq!(told[1..4], ["answer of 2", "began c2", "began c3"]);
+        assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
+        // The end of the run brings what waits, too.
+        let over = Step::Deed(Deed::RunOver { will_retry: false });
+        let passed = late().pass(vec![over.clone()], false);
+        assert_eq!(kinds(&passed).iter().filter(|kind| kind.starts_with("began")).count(), 2);
+        assert_eq!(passed.last(), Some(&over));
     }
 
     #[test]

@@ -101,7 +101,10 @@ impl Pump {
                     Some(Err(error)) => return self.end(&error),
                     None => return,
                 },
-                () = self.late.due() => self.no_more_calls(),
+                () = self.late.due() => {
+                    let now = self.agent.conversation();
+                    self.late.begun().into_iter().for_each(|step| self.step(step, &now));
+                }
                 word = words.recv() => {
                     // What was told before the word is there.
                     while let Some(Some(event)) = self.events.next().now_or_never() {

@@ -3,7 +3,24 @@
 use serde_json::{Value, json};
 
 use super::raw::Raw;
-use super::{Pair, shell};
+use super::{Pair, shell, words};
+
+/// An agent of Opal of whose calls the second begins long after the first, and ends before it.
+const BESIDE: &str = r#"
+import os, time
+
+def work():
+    begin("I do both.")
+    tell("turn_end")
+    tell("tool_execution_start", call_id="c1", tool="one", args={})
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    tell("tool_execution_start", call_id="c2", tool="two", args={})
+    for call in ["c2", "c1"]:
+        tell("tool_execution_end", call_id=call, tool="any", result={"ok": True, "output": "of " + call})
+    begin("Done.")
+    tell("agent_end")
+"#;
 
 /// A client whose agent's model calls that tool, then says `Done.`
 fn calling(name: &str, arguments: Value) -> (Raw, Pair) {
@@ -51,5 +68,22 @@ async fn a_question_comes_behind_the_call_that_asks_it() {
     let ended = client.until("tool_execution_end").await;
     assert!(ended["result"].to_string().contains("blue"), "{ended}");
     client.until("agent_end").await;
+    client.leaves().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_begins_long_after_another_one_takes_no_result_from_it() {
+    let pair = Pair::new("pi", "opal");
+    let mut client = words::client(&pair, BESIDE);
+    client.says(json!({"id": "1", "type": "prompt", "message": "work"})).await;
+    assert_eq!(client.until("tool_execution_start").await["toolCallId"], "c1");
+    std::fs::write(pair.place.path().join("work/go"), "").unwrap();
+    let end = client.until("agent_end").await;
+    let told = end["messages"].as_array().unwrap().iter().map(|message| match &message["toolCallId"] {
+        Value::String(call) => format!("{call} gave {}", message["content"][0]["text"]),
+        _ => message["role"].as_str().unwrap().to_owned(),
+    });
+    let expected = ["user", "assistant", "c1 gave \"of c1\"", "assistant", "c2 gave \"of c2\"", "assistant"];
+    assert_eq!(told.collect::<Vec<_>>(), expected, "{:?}", client.seen);
     client.leaves().await;
 }
