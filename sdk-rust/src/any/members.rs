@@ -75,12 +75,21 @@ pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<St
     let places = |rule: &Rule| -> Vec<String> {
         match rule.act {
             Act::Set | Act::Keep => rule.slots.keys().map(|slot| place(rule, slot)).collect(),
-            Act::History | Act::Compacted | Act::Arrive | Act::ShellDone => vec!["message".to_owned()],
+            Act::ShellDone => added(front.1, rule),
+            Act::History | Act::Compacted | Act::Arrive => vec!["message".to_owned()],
             Act::Replace => vec!["message".to_owned(), "session".to_owned()],
             _ => Vec::new(),
         }
     };
     rules.flat_map(places).collect()
+}
+
+/// A message that a rule puts into the conversation, by its kinds, and how many there are.
+fn added(table: &'static Table, rule: &Rule) -> Vec<String> {
+    let Some(Source::Read { read, .. }) = rule.slots.get("message") else { return Vec::new() };
+    let cases = table.meaning.readers.get(read).into_iter().flat_map(|reader| &reader.cases);
+    let kinds = cases.map(|case| format!("message{}", kind(case)));
+    kinds.chain(["Count.messages".to_owned()]).collect()
 }
 
 /// A row, by its name on the wire.
@@ -353,7 +362,7 @@ mod tests {
         for (command, places) in [
             ("get_state", &[][..]),
             ("set_steering_mode", &["settings.steeringMode"]),
-            ("bash", &["message"]),
+            ("bash", &["Count.messages", "message<shell>"]),
             ("switch_session", &["message", "session"]),
         ] {
             assert_eq!(changed(pi, command).into_iter().collect::<Vec<_>>(), places, "{command}");
