@@ -108,6 +108,54 @@ def test_of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_fo
     assert following.conversation.session.id == "two"
 
 
+def test_a_first_session_leaves_what_was_told_before_it_and_takes_the_place_of_another():
+    models = [
+        ("sent", json.dumps({"jsonrpc": "2.0", "id": 0, "method": "models/list", "params": {}})),
+        ("received", json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"models": [{"id": "m"}]}})),
+    ]
+    following = Following("opal")
+    following.switch(START)
+    following.switch(START)
+    following.take([*models, sent(1), sent(2), answer(2, "other")])
+    assert (following.followed(), len(following.conversation.models)) == ("other", 1)
+    following.take([answer(1, "first")])
+    assert following.followed() == "first"
+
+
+# Opens the session that is named first, then the one that a call needs, and refuses what is said to any but this.
+CROSSED = """
+import json, sys
+held = []
+def answer(id, **told):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": id, **told}) + "\\n")
+for line in sys.stdin:
+    frame = json.loads(line)
+    session = frame["params"].get("session_id", "first")
+    if frame["method"] != "session/start":
+        answer(frame["id"], **({"result": {}} if session == "first" else {"error": {"code": 1, "message": session}}))
+    else:
+        held.append((session == "first", frame["id"], session))
+        if len(held) == 2:
+            for _, id, session in sorted(held):
+                answer(id, result={"session_id": session})
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answered_is_spoken_to(kind):
+    async def talk():
+        async with await KINDS[kind]([sys.executable, "-c", CROSSED], dialect="opal") as agent:
+            both = [agent.abort, lambda: agent.open_session("other")]
+            if isinstance(agent, Threads):
+                both = [lambda: asyncio.to_thread(agent.agent.abort), lambda: asyncio.to_thread(agent.agent.open_session, "other")]
+            await asyncio.gather(*(call() for call in both))
+            assert agent.conversation.session.id == "first"
+            await agent.abort()
+
+    play(talk())
+
+
 def printing(count, text):
     """A following that has been told of a tool that prints, and of all that it has printed each time."""
     block = Block(type="tool", call_id="c", name="bash", state="running")

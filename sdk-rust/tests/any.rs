@@ -233,3 +233,34 @@ async fn of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to()
     assert_eq!(peer.hear().await["params"]["session_id"], "one");
     abort.abort();
 }
+
+#[tokio::test]
+async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answered_is_spoken_to() {
+    for last in ["first", "other"] {
+        let (agent, mut peer) = in_memory("opal").await;
+        let (calls, opens) = (agent.clone(), agent.clone());
+        let call = tokio::spawn(async move { calls.abort().await });
+        let first = peer.hear().await;
+        let open = tokio::spawn(async move { opens.open_session("other").await });
+        let other = peer.hear().await;
+        let answer = |asked: &Value, session: &str| json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"session_id": session}});
+        let mut answers = [answer(&first, "first"), answer(&other, "other")];
+        if last == "first" {
+            answers.reverse();
+        }
+        // Both come at once.
+        let text: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
+        peer.writer.write_all(text.as_bytes()).await.unwrap();
+        tokio::time::timeout(BOUND, open).await.unwrap().unwrap().unwrap();
+        let aborts = peer.hear().await;
+        peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
+        tokio::time::timeout(BOUND, call).await.unwrap().unwrap().unwrap();
+        assert_eq!(agent.conversation().session.id.as_deref(), Some(last));
+        let again = tokio::spawn(async move { agent.abort().await });
+        assert_eq!(
+            (&peer.hear().await["params"]["session_id"], &aborts["params"]["session_id"]),
+            (&json!(last), &json!(last))
+        );
+        again.abort();
+    }
+}

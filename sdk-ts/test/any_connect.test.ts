@@ -69,6 +69,52 @@ test("of two sessions opened at once the last that is answered is spoken to", as
   await agent.end();
 });
 
+/** A call that opens the first session, and one that opens another meanwhile; and what they have asked. */
+async function opensTwo(agent: FakeAgent) {
+  const connected = await soon(connect(agent.transport, { dialect: "opal" }));
+  const [calling, opening] = [connected.abort(), connected.openSession("other")];
+  const asked = [await agent.hear(), await agent.hear()];
+  const id = (isOther: boolean) => asked.find(({ params }) => ((params as JsonObject)["session_id"] === "other") === isOther)?.["id"];
+  return { connected, calling, opening, first: id(false), other: id(true) };
+}
+
+/** Hears of an abort, answers it, and gives the session that it is for. */
+async function aborted(agent: FakeAgent): Promise<unknown> {
+  const { id, params } = await agent.expect("agent/abort");
+  await agent.say({ jsonrpc: "2.0", id, result: {} });
+  return (params as JsonObject)["session_id"];
+}
+
+test("of a first session that a call opens and one that is opened meanwhile the last that is answered is followed and spoken to", async () => {
+  for (const last of ["first", "other"] as const) {
+    const agent = new FakeAgent();
+    const { connected, calling, opening, first, other } = await opensTwo(agent);
+    const answers = [["first", first], ["other", other]].map(([session_id, id]) => JSON.stringify({ jsonrpc: "2.0", id, result: { session_id } }));
+    await agent.sayBytes(`${(last === "other" ? answers : answers.reverse()).join("\n")}\n`);
+    assert.equal(await soon(aborted(agent)), last);
+    await soon(Promise.all([calling, opening]));
+    assert.equal(connected.conversation.session.id, last);
+    const again = connected.abort();
+    assert.equal(await soon(aborted(agent)), last);
+    await soon(again);
+    await agent.end();
+  }
+});
+
+test("a first session that is refused takes nobody from the one that was opened meanwhile", async () => {
+  const agent = new FakeAgent();
+  const { connected, calling, opening, first, other } = await opensTwo(agent);
+  const refused = assert.rejects(calling);
+  await agent.say({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
+  await soon(opening);
+  await agent.say({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "no" } });
+  await soon(refused);
+  const again = connected.abort();
+  assert.equal(await soon(aborted(agent)), "other");
+  await soon(again);
+  await agent.end();
+});
+
 test("an older answer between those to two openings takes nobody back to the session that was left", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));

@@ -92,8 +92,8 @@ struct Shared {
     client: dynamic::Client,
     table: &'static Table,
     folded: Arc<Folded>,
-    /// The session that is followed, where a connection has several.
-    session: tokio::sync::Mutex<Option<String>>,
+    /// Held while the first session is opened, where a connection has several.
+    beginning: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Agent {
@@ -167,8 +167,8 @@ impl Agent {
             over.await;
             ended.end();
         });
-        let session = tokio::sync::Mutex::new(None);
-        Ok(Agent { shared: Arc::new(Shared { client, table, folded, session }) })
+        let beginning = tokio::sync::Mutex::default();
+        Ok(Agent { shared: Arc::new(Shared { client, table, folded, beginning }) })
     }
 
     /// The tables of the dialect that the agent speaks, in its revision where that is known.
@@ -279,19 +279,18 @@ impl Agent {
     /// # Errors
     /// As every call.
     pub async fn session(&self) -> Result<Option<String>, Error> {
-        let (Some(member), Some(opens)) = (self.spec().session_member, self.spec().opens_session) else {
-            return Ok(None);
-        };
-        let mut session = self.shared.session.lock().await;
-        if session.is_none() {
+        let Some(opens) = self.spec().opens_session else { return Ok(None) };
+        let _beginning = self.shared.beginning.lock().await;
+        if self.conversation().session.id.is_none() {
             let members = match self.carrier(Intent::NewSession, &Map::new()) {
                 Ok(carrier) if carrier.command == opens => write::members(carrier, &Map::new()),
                 _ => Map::new(),
             };
-            let data = self.ask(opens, members).await?;
-            *session = data.and_then(|data| Some(data.get(member)?.as_str()?.to_owned()));
+            let _opening = self.shared.folded.switch(opens);
+            self.ask(opens, members).await?;
         }
-        Ok(session.clone())
+        // Of several that are opened at once, the one whose answer came last.
+        Ok(self.conversation().session.id.clone())
     }
 
     /// Carries out an intent with neutral parameters, and gives its neutral results
@@ -309,13 +308,8 @@ impl Agent {
         let members = self.members(carrier, &params).await?;
         let opens = matches!(intent, Intent::NewSession | Intent::OpenSession)
             && self.spec().session_member.is_some();
-        let opening = opens.then(|| self.shared.folded.switch(&carrier.command));
+        let _opening = opens.then(|| self.shared.folded.switch(&carrier.command));
         let data = self.ask(&carrier.command, members.clone()).await?;
-        if opening.is_some() {
-            // Of several that are opened at once, the one whose answer came last.
-            let mut session = self.shared.session.lock().await;
-            session.clone_from(&self.conversation().session.id);
-        }
         Ok(write::results(self.shared.table, carrier, members, data))
     }
 

@@ -119,8 +119,8 @@ impl Folded {
         Heard { receiver, queue }
     }
 
-    /// Another session is being opened with a command, for as long as what this gives is kept: the one that its answer names
-    /// is followed.
+    /// A session is being opened with a command, for as long as what this gives is kept: the one that its answer names is
+    /// followed. The first one takes over what was told before it.
     pub fn switch(self: &Arc<Self>, command: &str) -> Opening {
         self.state().opening.push(command.to_owned());
         Opening { folded: self.clone(), command: command.to_owned() }
@@ -147,7 +147,7 @@ impl Folded {
         let before = (is_heard || is_opening).then(|| state.view.conversation());
         if is_opening
             && let (Some(session), Some(before)) = (self.opened(&mut state.asked, text), &before)
-            && before.session.id.as_deref() != Some(session.as_str())
+            && before.session.id.as_ref().is_some_and(|left| *left != session)
             && let Ok(view) = View::open(self.spec.name)
         {
             let mut view = view.of_session(&session);
@@ -325,6 +325,24 @@ mod tests {
         drop(given_up);
         folded.answered("c", "four");
         assert_eq!(folded.session().as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn a_first_session_leaves_what_was_told_before_it_and_takes_the_place_of_another() {
+        let spec = crate::dynamic::spec("opal").unwrap();
+        let folded = Arc::new(Folded::new(spec, View::open(spec.name).unwrap()));
+        folded.sends("models", "models/list");
+        let models =
+            serde_json::json!({"jsonrpc": "2.0", "id": "models", "result": {"models": [{"id": "m"}]}});
+        folded.take(tap::Direction::Received, &models.to_string());
+        let _openings = [folded.switch(START), folded.switch(START)];
+        folded.sends("a", START);
+        folded.sends("b", START);
+        folded.answered("b", "other");
+        assert_eq!(folded.session().as_deref(), Some("other"));
+        assert!(folded.conversation().models.as_ref().is_some_and(|models| models.len() == 1));
+        folded.answered("a", "first");
+        assert_eq!(folded.session().as_deref(), Some("first"));
     }
 
     #[test]

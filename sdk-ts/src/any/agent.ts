@@ -76,9 +76,9 @@ export class Agent extends Commands implements AsyncDisposable {
   readonly #table: Table;
   readonly #listeners = new Set<Channel<AnyEvent>>();
   #view: View;
-  /** The session that is followed, where a connection has several. */
-  #session: Promise<string | undefined> | undefined;
-  /** The command of each call that waits for another session to be opened. */
+  /** The first session is being opened, where a connection has several. */
+  #beginning: Promise<unknown> | undefined;
+  /** The command of each call that waits for a session to be opened. */
   readonly #opening: string[] = [];
   /** The ids, as JSON, with which such commands were sent: the session that an answer with one of them names is followed. */
   readonly #asked = new Set<string>();
@@ -134,18 +134,8 @@ export class Agent extends Commands implements AsyncDisposable {
     const carrier = this.#carrier(intent, given);
     const params = await this.#params(carrier, given);
     const opens = this.client.spec.session !== undefined && carrier.gives["session.id"] !== undefined && carrier.session === undefined;
-    if (!opens) return this.#results(carrier, params, await this.client.request(carrier.command, params));
-    this.#opening.push(carrier.command);
-    try {
-      const data = await this.client.request(carrier.command, params);
-      // Of several that are opened at once, the one whose answer came last.
-      this.#session = Promise.resolve(this.conversation.session.id);
-      return this.#results(carrier, params, data);
-    } finally {
-      this.#opening.splice(this.#opening.indexOf(carrier.command), 1);
-      // An answer for which nobody waits any more changes nothing.
-      if (this.#opening.length === 0) this.#asked.clear();
-    }
+    const data = opens ? this.#open(carrier.command, params) : this.client.request(carrier.command, params);
+    return this.#results(carrier, params, await data);
   }
 
   /** Sends words that begin a run. Resolves when the agent has accepted them. */
@@ -203,22 +193,32 @@ export class Agent extends Commands implements AsyncDisposable {
   async #params(carrier: Carrier, given: Readonly<Record<string, unknown>>): Promise<JsonObject> {
     const params = members(carrier, given);
     if (carrier.session === undefined || params[carrier.session] !== undefined) return params;
-    this.#session ??= this.#begin();
-    try {
-      return { ...params, [carrier.session]: (await this.#session) ?? "" };
-    } catch (error) {
-      this.#session = undefined;
-      throw error;
-    }
+    if (this.conversation.session.id === undefined) await (this.#beginning ??= this.#begin());
+    // Of several that are opened at once, the one whose answer came last.
+    return { ...params, [carrier.session]: this.conversation.session.id ?? "" };
   }
 
   /** Opens the first session. */
-  async #begin(): Promise<string | undefined> {
+  async #begin(): Promise<void> {
     const { opens } = this.#table.carriers;
     const carrier = row(this.#table.carriers.carriers, "newSession")?.find(({ command }) => command === opens);
-    const data = await this.client.request(opens ?? "", carrier === undefined ? {} : members(carrier, {}));
-    const id = (data as JsonObject | undefined)?.[this.client.spec.session ?? ""];
-    return typeof id === "string" ? id : undefined;
+    try {
+      await this.#open(opens ?? "", carrier === undefined ? {} : members(carrier, {}));
+    } finally {
+      this.#beginning = undefined;
+    }
+  }
+
+  /** Sends a command that opens a session: the one that its answer names is followed. */
+  async #open(command: string, params: JsonObject): Promise<unknown> {
+    this.#opening.push(command);
+    try {
+      return await this.client.request(command, params);
+    } finally {
+      this.#opening.splice(this.#opening.indexOf(command), 1);
+      // An answer for which nobody waits any more changes nothing.
+      if (this.#opening.length === 0) this.#asked.clear();
+    }
   }
 
   #results(carrier: Carrier, params: JsonObject, data: unknown): Results {
@@ -251,7 +251,10 @@ export class Agent extends Commands implements AsyncDisposable {
     }
   }
 
-  /** Notes the id of a command that opens another session, and follows the one that its answer names. */
+  /**
+   * Notes the id of a command that opens a session, and follows the one that its answer names. The first one takes over what
+   * was told before it.
+   */
   #look(direction: Direction, line: string, before: Conversation): void {
     const { session: member, framing, name } = this.client.spec;
     let frame: { id?: JsonValue; method?: JsonValue; type?: JsonValue; result?: JsonObject; data?: JsonObject };
@@ -269,7 +272,7 @@ export class Agent extends Commands implements AsyncDisposable {
     }
     if (frame.method !== undefined || !this.#asked.delete(id)) return;
     const session = (isRpc ? frame.result : frame.data)?.[member ?? ""];
-    if (typeof session !== "string" || before.session.id === session) return;
+    if (typeof session !== "string" || before.session.id === undefined || before.session.id === session) return;
     const { conversation } = View.open(name);
     const { sent } = before.internal;
     const kept = { ...conversation, session: { id: session }, internal: { ...conversation.internal, sent } };

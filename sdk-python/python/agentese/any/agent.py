@@ -59,7 +59,6 @@ class Agent(Commands):
         self._following = Following(name)
         self._lock = threading.Condition(threading.RLock())
         self._opens = threading.Lock()
-        self._session: str | None = None
         dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
         self.client = kind._over(opening, revision, dialogs, tap, given)
         self._connection = self.client._connection
@@ -154,16 +153,7 @@ class Agent(Commands):
         carrier = self._following.need(intent, self.client.revision, given)
         members = self._members(carrier, given)
         opens = carrier.opens and self._following.table.session is not None
-        if not opens:
-            return self._following.table.results(carrier, members, self._ask(carrier.command, members))
-        with self._lock:
-            self._following.switch(carrier.command)
-        try:
-            data = self._ask(carrier.command, members)
-        finally:
-            with self._lock:
-                self._following.stay(carrier.command)
-                self._session = self._following.followed()
+        data = (self._ask_opening if opens else self._ask)(carrier.command, members)
         return self._following.table.results(carrier, members, data)
 
     def prompt(self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None) -> Run:
@@ -218,15 +208,25 @@ class Agent(Commands):
         finally:
             self._catch_up()
 
+    def _ask_opening(self, command: str, members: Members) -> Json:
+        """Sends a command that opens a session: the one that its answer names is followed."""
+        with self._lock:
+            self._following.switch(command)
+        try:
+            return self._ask(command, members)
+        finally:
+            with self._lock:
+                self._following.stay(command)
+
     def _members(self, carrier: Carrier, given: Members) -> Members:
         """The parameters of a command, with the session where it needs one."""
         members = carrier.members(given)
         if carrier.session is None or members.get(carrier.session) is not None:
             return members
         with self._opens:
-            if self._session is None:
-                self._session = self._following.opened(self._ask(*self._following.first()))
-        return {**members, carrier.session: self._session}
+            if self._following.followed() is None:
+                self._ask_opening(*self._following.first())
+        return {**members, carrier.session: self._following.followed() or ""}
 
     def _start(self, intent: str, given: Members) -> Run:
         carrier = self._following.need(intent, self.client.revision, given)

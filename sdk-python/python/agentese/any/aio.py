@@ -53,7 +53,6 @@ class AsyncAgent(AsyncCommands):
         kind = CLIENTS[name]
         self._following = Following(name)
         self._backend = reactor.backend
-        self._session: str | None = None
         self._opening: backends.Signal | None = None
         dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
         watched = reactor.ticket()
@@ -167,14 +166,7 @@ class AsyncAgent(AsyncCommands):
         carrier = self._following.need(intent, self.client.revision, given)
         members = await self._members(carrier, given)
         opens = carrier.opens and self._following.table.session is not None
-        if not opens:
-            return self._following.table.results(carrier, members, await self._ask(carrier.command, members))
-        self._following.switch(carrier.command)
-        try:
-            data = await self._ask(carrier.command, members)
-        finally:
-            self._following.stay(carrier.command)
-            self._session = self._following.followed()
+        data = await (self._ask_opening if opens else self._ask)(carrier.command, members)
         return self._following.table.results(carrier, members, data)
 
     async def prompt(
@@ -219,22 +211,29 @@ class AsyncAgent(AsyncCommands):
         finally:
             self._catch_up()
 
+    async def _ask_opening(self, command: str, members: Members) -> Json:
+        """Sends a command that opens a session: the one that its answer names is followed."""
+        self._following.switch(command)
+        try:
+            return await self._ask(command, members)
+        finally:
+            self._following.stay(command)
+
     async def _members(self, carrier: Carrier, given: Members) -> Members:
         """The parameters of a command, with the session where it needs one."""
         members = carrier.members(given)
         if carrier.session is None or members.get(carrier.session) is not None:
             return members
-        while self._session is None:
-            if self._opening is not None:
-                await self._opening.wait()
-                continue
+        while self._opening is not None and self._following.followed() is None:
+            await self._opening.wait()
+        if self._following.followed() is None:
             self._opening = self._backend.signal()
             try:
-                self._session = self._following.opened(await self._ask(*self._following.first()))
+                await self._ask_opening(*self._following.first())
             finally:
                 signal, self._opening = self._opening, None
                 signal.set()
-        return {**members, carrier.session: self._session}
+        return {**members, carrier.session: self._following.followed() or ""}
 
     async def _start(self, intent: str, given: Members) -> AsyncRun:
         carrier = self._following.need(intent, self.client.revision, given)

@@ -71,7 +71,8 @@ class Following:
         self._listeners = []
 
     def switch(self, command: str) -> None:
-        """Another session is being opened with a command: the one that its answer names is followed."""
+        """A session is being opened with a command: the one that its answer names is followed. The first one takes over what
+        was told before it."""
         self._opening.append(command)
 
     def stay(self, command: str) -> None:
@@ -82,7 +83,7 @@ class Following:
             self._asked.clear()
 
     def _note_sent(self, line: str) -> None:
-        """Notes the id of a command that opens another session."""
+        """Notes the id of a command that opens a session."""
         frame = _object(line)
         if frame.get("method" if self.table.is_rpc else "type") in self._opening and "id" in frame:
             self._asked.add(json.dumps(frame["id"]))
@@ -96,7 +97,7 @@ class Following:
         self._asked.remove(asked)
         data = frame.get("result" if self.table.is_rpc else "data")
         session = data.get(self.table.session) if isinstance(data, dict) else None
-        if not isinstance(session, str) or before.session.id == session:
+        if not isinstance(session, str) or before.session.id in (None, session):
             return
         begun = View(self.dialect, session=session).conversation
         internal = replace(begun.internal, sent=before.internal.sent)
@@ -130,11 +131,6 @@ class Following:
     def followed(self) -> str | None:
         """The session that is followed. Of several that are opened at once, the one whose answer came last."""
         return self._view.conversation.session.id
-
-    def opened(self, data: Json) -> str:
-        """The session that an answer names."""
-        session = data.get(self.table.session) if isinstance(data, dict) else None
-        return session if isinstance(session, str) else ""
 
 
 def handler(following: Following, rows: dict[str, Any], asked: Callable[[Question], Any]) -> object:
