@@ -7,9 +7,9 @@ use agentese::types::Scenario;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Answers every line in the same way, as an agent does that knows one command.
-pub const AGENT: &str =
-    r#"while read -r line; do echo '{"id":"a","type":"response","command":"abort","success":true}'; done"#;
+/// Answers every line in the same way, with its id, as an agent does that knows one command. Whoever asks first which dialect
+/// it speaks need not wait for an answer in vain.
+pub const AGENT: &str = r#"while read -r line; do id=${line#*'"id":"'}; id=${id%%'"'*}; echo '{"id":"'"$id"'","type":"response","command":"abort","success":true}'; done"#;
 
 /// A suite in a folder of its own.
 pub struct Suite {
