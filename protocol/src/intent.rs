@@ -146,7 +146,7 @@ pub struct Differs {
     /// In words.
     pub says: &'static str,
     /// What is other behind such a command: places in the neutral form as `session.id` and `message<shell>` are, [`ORDER`],
-    /// [`EVENTS`], [`HISTORY`].
+    /// [`ANSWERS`], [`CALLS`], [`SHELLS`], [`EVENTS`], [`HISTORY`].
     pub changes: &'static [&'static str],
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
@@ -159,6 +159,13 @@ pub struct Differs {
 /// Where words of the user stand among the other messages, and how many turns there are. The same words reach the model and
 /// are told, and what the model answers and tools give is the same.
 pub const ORDER: &str = "order";
+/// How many answers of the model follow words of the user, and which: words that others answer together have answers of their
+/// own, or the other way round, and calls that others skip are carried out. Every answer is told whole, and so is every result.
+pub const ANSWERS: &str = "answers";
+/// In which answers calls stand: calls of one answer may have answers of their own, none of which says anything else.
+pub const CALLS: &str = "calls";
+/// Whether a shell command of the user leaves a message.
+pub const SHELLS: &str = "shells";
 /// All that is told of the run that is going on until it ends: how often, in which order, with which words.
 pub const EVENTS: &str = "events";
 /// The messages that answers give from then on, and how many they are.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use agentese_protocol::index::declared_types;
-use agentese_protocol::intent::{EVENTS, HISTORY, INTENTS, Intent, ORDER, Send, Without, neutral, resolve};
+use agentese_protocol::intent::{
+    ANSWERS, CALLS, EVENTS, HISTORY, INTENTS, Intent, ORDER, SHELLS, Send, Without, neutral, resolve,
+};
 use agentese_protocol::meaning::Source;
 use agentese_protocol::model::{Command, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
@@ -165,7 +167,9 @@ fn what_differs_is_something_that_there_is() {
         for place in differs.changes {
             let is_message = place.strip_prefix("message<").is_some_and(|role| role.ends_with('>'));
             assert!(
-                [ORDER, EVENTS, HISTORY].contains(place) || is_message || given(place),
+                [ORDER, ANSWERS, CALLS, SHELLS, EVENTS, HISTORY].contains(place)
+                    || is_message
+                    || given(place),
                 "{place}: {}",
                 differs.says
             );

@@ -182,11 +182,12 @@ pub(super) fn arguments(tool: &ToolBlock) -> Map<String, Value> {
     told.or_else(text).unwrap_or_default()
 }
 
-/// What came of a call.
+/// What came of a call. Details with nothing in them are those of what the tool showed while it ran.
 pub(super) fn output(result: &[Block], details: Option<Value>, is_error: bool) -> ToolOutput {
     let mut output = ToolOutput::text(String::new());
     output.content = contents(result);
     output.is_error = is_error;
+    let details = details.filter(|details| details.as_object().is_none_or(|members| !members.is_empty()));
     output.details = details.or_else(|| is_error.then(|| json!({})));
     output
 }

@@ -109,6 +109,7 @@ async fn judge_part(
         frames: 0,
         agreed: 0,
         recording: None,
+        requests: Vec::new(),
         set_aside: None,
     };
     let mut judged = ClientJudged { judged, library: None };

@@ -12,7 +12,7 @@ mod lines;
 mod played;
 mod scenario;
 
-use agentese::types::{CheckLevel, Profile, Scenario};
+use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 
 use crate::Transcript;
 use crate::matching::checks::EXIT;
@@ -37,6 +37,8 @@ pub struct Judged {
     pub agreed: usize,
     /// What was said; none where the case was not played.
     pub recording: Option<Recording>,
+    /// What the model was asked.
+    pub requests: Vec<ModelRequest>,
     /// Why there is nothing to judge: the verdict that follows, and the reason.
     pub set_aside: Option<(Verdict, String)>,
 }
@@ -132,6 +134,7 @@ pub fn judge(
         frames,
         agreed,
         recording: Some(played.recording.clone()),
+        requests: played.requests.clone(),
         set_aside: None,
     })
 }

@@ -22,6 +22,7 @@ fn set_aside(case: &Scenario, verdict: Verdict, reason: String) -> Judged {
         frames: 0,
         agreed: 0,
         recording: None,
+        requests: Vec::new(),
         set_aside: Some((verdict, reason)),
     }
 }

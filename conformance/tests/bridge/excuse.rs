@@ -1,5 +1,6 @@
 //! Reads the loss report of a pair: which differences from a recording it explains.
 
+mod answers;
 mod differs;
 mod lines;
 mod lost;
@@ -16,8 +17,8 @@ use serde_json::Value;
 
 use differs::EVENTS;
 pub use differs::ORDER;
-pub use lines::{command, is_wait_of_a_live_agent, sends};
-use lines::{lacks_a_member, sends_any, sent_before, sent_until};
+pub use lines::{command, is_wait_of_a_live_agent, sends, sends_any};
+use lines::{lacks_a_member, sent_before, sent_until};
 use paths::{in_answer, is_about, is_within, without_places};
 
 use crate::runs;
@@ -87,6 +88,8 @@ pub struct Report {
     rows: Vec<RowFate>,
     /// How the front differs from its recordings with an agent of its own.
     known: Vec<ExpectedFailure>,
+    /// What was observed: where a frame stands that was not recorded. None where that is not known.
+    observed: Option<Transcript>,
 }
 
 /// A frame, as the front's dialect knows it.
@@ -103,12 +106,17 @@ impl Report {
     pub fn of(front: &str, agent: &str) -> Self {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
         let front = spec(front);
-        Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new() }
+        Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new(), observed: None }
     }
 
     /// The same for a front that differs from its recordings in that way, whoever stands behind it.
     pub fn knowing(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
+    }
+
+    /// The same report, of a session in which that was observed.
+    pub fn observe(&mut self, observed: Option<Transcript>) {
+        self.observed = observed;
     }
 
     /// Whether the front's dialect has a row of that name.

@@ -2,6 +2,7 @@
 //! agree with the recording, or differ where the loss report of the pair says so.
 #![expect(clippy::print_stdout, reason = "what came of each pair is told")]
 
+mod answered;
 mod arguments;
 mod excuse;
 mod pairs;
@@ -81,7 +82,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     let played = pair.suite(folder.path());
     let ran = run(&played, &profile, &cases, &options, &mut |_| {}).await;
     let agent = suite.profile(&format!("agentese-{}", pair.agent)).unwrap().dialect;
-    let report = Report::of(&profile.dialect, &agent).knowing(pair.known(suite));
+    let mut report = Report::of(&profile.dialect, &agent).knowing(pair.known(suite));
     let mut outcome = Outcome::default();
     for Ran { judged, .. } in ran {
         let name = judged.case.name.clone();
@@ -91,7 +92,13 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
         }
         let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
         let by_itself = |told| pieces::untold(told).into_iter().chain(runs::wrong(told));
-        let by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
+        let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
+        let golden = played.golden(&judged.case.dialect, &name).unwrap();
+        if golden.as_ref().is_some_and(|golden| report.moves_answers(golden)) {
+            let told =
+                observed.iter().flat_map(|told| answered::unanswered(&judged.case, &judged.requests, told));
+            by_itself.extend(told);
+        }
         match judged.verdict(CheckLevel::Must) {
             Verdict::Pass | Verdict::Lenient if !by_itself.is_empty() => {
                 outcome.unexplained.insert(name, by_itself);
@@ -103,7 +110,6 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 outcome.unexplained.insert(name, vec![of_the_case(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
-                let golden = played.golden(&judged.case.dialect, &name).unwrap();
                 // Where it was not played to its end, that says why.
                 let counts =
                     |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
@@ -115,6 +121,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 // A case without a recording says by itself what is expected.
                 let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
                 let golden = golden.unwrap_or_else(nothing);
+                report.observe(observed);
                 let mut left = report.unexplained(&judged.case, &musts, &golden);
                 let broke_off = |one: &Finding| {
                     one.check == SCENARIO && matches!(one.outcome, verdict::Outcome::Failed(_))

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use agentese::any::RowFate;
+use agentese::any::{RowFate, RowKind};
 use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::excuse::{ORDER, WORDS, command, sends};
+use crate::excuse::{ORDER, WORDS, command, sends, sends_any};
 
 /// A front's dialect, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Pair {
         profile.command = Some(command);
         profile.name = self.name();
         profile.expected_failures = None;
-        // What its model's API counts, and how much a compaction keeps, is no matter of dialects.
+        // What its model's API counts, whether it thinks, and how much a compaction keeps, is no matter of dialects.
         speak_as(&mut profile, &front);
         profile.dialect = front.dialect;
         // A front of pi ends when its run is over, and that of a case that broke off goes on as long as its tools.
@@ -82,25 +82,14 @@ impl Pair {
         };
         let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
         let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
-        let moves = self.moves_words();
-        let is_moved = |case: &Scenario| {
-            sends(case).any(|(_, line)| command(&line).is_some_and(|name| moves.contains(&name)))
-        };
-        cases
-            .map(|case| {
-                let is_moved = is_moved(&case);
-                of_the_words(self.waiting_for_the_end(case), is_moved)
-            })
-            .collect()
+        let rows = self.rows();
+        cases.map(|case| of_the_words(self.waiting_for_the_end(case), &rows)).collect()
     }
 
-    /// The commands whose words the agent may read at another time than the front's own, as the loss report says.
-    fn moves_words(&self) -> Vec<String> {
+    /// What the loss report says of the front's rows, whichever revision of them the agent has.
+    fn rows(&self) -> Vec<RowFate> {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
-        let rows = agentese::any::explain(spec(self.front), spec(self.agent)).unwrap();
-        let moves =
-            |row: &RowFate| row.differs.iter().any(|one| one.places.iter().any(|place| place == ORDER));
-        rows.into_iter().filter(moves).map(|row| row.row).collect()
+        agentese::any::explain(spec(self.front), spec(self.agent)).unwrap()
     }
 
     /// The case with a client that waits for the end of a run which the agent alone begins when it has compacted.
@@ -161,7 +150,11 @@ impl Pair {
 /// The members of a profile's models that say how their API is spoken.
 const API: &[&str] = &["api", "baseUrl"];
 
-/// Gives an agent models that speak the API of another one's, and its settings of compaction.
+/// Whether a model thinks.
+const THINKS: &str = "reasoning";
+
+/// Gives an agent models that speak the API of another one's and think as they do, one after the other, and its settings of
+/// compaction.
 fn speak_as(profile: &mut Profile, front: &Profile) {
     let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
     let mut own = written(profile);
@@ -172,6 +165,10 @@ fn speak_as(profile: &mut Profile, front: &Profile) {
         for provider in providers.values_mut() {
             for member in API {
                 provider[*member] = spoken[*member].clone();
+            }
+            let models = provider["models"].as_array_mut().into_iter().flatten();
+            for (model, like) in models.zip(spoken["models"].as_array().into_iter().flatten()) {
+                model[THINKS] = like[THINKS].clone();
             }
         }
     }
@@ -220,11 +217,27 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
 }
 
 /// The case with a model that has to be sent the last words of the user, and as many images as there were: what else it is
-/// sent, the agent alone says. Words that the agent may read at another time have to be among those of the last request.
-fn of_the_words(mut case: Scenario, is_moved: bool) -> Scenario {
+/// sent, the agent alone says. Words that the agent may read at another time, as the loss report says, have to be among those of
+/// the last request; images of which it says that the agent does not get them are sent by none.
+fn of_the_words(mut case: Scenario, rows: &[RowFate]) -> Scenario {
+    let sends_one = |is_one: &dyn Fn(&RowFate, &str) -> bool| {
+        let of = |line: &str| {
+            let name = command(line)?;
+            rows.iter().find(|row| row.kind == RowKind::Command && row.row == name)
+        };
+        sends(&case).any(|(_, line)| of(&line).is_some_and(|row| is_one(row, &line)))
+    };
+    let is_moved =
+        sends_one(&|row, _| row.differs.iter().any(|one| one.places.iter().any(|place| place == ORDER)));
+    let loses_images = sends_one(&|row, line| {
+        row.untaken.iter().any(|param| param == IMAGES) && sends_any(line, &[IMAGES.to_owned()])
+    });
     for check in case.requests.iter_mut().flatten() {
-        let last = check.expect["messages"]["$last"].clone();
-        if last["role"] == "user" && (last.get("text").is_some() || last.get("images").is_some()) {
+        let mut last = check.expect["messages"]["$last"].clone();
+        if last["role"] == "user" && (last.get("text").is_some() || last.get(IMAGES).is_some()) {
+            if loses_images && let Some(members) = last.as_object_mut() {
+                members.remove(IMAGES);
+            }
             let place = if is_moved { "$some" } else { "$last" };
             check.expect = serde_json::json!({"messages": {place: last}});
             check.request = if is_moved { -1 } else { check.request };
@@ -233,6 +246,9 @@ fn of_the_words(mut case: Scenario, is_moved: bool) -> Scenario {
     }
     case
 }
+
+/// The parameter that takes images, and the member of a request that counts them.
+const IMAGES: &str = "images";
 
 /// The ids of the models that a profile gives its agent. A case that names them is about that agent.
 fn ids(models: &Value) -> Vec<String> {
@@ -293,4 +309,16 @@ fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
         })
     };
     assert!(has(r#""toolName":"shell""#) && !has(r#""toolName":"bash""#));
+}
+
+#[test]
+fn images_have_to_reach_an_agent_that_takes_them() {
+    let suite = Suite::embedded();
+    for (agent, images) in [("omp", Some(1)), ("opal", None), ("operator", None)] {
+        let cases = Pair { front: "pi", agent }.cases(&suite);
+        let case = cases.into_iter().find(|case| case.name == "plain-image").unwrap();
+        let words = case.requests.unwrap().into_iter().find(|check| check.says == WORDS).unwrap();
+        let last = &words.expect["messages"]["$last"];
+        assert_eq!((&last["text"], last["images"].as_u64()), (&"What is this?".into(), images), "{agent}");
+    }
 }

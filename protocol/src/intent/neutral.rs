@@ -1,6 +1,6 @@
 //! The intents with their neutral parameters and results.
 
-use super::{Differs, Gives, Intent, Kind, Neutral, ORDER, Param, Without, says};
+use super::{ANSWERS, Differs, Gives, Intent, Kind, Neutral, ORDER, Param, Without, says};
 use Without::{Lost, Seen, Through};
 
 const fn row(intent: Intent, name: &'static str, doc: &'static str, without: Without) -> Neutral {
@@ -58,7 +58,7 @@ const LEAF: Gives = give("leaf", "The id of the entry at which the conversation 
 const HELD: Differs = says(
     "the words are kept back and sent as a prompt when the run is over, and have an answer of their own",
 )
-.changes(&[ORDER]);
+.changes(&[ORDER, ANSWERS]);
 const NO_SETTING: &str = "the agent has no such setting";
 
 /// The intents.

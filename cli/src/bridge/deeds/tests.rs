@@ -192,3 +192,25 @@ fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_
     let all = [began(), grew("one two three"), words("k2"), ended()];
     assert_eq!(messages(&all, &now), ["one two three/one two three", "words"]);
 }
+
+#[test]
+fn what_a_tool_showed_while_it_ran_gives_its_result_no_details() {
+    let details = |state: ToolState, details: Value| {
+        let now = Conversation::begin("pi");
+        let ended = Event::ToolEnded {
+            call_id: "c1".to_owned(),
+            name: "bash".to_owned(),
+            state,
+            result: vec![Block::Text { text: "out".to_owned() }],
+            details: Some(details),
+        };
+        match &Deeds::default().take(ended, &now)[..] {
+            [Step::Deed(Deed::ToolEnded(_, output))] => output.details.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (none, some) = (serde_json::json!({}), serde_json::json!({"exitCode": 1}));
+    assert_eq!(details(ToolState::Done, none.clone()), None);
+    assert_eq!(details(ToolState::Failed, none.clone()), Some(none));
+    assert_eq!(details(ToolState::Done, some.clone()), Some(some));
+}

@@ -1,6 +1,6 @@
 //! What the report says is other behind a command, or with its answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use agentese::any::{Difference, RowFate, RowKind};
 use agentese::framing::FrameText;
@@ -23,6 +23,14 @@ const OF_USER: &str = "message<user>";
 /// What comes of each call, whatever the order: such events are neither missing nor more.
 const OF_CALLS: &[&str] = &["tool.", "message<assistant>", "message<tool>"];
 
+/// How many answers follow words of the user, and which. That each is told whole is a check of its own.
+const ANSWERS: &str = "answers";
+/// Whether a shell command of the user leaves a message.
+const SHELLS: &str = "shells";
+
+/// In which answers calls stand.
+const CALLS: &str = "calls";
+
 /// All that events tell of a run, until it ends.
 pub(super) const EVENTS: &str = "events";
 /// All that answers tell of messages, and where they tell of them.
@@ -36,7 +44,7 @@ fn may_end(effect: RunEffect) -> bool {
 
 impl Report {
     /// Whether a difference stands behind a command of which the report says that this is other from then on. What came
-    /// beside the recording, and what the model was asked, stands behind all of them.
+    /// beside the recording stands where it was observed.
     pub(super) fn is_other_behind(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> bool {
         // What shows why a case broke off is the last that came.
         if check == SCENARIO {
@@ -46,9 +54,12 @@ impl Report {
         if check == REQUESTS {
             return false;
         }
-        let places = match &mismatch.expected {
-            Some(shown) => self.other_from(shown.record, golden),
-            None => self.other_anywhere(golden),
+        // What an expectation of the case names is no frame of the recording: the one that came shows where it stands.
+        let recorded = mismatch.expected.as_ref().filter(|_| !check.starts_with("expect "));
+        let places = match (recorded, &mismatch.found, &self.observed) {
+            (Some(shown), ..) => self.other_from(shown.record, golden),
+            (None, Some(shown), Some(observed)) => self.other(observed, |sent, _| sent < shown.record),
+            _ => self.other_anywhere(golden),
         };
         if check == BESIDE_EVENTS {
             return [ORDER, EVENTS].iter().any(|place| places.contains(place));
@@ -58,17 +69,35 @@ impl Report {
         let Some(frame) = frames.first() else { return false };
         if frame.kind == RowKind::Event {
             let ends = mismatch.path.is_empty() && self.ends_runs(&frame.row);
+            if !ends && places.contains(ANSWERS) && self.is_of_answers(frame, &mismatch.path) {
+                return true;
+            }
+            if places.contains(CALLS) && frames.len() == 2 && self.lacks_calls(&frames, &mismatch.path) {
+                return true;
+            }
             let is_in_order =
                 places.contains(ORDER) && frames.iter().any(|one| self.is_of_order(one, &mismatch.path));
             if !ends && (places.contains(EVENTS) || is_in_order) {
                 return true;
             }
         }
-        if frame.kind == RowKind::Command && places.contains(ORDER) && frames.len() == 2 {
-            let said: Vec<_> = frames.iter().map(|one| said(&one.body)).collect();
-            if !said[0].1.is_empty() && said[0] == said[1] && mismatch.path.contains("messages[") {
+        if let ([recorded, came], RowKind::Command) = (&frames[..], frame.kind) {
+            let of_shells = |one: &SentCommand<'_>| {
+                one.row.differs.iter().flat_map(|differs| &differs.places).any(|place| place == SHELLS)
+            };
+            let at_most = mismatch
+                .expected
+                .as_ref()
+                .map_or(0, |shown| self.sent(shown.record, golden).filter(of_shells).count());
+            if self.lacks_shells(at_most, (recorded, came), &mismatch.path) {
                 return true;
             }
+        }
+        if frame.kind == RowKind::Command
+            && places.contains(ANSWERS)
+            && self.tells_other_answers(&frames, &mismatch.path)
+        {
+            return true;
         }
         let Some(row) = self.row(frame.kind, &frame.row).filter(|_| !mismatch.path.is_empty()) else {
             return false;
@@ -118,6 +147,11 @@ impl Report {
             })
         };
         is_of(OF_USER) || (path.is_empty() && !OF_CALLS.iter().any(|place| is_of(place)))
+    }
+
+    /// Whether the report says that words in the recording may have other answers.
+    pub fn moves_answers(&self, golden: &Transcript) -> bool {
+        self.other_anywhere(golden).contains(ANSWERS)
     }
 
     /// What is other at a place of the recording.
@@ -209,32 +243,6 @@ struct SentCommand<'a> {
 
 fn id_of(line: &FrameText) -> Option<Value> {
     serde_json::from_str::<Value>(line.as_str()).ok()?.get("id").filter(|id| !id.is_null()).cloned()
-}
-
-/// What an answer tells of messages: the words of the user in no order, and those of all others in theirs.
-fn said(body: &Value) -> (BTreeMap<String, usize>, Vec<String>) {
-    let mut said = (BTreeMap::new(), Vec::new());
-    for message in body["data"]["messages"].as_array().into_iter().flatten() {
-        let mut text = String::new();
-        texts(message, &mut text);
-        match message["role"].as_str() {
-            Some("user") => *said.0.entry(text).or_default() += 1,
-            role => said.1.push(format!("{}: {text}", role.unwrap_or_default())),
-        }
-    }
-    said
-}
-
-/// The words of a message: all that stands in it as a text.
-fn texts(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| match value {
-            Value::String(words) if ["text", "content"].contains(&name.as_str()) => text.push_str(words),
-            value => texts(value, text),
-        }),
-        Value::Array(items) => items.iter().for_each(|item| texts(item, text)),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

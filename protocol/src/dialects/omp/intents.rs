@@ -1,7 +1,9 @@
 //! Which commands of omp carry which intent, where they are more or other than in pi.
 
 use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL};
-use crate::intent::{Carrier, EVENTS, HISTORY, Intent, Intents, Own, by_front, carries, from, own, says};
+use crate::intent::{
+    Carrier, EVENTS, HISTORY, Intent, Intents, Own, SHELLS, by_front, carries, from, own, says,
+};
 use crate::meaning::{at, each};
 
 const CARRIERS: &[Carrier] = &[
@@ -16,7 +18,7 @@ const CARRIERS: &[Carrier] = &[
             .changes(&[EVENTS, HISTORY])
             .when_busy()]),
     BASH.differs(&[says("all commands have one shell, and one that a signal ends fails without a message")
-        .changes(&["message<shell>"])]),
+        .changes(&["message<shell>", SHELLS])]),
     EXPORT.differs(&[says("a conversation in which nothing was said has a page, too")
         .changes(&["export.path"])
         .refuses()]),

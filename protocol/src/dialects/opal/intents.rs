@@ -3,7 +3,8 @@
 use super::meaning::ON;
 use crate::intent::Send::{Is, Joined};
 use crate::intent::{
-    Beside, Carrier, Intent, Intents, ORDER, Own, Send, by_front, carries, done, from, lost, own, says,
+    ANSWERS, Beside, CALLS, Carrier, Differs, Intent, Intents, ORDER, Own, Send, by_front, carries, done,
+    from, lost, own, says,
 };
 use crate::meaning::Source::Map;
 use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
@@ -20,22 +21,29 @@ const OUTCOME: &[Slot] = &[(
     "outcome",
     Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
 )];
+/// Words that wait do so in one queue.
+const ONE_QUEUE: Differs = says(
+    "words wait in one queue, which is read whole when the agent would stop: they have one answer, and calls before them are \
+     carried out",
+)
+.changes(&[ORDER, ANSWERS]);
 /// A session that is kept.
 const KEPT: (&str, Send) = ("session", Is(Constant::Flag(true)));
 const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
 
 const CARRIERS: &[Carrier] = &[
-    carries(Intent::Prompt, "agent/prompt").sends(WORDS).gives(OUTCOME),
+    carries(Intent::Prompt, "agent/prompt").sends(WORDS).gives(OUTCOME).differs(&[says(
+        "a call is told when it begins: calls of one answer that run one after the other have answers of their own",
+    )
+    .changes(&[CALLS])]),
     carries(Intent::Steer, "agent/prompt")
         .sends(WORDS)
         .gives(OUTCOME)
-        .differs(&[
-            says("the words are read when the agent would stop, with all others that wait").changes(&[ORDER])
-        ]),
+        .differs(&[ONE_QUEUE]),
     carries(Intent::FollowUp, "agent/prompt")
         .sends(WORDS)
         .gives(OUTCOME)
-        .differs(&[says("words wait for a run, and are read with all others that wait").changes(&[ORDER])]),
+        .differs(&[ONE_QUEUE]),
     carries(Intent::Abort, "agent/abort")
         .differs(&[says("calls of the stopped answer that were not begun are not told")]),
     carries(Intent::NewSession, "session/start")

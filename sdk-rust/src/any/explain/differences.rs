@@ -14,8 +14,9 @@ use crate::generated::intents::Intent;
 pub struct Difference {
     /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), and what stands in them: their
     /// values are other from then on. `order` is where words of the user stand among the other messages, and how many turns
-    /// there are; `history` is all that answers tell of messages, `events` all that events tell of the run that is going on,
-    /// until it ends.
+    /// there are; `answers` is how many answers of the model follow such words, and which, each of them whole; `calls` is in
+    /// which answers calls stand; `shells` is whether a shell command of the user leaves a message; `history` is all that
+    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends.
     pub places: Vec<String>,
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,

@@ -106,7 +106,7 @@ fn a_reason_for_all_of_a_command_names_no_intent() {
 }
 
 #[test]
-#[cfg(all(feature = "pi", feature = "opal", feature = "operator"))]
+#[cfg(all(feature = "pi", feature = "omp", feature = "opal", feature = "operator"))]
 fn what_is_other_behind_a_command_is_told() {
     let differs = |front: &str, agent: &str, row: &str| {
         let spec = |name: &str| crate::dynamic::spec(name).unwrap();
@@ -121,7 +121,16 @@ fn what_is_other_behind_a_command_is_told() {
     assert!(told("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
     // Words that the agent has no queue for.
     let steered = differs("pi", "operator@seed", "steer");
-    assert!(steered.iter().any(|one| one.places == ["order"] && !one.busy), "{steered:?}");
+    assert!(steered.iter().any(|one| one.places == ["order", "answers"] && !one.busy), "{steered:?}");
+    // An agent that tells a call when it begins.
+    let prompted = differs("pi", "opal", "prompt");
+    assert!(prompted.iter().any(|one| one.places == ["calls"] && !one.busy), "{prompted:?}");
+    // One whose shell does not leave a message of each command.
+    let shells = |agent: &str| {
+        let differs = differs("pi@0.55", agent, "bash");
+        differs.iter().any(|one| one.places.iter().any(|place| place == "shells"))
+    };
+    assert!(shells("omp") && !shells("pi"));
     // A prompt is one of them only while a run is going on.
     let said = differs("opal", "operator@seed", "agent/prompt");
     assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");

@@ -28,7 +28,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["prompt"],
-      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order"]}
+      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order","answers"]}
     }
   },
   "followUp": {
@@ -42,7 +42,7 @@ export const neutral = {
     ],
     "without": {
       "through": ["prompt"],
-      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order"]}
+      "how": {"says":"the words are kept back and sent as a prompt when the run is over, and have an answer of their own","changes":["order","answers"]}
     }
   },
   "abortAndPrompt": {

@@ -37,37 +37,165 @@ fn history(messages: &[Value]) -> Value {
     json!({"id": "3", "type": "response", "command": "get_messages", "success": true, "data": {"messages": messages}})
 }
 
-#[test]
-fn words_of_the_user_may_stand_elsewhere_and_answers_and_results_may_not_differ() {
-    let report = Report::of("pi@0.55", "opal@0.1");
-    let golden = session(&[
+/// A session in which words come behind an answer, while the run goes on.
+fn with_words() -> Transcript {
+    session(&[
         (true, json!({"id": "1", "type": "prompt", "message": "go"})),
         (false, json!({"type": "agent_start"})),
+        (false, end("assistant", "a")),
         (true, json!({"id": "2", "type": "steer", "message": "now"})),
+        (false, end("assistant", "b")),
         (true, json!({"id": "3", "type": "get_messages"})),
-    ]);
-    let is_other = |expected: &Value, path: &str, found: Option<&Value>| {
-        report.is_other_behind("events", &mismatch(4, expected, path, found), &golden)
-    };
-    let ended =
-        json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "shell", "isError": false});
-    assert!(is_other(&end("user", "now"), "", None), "it is read later");
-    assert!(is_other(&end("user", "now"), "message.content[0].text", Some(&end("user", "go"))));
-    assert!(is_other(&json!({"type": "turn_start"}), "", None), "how many turns there are");
-    assert!(!is_other(&end("assistant", "a"), "message.content[0].text", Some(&end("assistant", "b"))));
-    assert!(!is_other(&end("assistant", "a"), "", None), "an answer is missing");
-    assert!(!is_other(&ended, "", None) && !is_other(&ended, "isError", Some(&ended)), "a result is");
-    assert!(!is_other(&json!({"type": "agent_end", "messages": []}), "", None), "runs end");
+        (false, history(&[message("user", "go"), message("user", "now"), message("assistant", "a")])),
+        (true, json!({"id": "4", "type": "get_state"})),
+    ])
+}
+
+#[test]
+fn words_that_wait_may_stand_elsewhere_and_have_other_answers() {
+    for (agent, is_said) in [("opal@0.1", true), ("operator@seed", true), ("omp@12.7", false)] {
+        let report = Report::of("pi@0.55", agent);
+        let golden = with_words();
+        let is_other = |record: usize, expected: &Value, path: &str, found: Option<&Value>| {
+            report.is_other_behind("events", &mismatch(record, expected, path, found), &golden)
+        };
+        let text = "message.content[0].text";
+        for (record, expected) in [(4, end("assistant", "b")), (4, end("user", "now"))] {
+            assert_eq!(is_other(record, &expected, "", None), is_said, "{agent}: one that is missing");
+            assert_eq!(is_other(record, &expected, text, Some(&end("assistant", "c"))), is_said, "{agent}");
+            assert!(!is_other(2, &expected, "", None), "{agent}: no words were sent before");
+        }
+        assert_eq!(is_other(4, &json!({"type": "turn_start"}), "", None), is_said, "{agent}: how many turns");
+        let ended =
+            json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "shell", "isError": false});
+        assert!(!is_other(4, &ended, "", None) && !is_other(4, &ended, "isError", Some(&ended)), "{agent}");
+        assert!(!is_other(4, &json!({"type": "agent_end", "messages": []}), "", None), "{agent}: runs end");
+        let words = Mismatch { says: "the model is sent the words".to_owned(), ..Mismatch::default() };
+        assert!(!report.is_other_behind(REQUESTS, &words, &golden), "{agent}: they reach the model");
+    }
+}
+
+#[test]
+fn answers_of_commands_behind_words_that_wait_have_all_words() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let golden = with_words();
+    let known = history(&[message("user", "go"), message("user", "now"), message("assistant", "a")]);
     let asked = |told: &[Value]| {
         let told = history(told);
-        let known = history(&[message("user", "go"), message("user", "now"), message("assistant", "a")]);
-        report.is_other_behind("answers", &mismatch(4, &known, "data.messages[1].role", Some(&told)), &golden)
+        report.is_other_behind("answers", &mismatch(6, &known, "data.messages[1].role", Some(&told)), &golden)
     };
     assert!(asked(&[message("user", "go"), message("assistant", "a"), message("user", "now")]));
-    assert!(!asked(&[message("user", "go"), message("assistant", "b"), message("user", "now")]), "an answer");
+    assert!(asked(&[message("user", "go"), message("user", "now"), message("assistant", "b")]));
     assert!(!asked(&[message("user", "go"), message("assistant", "a")]), "words are lost");
-    let words = Mismatch { says: "the model is sent the words".to_owned(), ..Mismatch::default() };
-    assert!(!report.is_other_behind(REQUESTS, &words, &golden), "they reach the model");
+    let state = |count: u64| {
+        let data = json!({"messageCount": count, "isStreaming": false});
+        json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": data})
+    };
+    let counts = |record: usize, path: &str| {
+        report.is_other_behind("answers", &mismatch(record, &state(3), path, Some(&state(4))), &golden)
+    };
+    assert!(counts(7, "data.messageCount"));
+    assert!(!counts(7, "data.isStreaming") && !counts(2, "data.messageCount"));
+}
+
+#[test]
+fn what_came_beside_the_recording_stands_behind_the_words_that_were_sent() {
+    let mut report = Report::of("pi@0.55", "opal@0.1");
+    report.observe(Some(with_words()));
+    let came = |record: usize| {
+        let found = Some(shown(record, &end("assistant", "c")));
+        report.is_other_behind("events", &Mismatch { found, ..Mismatch::default() }, &with_words())
+    };
+    assert!(came(4) && !came(2));
+}
+
+/// The end of an answer with those calls.
+fn calls(ids: &[&str], text: &str) -> Value {
+    let call = |id: &&str| json!({"type": "toolCall", "id": id, "name": "shell", "arguments": {}});
+    let mut message = message("assistant", text);
+    message["content"].as_array_mut().unwrap().extend(ids.iter().map(call));
+    json!({"type": "message_end", "message": message})
+}
+
+#[test]
+fn calls_may_have_answers_of_their_own_and_none_may_be_lost() {
+    let prompted = |told: &[Value]| {
+        let mut lines = vec![(true, json!({"id": "1", "type": "prompt", "message": "go"}))];
+        lines.extend(told.iter().map(|event| (false, event.clone())));
+        session(&lines)
+    };
+    let whole = calls(&["c1", "c2"], "a");
+    let is_other = |agent: &str, told: &[Value], path: &str| {
+        let mut report = Report::of("pi@0.55", agent);
+        report.observe(Some(prompted(told)));
+        let golden = prompted(std::slice::from_ref(&whole));
+        report.is_other_behind("events", &mismatch(1, &whole, path, Some(&told[0])), &golden)
+    };
+    let (first, second) = (calls(&["c1"], "a"), calls(&["c2"], ""));
+    assert!(is_other("opal@0.1", &[first.clone(), second.clone()], "message.content"));
+    assert!(
+        !is_other("omp@12.7", &[first.clone(), second.clone()], "message.content"),
+        "it tells them at once"
+    );
+    assert!(!is_other("opal@0.1", std::slice::from_ref(&first), "message.content"), "a call is lost");
+    assert!(!is_other("opal@0.1", &[calls(&["c1"], "b"), second.clone()], "message.content"), "another text");
+    assert!(!is_other("opal@0.1", &[second, first.clone()], "message.content"), "another call comes first");
+    assert!(!is_other("opal@0.1", &[first, calls(&["c2"], "")], "message.stopReason"));
+}
+
+#[test]
+fn what_an_expectation_names_stands_where_it_came() {
+    let mut report = Report::of("pi@0.55", "operator@seed");
+    let state = json!({"id": "2", "type": "response", "command": "get_state", "success": true, "data": {"messageCount": 0}});
+    let opens = |first: bool| {
+        let mut lines = vec![
+            (true, json!({"id": "1", "type": "switch_session", "sessionPath": "a"})),
+            (true, json!({"id": "2", "type": "get_state"})),
+            (false, state.clone()),
+        ];
+        lines.swap(0, usize::from(!first) * 2);
+        session(&lines)
+    };
+    let wanted = shown(0, &json!({"success": true, "data": {"messageCount": 2}}));
+    for (first, record) in [(true, 2), (false, 0)] {
+        report.observe(Some(opens(first)));
+        let mismatch = Mismatch {
+            path: "data.messageCount".to_owned(),
+            expected: Some(wanted.clone()),
+            found: Some(shown(record, &state)),
+            ..Mismatch::default()
+        };
+        assert_eq!(report.is_other_behind("expect switched", &mismatch, &opens(true)), first);
+    }
+}
+
+#[test]
+fn a_shell_command_without_a_message_excuses_no_other_message() {
+    let report = Report::of("pi@0.55", "omp@12.7");
+    let golden = session(&[
+        (true, json!({"id": "1", "type": "bash", "command": "kill -9 $$"})),
+        (true, json!({"id": "3", "type": "get_messages"})),
+        (true, json!({"id": "4", "type": "get_state"})),
+    ]);
+    let ran = json!({"role": "bashExecution", "command": "kill -9 $$", "output": "", "cancelled": true, "truncated": false});
+    let known = [message("user", "go"), message("assistant", "a"), ran];
+    let lacks = |told: &[Value]| {
+        let (known, told) = (history(&known), history(told));
+        report.is_other_behind("answers", &mismatch(3, &known, "data.messages", Some(&told)), &golden)
+    };
+    assert!(lacks(&known[..2]));
+    assert!(!lacks(&known[..1]) && !lacks(&known[1..2]), "others are missing, too");
+    let state = |count: u64| json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": {"messageCount": count}});
+    let counts = |record: usize, count: u64| {
+        let found = state(count);
+        report.is_other_behind(
+            "answers",
+            &mismatch(record, &state(3), "data.messageCount", Some(&found)),
+            &golden,
+        )
+    };
+    assert!(counts(3, 2));
+    assert!(!counts(3, 1) && !counts(3, 4) && !counts(0, 2), "one command was sent");
 }
 
 #[test]
@@ -85,6 +213,9 @@ fn a_shell_of_its_own_excuses_its_message_alone() {
     for path in ["data.messages[1].content[0].text", "data.messages[0].content", "data.messages"] {
         assert!(!is_other(path), "{path}");
     }
+    let lacks = history(&[message("user", "go"), message("assistant", "a")]);
+    let lacks = mismatch(2, &told, "data.messages", Some(&lacks));
+    assert!(!report.is_other_behind("answers", &lacks, &golden), "it leaves a message");
 }
 
 #[test]

@@ -1,0 +1,204 @@
+//! What the model answers reaches the client. Where the loss report says that words of the user may have other answers than
+//! they were recorded with, each of them is held against what the model said.
+
+use agentese::script::{self, Asked, Kind, Playlist};
+use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
+use agentese_conformance::transcript::Transcript;
+use serde_json::Value;
+
+use crate::excuse::Left;
+use crate::told::{Told, told};
+
+/// The check that each answer is told whole, in its order, and stands in the history.
+const ANSWERED: &str = "answered";
+
+/// The texts of the model's answers, and the names of the tools that they call.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answers {
+    texts: Vec<String>,
+    calls: Vec<String>,
+}
+
+/// Answers of the model that are missing, or other than it gave them.
+pub fn unanswered(case: &Scenario, requests: &[ModelRequest], observed: &Transcript) -> Vec<Left> {
+    let given = given(case, requests);
+    let (told, mut left) = heard(observed);
+    if told != given {
+        left.push(of("message_end", format!("{told:?} is told, and the model gave {given:?}")));
+    }
+    left
+}
+
+fn of(row: &str, says: String) -> Left {
+    let says = format!("{ANSWERED}: {says}");
+    Left { check: ANSWERED.to_owned(), row: row.to_owned(), path: String::new(), says }
+}
+
+/// What the model gave, request by request. Those for a summary offer no tools, and their answers are no messages.
+fn given(case: &Scenario, requests: &[ModelRequest]) -> Answers {
+    let mut given = Answers::default();
+    let Some(model) = &case.model else { return given };
+    for request in requests.iter().filter(|request| !request.tools.is_empty()) {
+        let place = request.answer.and_then(|place| usize::try_from(place).ok());
+        match place.and_then(|place| model.responses.get(place)) {
+            Some(response) => given.take(response),
+            None => given.take(&beyond(model)),
+        }
+    }
+    given
+}
+
+/// What a script gives when it has run out.
+fn beyond(model: &ModelScript) -> ScriptResponse {
+    let mut rest = ModelScript::new(Vec::new());
+    rest.default.clone_from(&model.default);
+    let asked = Asked { user: "", system: "", model: "", tool_results: false, body: &String::new };
+    Playlist::new(rest).next(&asked).answer
+}
+
+impl Answers {
+    fn take(&mut self, response: &ScriptResponse) {
+        let blocks = script::blocks(response);
+        let of_text = blocks.iter().filter(|block| block.kind == Kind::Text);
+        self.said(of_text.flat_map(|block| &block.pieces).map(String::as_str).collect());
+        self.calls.extend(blocks.into_iter().filter_map(|block| match block.kind {
+            Kind::ToolCall { name, .. } => Some(name),
+            _ => None,
+        }));
+    }
+
+    /// An answer of calls alone says nothing.
+    fn said(&mut self, text: String) {
+        self.texts.extend(Some(text).filter(|text| !text.is_empty()));
+    }
+}
+
+/// What the client was told, and the histories in which that stands otherwise.
+fn heard(observed: &Transcript) -> (Answers, Vec<Left>) {
+    let (mut heard, mut left) = (Answers::default(), Vec::new());
+    // Of dialects without ends of messages, the answer that grows.
+    let mut grows = String::new();
+    for frame in told(observed) {
+        match frame {
+            Told::Event(kind, event) => match kind.as_str() {
+                "message_end" if event["message"]["role"] == "assistant" => {
+                    heard.said(text(&event["message"]))
+                }
+                "message_delta" => grows.push_str(event["delta"].as_str().unwrap_or_default()),
+                "message_start" | "turn_end" | "agent_end" => heard.said(std::mem::take(&mut grows)),
+                "tool_execution_start" => {
+                    let name = ["toolName", "tool"].iter().find_map(|member| event[member].as_str());
+                    heard.calls.extend(name.map(str::to_owned));
+                }
+                _ => {}
+            },
+            Told::Answer(data) => {
+                let Some(messages) = data["messages"].as_array() else { continue };
+                let of_model = messages.iter().filter(|message| message["role"] == "assistant");
+                let texts: Vec<String> = of_model.map(text).filter(|text| !text.is_empty()).collect();
+                if texts != heard.texts {
+                    left.push(of(
+                        "get_messages",
+                        format!("{texts:?} is given, and {:?} was told", heard.texts),
+                    ));
+                }
+            }
+        }
+    }
+    heard.said(grows);
+    (heard, left)
+}
+
+/// The text of a message.
+fn text(message: &Value) -> String {
+    let blocks = message["content"].as_array().into_iter().flatten();
+    blocks.filter_map(|block| block["text"].as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn case() -> Scenario {
+        serde_json::from_value(json!({
+            "scenario": 1, "name": "c", "dialect": "pi@0.55", "title": "t", "steps": [],
+            "model": {"responses": [
+                {"blocks": [{"text": ["o", "ne"]}, {"tool": {"name": "bash"}}]},
+                {"blocks": [{"text": ["two"]}]},
+            ]},
+        }))
+        .unwrap()
+    }
+
+    fn asked(answer: Option<u64>, tools: &[&str]) -> ModelRequest {
+        let mut request = json!({
+            "n": 0, "api": "anthropic-messages", "path": "/", "messages": [], "tools": tools, "options": {},
+        });
+        if let Some(answer) = answer {
+            request["answer"] = answer.into();
+        }
+        serde_json::from_value(request).unwrap()
+    }
+
+    fn end(text: &str) -> Value {
+        let said = json!([{"type": "text", "text": text}]);
+        json!({"type": "message_end", "message": {"role": "assistant", "content": said}})
+    }
+
+    fn history(texts: &[&str]) -> Value {
+        let messages: Vec<Value> = texts.iter().map(|text| end(text)["message"].clone()).collect();
+        json!({"type": "response", "command": "get_messages", "success": true, "data": {"messages": messages}})
+    }
+
+    fn left(frames: &[Value]) -> Vec<String> {
+        let left = unanswered(
+            &case(),
+            &[asked(Some(0), &["bash"]), asked(Some(1), &["bash"])],
+            &crate::told::heard(frames),
+        );
+        left.into_iter().map(|left| left.row).collect()
+    }
+
+    #[test]
+    fn each_answer_is_told_whole_and_in_its_order() {
+        let call = json!({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash"});
+        let whole = [end("one"), call.clone(), end("two"), history(&["one", "two"])];
+        assert!(left(&whole).is_empty());
+        for (says, frames) in [
+            ("one is missing", vec![end("one"), call.clone()]),
+            ("one is cut", vec![end("one"), call.clone(), end("tw")]),
+            ("they are exchanged", vec![end("two"), call.clone(), end("one")]),
+            ("one comes twice", vec![end("one"), call.clone(), end("two"), end("two")]),
+            ("a call is missing", vec![end("one"), end("two")]),
+        ] {
+            assert_eq!(left(&frames), ["message_end"], "{says}");
+        }
+        let forgets = [end("one"), call, end("two"), history(&["one"])];
+        assert_eq!(left(&forgets), ["get_messages"]);
+    }
+
+    #[test]
+    fn pieces_make_an_answer_where_messages_have_no_end() {
+        let event = |told: Value| json!({"jsonrpc": "2.0", "method": "agent/event", "params": told});
+        let frames = |last: &str| {
+            [
+                event(json!({"type": "message_delta", "delta": "one"})),
+                event(json!({"type": "tool_execution_start", "tool": "bash"})),
+                event(json!({"type": "turn_end"})),
+                event(json!({"type": "message_delta", "delta": last})),
+                event(json!({"type": "agent_end"})),
+            ]
+        };
+        assert!(left(&frames("two")).is_empty());
+        assert_eq!(left(&frames("tw")), ["message_end"]);
+    }
+
+    #[test]
+    fn what_is_asked_beyond_the_script_counts_and_summaries_do_not() {
+        let said = |requests: &[ModelRequest]| given(&case(), requests).texts;
+        assert_eq!(said(&[asked(Some(1), &["bash"]), asked(None, &["bash"])]), ["two", "(script exhausted)"]);
+        assert_eq!(said(&[asked(Some(0), &[]), asked(Some(1), &["bash"])]), ["two"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! Answers, calls and messages that stand elsewhere, or nowhere, behind a command of which the report says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentese::any::Member;
+use agentese::types::Direction;
+use agentese_conformance::transcript::Record;
+use agentese_conformance::verdict::Shown;
+use serde_json::Value;
+
+use super::paths::{self, in_answer, is_about, is_within};
+use super::{Frame, Report};
+
+/// What tells of answers: what they say, and what they use.
+const OF_ANSWERS: &[&str] = &["message", "usage"];
+
+const OF_SHELL: &str = "message<shell>";
+
+/// Where an answer has messages, whose they are, and what counts them in the neutral form.
+const HISTORY: &str = "data.messages";
+const ROLE: &str = "data.messages[].role";
+const COUNTS: &[&str] = &["message", "Count.messages"];
+
+impl Report {
+    /// Whether an event tells of messages at that place, and of nothing else.
+    pub(super) fn is_of_answers(&self, frame: &Frame, path: &str) -> bool {
+        let Some(row) = self.row(frame.kind, &frame.row) else { return false };
+        let is_there = |member: &&Member| match path {
+            "" => is_about(member, &member.path, &frame.body),
+            path => is_about(member, path, &frame.body),
+        };
+        let mut about = row.members.iter().chain(&row.untold).filter(is_there).peekable();
+        about.peek().is_some()
+            && about.all(|member| OF_ANSWERS.iter().any(|place| is_within(place, &member.neutral)))
+    }
+
+    /// Whether an answer, recorded and as it came, lacks nothing but calls, each of which stands in another answer that came.
+    pub(super) fn lacks_calls(&self, frames: &[Frame], path: &str) -> bool {
+        let [recorded, came] = [0, 1].map(|at| Blocks::of(&frames[at].body["message"]));
+        let Some(lacking) = recorded.calls.strip_prefix(&came.calls[..]) else { return false };
+        let told = self.observed.iter().flat_map(|observed| {
+            observed.records.iter().zip(0..).filter_map(|(one, record)| {
+                let Record::Received(line) = one else { return None };
+                self.frame(&Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() }, observed)
+            })
+        });
+        let own: BTreeSet<String> = told.flat_map(|frame| Blocks::of(&frame.body["message"]).calls).collect();
+        path == "message.content"
+            && !came.calls.is_empty()
+            && recorded.others == came.others
+            && lacking.iter().all(|call| own.contains(call))
+    }
+
+    /// Whether an answer differs in how many messages there are, or in others than the words of the user.
+    pub(super) fn tells_other_answers(&self, frames: &[Frame], path: &str) -> bool {
+        let path = in_answer(path);
+        let words = |frame: &Frame| said(&frame.body, &BTreeSet::new()).0;
+        match frames {
+            [recorded, came] if is_within(HISTORY, &path) => words(recorded) == words(came),
+            _ => frames.first().is_some_and(|frame| self.counts(frame, &path)),
+        }
+    }
+
+    /// Whether that member of an answer says how many messages there are.
+    fn counts(&self, frame: &Frame, path: &str) -> bool {
+        let row = self.row(frame.kind, &frame.row);
+        let mut members = row.into_iter().flat_map(|row| &row.members);
+        members.any(|member| member.path == path && COUNTS.contains(&member.neutral.as_str()))
+    }
+
+    /// Whether an answer, recorded and as it came, lacks messages of the shell alone, so many at most.
+    pub(super) fn lacks_shells(
+        &self,
+        at_most: usize,
+        (recorded, came): (&Frame, &Frame),
+        path: &str,
+    ) -> bool {
+        let Some(row) = self.row(recorded.kind, &recorded.row) else { return false };
+        let path = in_answer(path);
+        let of_shell = |member: &&Member| is_within(OF_SHELL, &member.neutral);
+        let words = row.members.iter().filter(of_shell).flat_map(|member| &member.only);
+        let roles: BTreeSet<&str> =
+            words.filter(|(path, _)| path == ROLE).map(|(_, role)| role.as_str()).collect();
+        let is_history = path == HISTORY;
+        if is_history && (roles.is_empty() || said(&recorded.body, &roles) != said(&came.body, &roles)) {
+            return false;
+        }
+        let count = |frame: &Frame| match paths::at(&frame.body, &path, &[])? {
+            Value::Array(messages) if is_history => Some(messages.len()),
+            value => usize::try_from(value.as_u64()?).ok().filter(|_| self.counts(frame, &path)),
+        };
+        let fewer = count(recorded).zip(count(came)).and_then(|(recorded, came)| recorded.checked_sub(came));
+        fewer.is_some_and(|fewer| (1..=at_most).contains(&fewer))
+    }
+}
+
+/// What an answer tells of messages, without those of some roles: the words of the user in no order, and those of all others in
+/// theirs.
+fn said(body: &Value, without: &BTreeSet<&str>) -> (BTreeMap<String, usize>, Vec<String>) {
+    let mut said = (BTreeMap::new(), Vec::new());
+    for message in body["data"]["messages"].as_array().into_iter().flatten() {
+        let mut text = String::new();
+        texts(message, &mut text);
+        match message["role"].as_str() {
+            Some(role) if without.contains(role) => {}
+            Some("user") => *said.0.entry(text).or_default() += 1,
+            role => said.1.push(format!("{}: {text}", role.unwrap_or_default())),
+        }
+    }
+    said
+}
+
+/// The words of a message: all that stands in it as a text.
+fn texts(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| match value {
+            Value::String(words) if ["text", "content"].contains(&name.as_str()) => text.push_str(words),
+            value => texts(value, text),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, text)),
+        _ => {}
+    }
+}
+
+/// The blocks of an answer: the ids of its calls, and all others.
+struct Blocks {
+    calls: Vec<String>,
+    others: Vec<Value>,
+}
+
+impl Blocks {
+    fn of(message: &Value) -> Self {
+        let mut blocks = Self { calls: Vec::new(), others: Vec::new() };
+        for block in message["content"].as_array().into_iter().flatten() {
+            match block["id"].as_str().filter(|_| block["type"] == "toolCall") {
+                Some(id) => blocks.calls.push(id.to_owned()),
+                None => blocks.others.push(block.clone()),
+            }
+        }
+        blocks
+    }
+}
