@@ -156,6 +156,46 @@ def test_of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
     play(talk())
 
 
+# Opens the session that is named as soon as both are asked for, and the other one when somebody has spoken in that one.
+LATE = """
+import json, sys
+first = other = None
+for line in sys.stdin:
+    frame = json.loads(line)
+    session = frame["params"].get("session_id")
+    told = []
+    if frame["method"] != "session/start":
+        told = [(frame["id"], {}), *([(first, {"session_id": "first"})] if session == "other" else [])]
+    elif session is None:
+        first = frame["id"]
+    else:
+        other = frame["id"]
+    if first is not None and other is not None:
+        told, other = [*told, (other, {"session_id": "other"})], None
+    for id, result in told:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_waits_for_a_first_session_where_another_is_followed(kind):
+    async def talk():
+        async with await KINDS[kind]([sys.executable, "-c", LATE], dialect="opal") as agent:
+            def aborting():
+                return asyncio.to_thread(agent.agent.abort) if isinstance(agent, Threads) else agent.abort()
+
+            waiting = asyncio.create_task(aborting())
+            await asyncio.sleep(0)
+            await agent.open_session("other")
+            async with asyncio.timeout(PATIENCE):
+                await aborting()
+                await waiting
+            assert agent.conversation.session.id == "first"
+
+    play(talk())
+
+
 def printing(count, text):
     """A following that has been told of a tool that prints, and of all that it has printed each time."""
     block = Block(type="tool", call_id="c", name="bash", state="running")

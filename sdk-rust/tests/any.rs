@@ -264,3 +264,23 @@ async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
         again.abort();
     }
 }
+
+#[tokio::test]
+async fn nobody_waits_for_a_first_session_where_another_is_followed() {
+    let (agent, mut peer) = in_memory("opal").await;
+    let (calls, opens, follows) = (agent.clone(), agent.clone(), agent);
+    let call = tokio::spawn(async move { calls.abort().await });
+    let first = peer.hear().await;
+    let open = tokio::spawn(async move { opens.open_session("other").await });
+    let other = peer.hear().await;
+    peer.say(json!({"jsonrpc": "2.0", "id": other["id"], "result": {"session_id": "other"}})).await;
+    tokio::time::timeout(BOUND, open).await.unwrap().unwrap().unwrap();
+    let again = tokio::spawn(async move { follows.abort().await });
+    let aborts = tokio::time::timeout(BOUND, peer.hear()).await.expect("the first one is not waited for");
+    assert_eq!(aborts["params"]["session_id"], "other");
+    peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
+    tokio::time::timeout(BOUND, again).await.unwrap().unwrap().unwrap();
+    peer.say(json!({"jsonrpc": "2.0", "id": first["id"], "result": {"session_id": "first"}})).await;
+    assert_eq!(peer.hear().await["params"]["session_id"], "first");
+    call.abort();
+}

@@ -101,6 +101,20 @@ test("of a first session that a call opens and one that is opened meanwhile the 
   }
 });
 
+test("nobody waits for a first session where another is followed", async () => {
+  const agent = new FakeAgent();
+  const { connected, calling, opening, first, other } = await opensTwo(agent);
+  await agent.say({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
+  await soon(opening);
+  const again = connected.abort();
+  assert.equal(await soon(aborted(agent)), "other");
+  await soon(again);
+  await agent.say({ jsonrpc: "2.0", id: first, result: { session_id: "first" } });
+  assert.equal(await soon(aborted(agent)), "first");
+  await soon(calling);
+  await agent.end();
+});
+
 test("a first session that is refused takes nobody from the one that was opened meanwhile", async () => {
   const agent = new FakeAgent();
   const { connected, calling, opening, first, other } = await opensTwo(agent);

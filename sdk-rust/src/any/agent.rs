@@ -280,6 +280,10 @@ impl Agent {
     /// As every call.
     pub async fn session(&self) -> Result<Option<String>, Error> {
         let Some(opens) = self.spec().opens_session else { return Ok(None) };
+        // Where another one is followed already, nobody waits for a first one that is still being opened.
+        if let Some(followed) = self.conversation().session.id.clone() {
+            return Ok(Some(followed));
+        }
         let _beginning = self.shared.beginning.lock().await;
         if self.conversation().session.id.is_none() {
             let members = match self.carrier(Intent::NewSession, &Map::new()) {

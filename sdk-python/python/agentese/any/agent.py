@@ -223,9 +223,11 @@ class Agent(Commands):
         members = carrier.members(given)
         if carrier.session is None or members.get(carrier.session) is not None:
             return members
-        with self._opens:
-            if self._following.followed() is None:
-                self._ask_opening(*self._following.first())
+        # Where another session is followed already, nobody waits for a first one that is still being opened.
+        if self._following.followed() is None:
+            with self._opens:
+                if self._following.followed() is None:
+                    self._ask_opening(*self._following.first())
         return {**members, carrier.session: self._following.followed() or ""}
 
     def _start(self, intent: str, given: Members) -> Run:
