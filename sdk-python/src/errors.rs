@@ -8,19 +8,26 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
 
+use crate::ending::call_python;
 use crate::json;
 
 static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let module = MODULE.get_or_try_init(py, || py.import("agentese.errors").map(Bound::unbind))?;
+    let module =
+        MODULE.get_or_try_init(py, || call_python(py, || py.import("agentese.errors")).map(Bound::unbind))?;
     module.bind(py).getattr(name)
 }
 
 /// The exception of a failure: that of its documented kind, where it has one.
 fn refusal<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let documented = kind.and_then(|kind| {
-        py.import("agentese.generated.failures").ok()?.getattr("FAILURES").ok()?.get_item(kind).ok()
+        call_python(py, || py.import("agentese.generated.failures"))
+            .ok()?
+            .getattr("FAILURES")
+            .ok()?
+            .get_item(kind)
+            .ok()
     });
     documented.map_or_else(|| class(py, "RefusedError"), Ok)
 }
@@ -45,7 +52,7 @@ fn raise_as(
         fill(&details)?;
         class?.call((text,), Some(&details))
     };
-    made().map_or_else(|error| error, PyErr::from_value)
+    call_python(py, made).map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The end of a connection, as Python sees it.
@@ -67,7 +74,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     details.set_item("pending", end.pending())?;
     details.set_item("closed_by_us", end.is_closed_by_us())?;
     details.set_item("text", end.to_string())?;
-    class(py, "Termination")?.call((), Some(&details))
+    call_python(py, || class(py, "Termination")?.call((), Some(&details)))
 }
 
 /// The name that Python has for why a program could not be started.

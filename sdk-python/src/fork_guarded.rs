@@ -15,6 +15,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 #[pyfunction]
 pub fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    crate::ending::forked();
     #[cfg(unix)]
     crate::inherited::close_all();
 }

@@ -11,6 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::check::Path;
+use crate::ending::call_python;
 use crate::making::RecordClass;
 use crate::places::Places;
 use crate::{errors, json};
@@ -46,7 +47,9 @@ static TABLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// Something in the generated tables.
 fn table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     TABLES
-        .get_or_try_init(py, || py.import("agentese.generated.types").map(|m| m.into_any().unbind()))?
+        .get_or_try_init(py, || {
+            call_python(py, || py.import("agentese.generated.types")).map(|m| m.into_any().unbind())
+        })?
         .bind(py)
         .getattr(name)
 }

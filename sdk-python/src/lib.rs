@@ -7,6 +7,7 @@ mod arrived;
 mod async_batch;
 mod check;
 mod connection;
+mod ending;
 mod errors;
 mod facts;
 mod fork_guarded;
@@ -46,6 +47,8 @@ mod _native {
     use super::async_batch::AsyncBatch;
     #[pymodule_export]
     use super::connection::Connection;
+    #[pymodule_export]
+    use super::ending::hold_threads;
     #[pymodule_export]
     use super::facts::{commands, facts};
     #[pymodule_export]

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 
 use agentese::framing::FrameText;
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
+use crate::ending::call_python;
 use crate::member::Member;
 use crate::once::Once;
 use crate::places::Places;
@@ -16,6 +18,16 @@ thread_local! {
     /// The text of the record that is being made, and the class that is called for it, without arguments: its `__new__` takes
     /// the text from here, and that of no other class.
     static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
+}
+
+/// What a function of the package gives.
+fn helper<'py>(
+    py: Python<'py>,
+    module: &str,
+    name: &str,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    call_python(py, || py.import(module)?.getattr(name)?.call1(arguments))
 }
 
 /// A JSON object whose members are decoded when they are read. It does not change.
@@ -102,8 +114,7 @@ impl Record {
             return Ok(Record::new(text, Once::new()));
         }
         let py = class.py();
-        let construct = py.import("agentese.members")?.getattr("construct")?;
-        let text: String = construct.call1((class, members))?.extract()?;
+        let text: String = helper(py, "agentese.members", "construct", (class, members))?.extract()?;
         check::record(py, class, &text, &check::Path::of(&class.name()?.to_string()))?;
         Ok(Record::new(FrameText::from(text), Once::new()))
     }
@@ -132,7 +143,7 @@ impl Record {
         _source: &Bound<'py, PyAny>,
         _handler: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        class.py().import("agentese.interchange")?.getattr("pydantic_schema")?.call1((class,))
+        helper(class.py(), "agentese.interchange", "pydantic_schema", (class,))
     }
 
     /// Makes a record from members with their wire names.
@@ -141,8 +152,7 @@ impl Record {
         class: &Bound<'py, PyType>,
         members: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let encode = class.py().import("agentese.members")?.getattr("encode")?;
-        let text: String = encode.call1((members,))?.extract()?;
+        let text: String = helper(class.py(), "agentese.members", "encode", (members,))?.extract()?;
         Record::from_json(class, &text)
     }
 
@@ -188,7 +198,7 @@ impl Record {
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("agentese.showing")?.getattr("show")?.call1((slf,))
+        helper(slf.py(), "agentese.showing", "show", (slf,))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

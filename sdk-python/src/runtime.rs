@@ -1,6 +1,6 @@
-//! The one runtime of this process, and what fork and the end of the interpreter do to it.
+//! The one runtime of this process, and what fork and the end of the interpreter do to it and to its agents.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,11 +29,6 @@ struct Known {
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
 static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Set when the interpreter is about to go: from then on no blocked thread returns to Python.
-static GONE: AtomicBool = AtomicBool::new(false);
-/// The process in which it was set.
-static GONE_IN: AtomicU32 = AtomicU32::new(0);
 
 fn owned() -> &'static Owned {
     let current = CURRENT.load(Ordering::Acquire);
@@ -75,11 +70,6 @@ pub fn remember(client: &Client) {
     clients.push(Known { client: client.downgrade(), group: client.process_group() });
 }
 
-/// Whether the calling thread has to stay where it is, because the interpreter is about to go.
-pub fn is_gone() -> bool {
-    GONE.load(Ordering::Acquire) && GONE_IN.load(Ordering::Acquire) == generation()
-}
-
 /// Ends all agents and waits for them, at most `seconds`; what is left then is killed. Called when the interpreter
 /// ends.
 #[pyfunction]
@@ -111,6 +101,4 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
             }
         });
     });
-    GONE_IN.store(generation(), Ordering::Release);
-    GONE.store(true, Ordering::Release);
 }

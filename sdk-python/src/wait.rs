@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::runtime;
+use crate::ending;
 
 /// How long a wait lasts until signals are looked at.
 const SLICE: Duration = Duration::from_millis(50);
@@ -46,10 +46,8 @@ impl Bell {
         loop {
             let rang = py.detach(|| {
                 let rang = self.wait_slice(heard, deadline);
-                // The main thread ends the interpreter; whoever else came back to it now would be torn down
-                // in the middle of native code.
-                while runtime::is_gone() && !rang {
-                    std::thread::park();
+                if ending::stays() {
+                    ending::stay();
                 }
                 rang
             });

@@ -118,6 +118,27 @@ PROGRAMS = {
         time.sleep(0.1)
         print("child parent")
     """,
+    "interpreter_ends_under_a_thread_that_raises": """
+        # The native code makes the exception; Python makes it wait there, without the interpreter's lock.
+        making = threading.Event()
+        class Slow(agentese.TerminatedError):
+            def __init__(self, *told, **more):
+                making.set()
+                time.sleep(0.3)
+                super().__init__(*told, **more)
+        agentese.errors.TerminatedError = Slow
+        client = pi.Client.spawn(["sh", "-c", "read -r asked"], eof_grace=0.1, term_grace=0.1)
+        threading.excepthook = lambda told: None
+        threading.Thread(target=lambda: client.get_state(timeout=None), daemon=True).start()
+        class Late:
+            def __del__(self, sleep=time.sleep):
+                sleep(1)
+        # It goes while the interpreter does, when threads that ask for the lock are ended.
+        sys.modules["late"] = type(sys)("late")
+        sys.modules["late"].one = Late()
+        assert making.wait(20)
+        print("child parent")
+    """,
     "interpreter_ends_under_asyncio": """
         async def main():
             client = pi.AsyncClient.spawn(AGENT)
@@ -263,6 +284,28 @@ def test_interpreter(agent, name):
     assert "Fatal" not in ended.stderr and "panicked" not in ended.stderr
     for process in re.findall(r"agent (\d+)", ended.stdout):
         assert not alive_in_group(int(process)), "the agent has outlived its parent"
+
+
+def test_fm_F42_a_handler_at_the_end_gets_what_a_thread_in_native_code_holds():
+    code = """
+import atexit, threading
+lock, is_held, ends = threading.Lock(), threading.Event(), threading.Event()
+def at_end():
+    ends.set()
+    print("got it" if lock.acquire(timeout=20) else "waits", flush=True)
+# Runs after the handler of the package, because it was there before.
+atexit.register(at_end)
+from agentese import types
+def holds():
+    with lock:
+        is_held.set()
+        ends.wait(20)
+        repr(types.SessionState.from_json("{}"))
+threading.Thread(target=holds, daemon=True).start()
+assert is_held.wait(20)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
+    assert (ended.returncode, ended.stdout) == (0, "got it\n"), ended.stderr
 
 
 @pytest.mark.parametrize("work", ["client.get_state(timeout=None)", "list(client.events())", "client.prompt('hi').result()"])

@@ -23,6 +23,7 @@ __all__ = [
     "commands",
     "facts",
     "forked",
+    "hold_threads",
     "plain_class",
     "shut_down",
 ]
@@ -327,6 +328,9 @@ def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""
+
+def hold_threads() -> None:
+    """Lets other threads stay in native code while the interpreter goes, a second at most."""
 
 def forked() -> None:
     """Says that this process is a child that was forked off."""

@@ -19,12 +19,13 @@ def start(name: str, run: threading.Thread) -> None:
 
 
 def _end() -> None:
-    # Agents end first, so that everything that waits is settled; then threads leave native code while the
-    # interpreter is still whole.
+    # Agents end first, so that everything that waits is settled; then our threads leave native code while the
+    # interpreter is still whole; threads of the program that are there, or come there, stay.
     _native.shut_down(6.0)
     for thread in list(_threads):
         if thread is not threading.current_thread():
             thread.join(1.0)
+    _native.hold_threads()
 
 
 if sys.platform != "win32":
