@@ -132,12 +132,52 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await page.locator(".list button >> text=first").click();
     await page.getByText("One.").waitFor();
     assert.equal(await page.locator(".message.user").count(), 1);
+    await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "");
     await page.reload();
     await page.getByText("One.").waitFor();
+    assert.equal(await page.inputValue(".composer > textarea"), "");
     await page.click("nav >> text=Sessions");
     await page.locator(".list button >> text=second").click();
     await page.getByText("Two.").waitFor();
     await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "not sent yet");
+  });
+
+  on("keeps what was written before the page knew the session for that session, and for no other one", {
+    responses: [{ text: "One." }, { text: "Two." }],
+  }, async (page) => {
+    // From the answer to the new session on, nothing is heard until the page is let go on.
+    let held;
+    let goOn;
+    await page.routeWebSocket(/./, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => {
+        if (held !== undefined) return held.push(message);
+        socket.send(message);
+        if (String(message).includes('"command":"new_session"')) held = [];
+      });
+      goOn = () => {
+        for (const message of held) socket.send(message);
+        held = undefined;
+      };
+    });
+    await page.reload();
+    await page.locator(".status-line .dot.on").waitFor();
+    await say(page, "first");
+    await page.getByText("One.").waitFor();
+    await settled(page);
+    await page.getByRole("button", { name: "New", exact: true }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
+    await page.fill(".composer > textarea", "second");
+    goOn();
+    // The text has got its place when nothing is kept without a session any more.
+    await page.waitForFunction(() => localStorage.getItem("agentese draft ") === null);
+    assert.equal(await page.inputValue(".composer > textarea"), "second");
+    await page.press(".composer > textarea", "Enter");
+    await page.getByText("Two.").waitFor();
+    await settled(page);
+    await page.reload();
+    await page.getByText("Two.").waitFor();
+    assert.equal(await page.inputValue(".composer > textarea"), "");
   });
 
   on("says that it tries again, and that it compacts", {

@@ -6,14 +6,19 @@ import { Picture } from "./picture.jsx";
 import { type Attached, readPictures } from "./pictures.js";
 import { useNow } from "./use.js";
 
-/** Where the draft of a session is kept. */
+/** Where the draft of a session is kept; one whose session is not known yet has a place of its own. */
 const draftOf = (session: string | undefined): string => `agentese draft ${session ?? ""}`;
+const keptOf = (session: string | undefined): string => localStorage.getItem(draftOf(session)) ?? "";
+const keep = (session: string | undefined, text: string): void =>
+  text === "" ? localStorage.removeItem(draftOf(session)) : localStorage.setItem(draftOf(session), text);
 
 /** Where one writes. Enter sends, Shift+Enter begins a line, Escape stops the agent. */
 export function Composer() {
   const { store, page, conversation } = useNow();
   const session = conversation.session.id ?? conversation.session.file;
-  const [text, setText] = useState("");
+  const [text, setText] = useState(() => keptOf(undefined));
+  // The session that the text belongs to. What was written before one was known belongs to the next one, and so does what the agent gave.
+  const owner = useRef<string | undefined>(undefined);
   const [pictures, setPictures] = useState<readonly Attached[]>([]);
   const [chosen, choose] = useState(0);
   const [isClosed, close] = useState(false);
@@ -23,22 +28,26 @@ export function Composer() {
   const deliveries = store.dialect.deliveries;
   const offered = isClosed ? [] : completionsFor(text, conversation.commands ?? []);
 
-  // A draft belongs to its session.
-  useEffect(() => setText((now) => (now === "" ? (localStorage.getItem(draftOf(session)) ?? "") : now)), [session]);
-  const write = (next: string): void => {
+  const put = (of: string | undefined, next: string): void => {
     setText(next);
     close(false);
     choose(0);
-    if (next === "") localStorage.removeItem(draftOf(session));
-    else localStorage.setItem(draftOf(session), next);
+    if (owner.current === undefined) keep(undefined, "");
+    owner.current = of;
+    keep(of, next);
   };
+  const write = (next: string): void => put(session, next);
+  useEffect(() => {
+    if (session === undefined || session === owner.current) return;
+    put(session, owner.current === undefined && text !== "" ? text : keptOf(session));
+  }, [session]);
   // The agent may put a text here: an extension does, and a fork gives back what was said.
   const draft = conversation.draft;
   useEffect(() => {
-    if (draft !== undefined) write(draft.text);
+    if (draft !== undefined) put(undefined, draft.text);
   }, [draft?.count]);
   useEffect(() => {
-    if (page.draft !== undefined) write(page.draft.text);
+    if (page.draft !== undefined) put(undefined, page.draft.text);
   }, [page.draft?.count]);
   useEffect(() => {
     const { current } = field;
