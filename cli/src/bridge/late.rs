@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentese::any::Event;
-use agentese::types::{AssistantMessage, StopReason, ToolCall};
+use agentese::types::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
 use agentese::view::{Block, Message, MessageState, Role};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
@@ -28,24 +28,36 @@ pub(super) struct Late {
     open: Vec<String>,
     /// What was told meanwhile of calls that began later: it is passed on when those are over.
     behind: Vec<Step>,
+    /// Calls among these whose beginning was told already, because the agent asked.
+    early: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Held {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
+    /// The end of the retry that brought the answer.
+    retried: Option<Step>,
     /// When no other call is waited for; none while no call has begun.
     until: Option<Instant>,
 }
 
-/// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped.
+impl Held {
+    fn of(answer: Box<AssistantMessage>) -> Self {
+        Self { answer, calls: Vec::new(), retried: None, until: None }
+    }
+}
+
+/// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped, or words of the user
+/// stand in its middle.
 pub(super) fn may_call(event: &Event) -> bool {
     let Event::MessageEnded { message } = event else { return false };
-    message.role == Role::Assistant
+    let is_answer = message.role == Role::Assistant
         && message.stop_reason.is_none()
         && !message.is_gone()
         && !matches!(message.state, MessageState::Failed | MessageState::Aborted)
-        && !message.blocks.iter().any(|block| matches!(block, Block::Tool(_)))
+        && !message.blocks.iter().any(|block| matches!(block, Block::Tool(_)));
+    is_answer || message.role == Role::User
 }
 
 impl Late {
@@ -57,9 +69,11 @@ impl Late {
                 step if self.waits(&step) => self.behind.push(step),
                 Step::Deed(Deed::Answered(answer)) => {
                     passed.extend(self.rest());
-                    self.follow = may_follow;
-                    match may_follow {
-                        true => self.held = Some(Held { answer, calls: Vec::new(), until: None }),
+                    let has_calls =
+                        answer.content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
+                    self.follow = may_follow && !has_calls;
+                    match self.follow {
+                        true => self.held = Some(Held::of(answer)),
                         false => passed.push(Step::Deed(Deed::Answered(answer))),
                     }
                 }
@@ -73,10 +87,15 @@ impl Late {
                     }
                 }
                 // What is told of tools and settings ends no turn.
-                Step::Deed(deed @ (Deed::ToolShowed(..) | Deed::Named(_) | Deed::Thinks(_))) => {
+                step @ Step::Deed(Deed::ToolShowed(..)) => {
                     passed.extend(self.told());
-                    passed.push(Step::Deed(deed));
+                    passed.push(step);
                 }
+                step @ Step::Deed(Deed::Named(_) | Deed::Thinks(_)) => passed.push(step),
+                step @ Step::Deed(Deed::RetryOver { .. }) => match &mut self.held {
+                    Some(held) => held.retried = Some(step),
+                    None => passed.push(step),
+                },
                 step @ (Step::Deed(_) | Step::Compacted { .. }) => {
                     passed.extend(self.rest());
                     self.follow &= !matches!(step, Step::Deed(Deed::RunOver { .. }));
@@ -91,8 +110,7 @@ impl Late {
     fn began(&mut self, call: ToolCall, passed: &mut Vec<Step>) {
         let held = self.held.get_or_insert_with(|| {
             passed.push(Step::Deed(Deed::Grew(StreamEvent::Start)));
-            let answer = Box::new(convert::answer(&Message::default()));
-            Held { answer, calls: Vec::new(), until: None }
+            Held::of(Box::new(convert::answer(&Message::default())))
         });
         let (id, name) = (call.id.clone(), call.name.clone());
         let arguments = Value::Object(call.arguments.clone()).to_string();
@@ -136,18 +154,34 @@ impl Late {
     /// What waited for calls that are over now.
     fn later(&mut self) -> Vec<Step> {
         let behind = std::mem::take(&mut self.behind);
+        self.early.clear();
         self.pass(behind, false)
     }
 
     /// The answer that was kept back, and the calls that have begun.
     fn told(&mut self) -> Vec<Step> {
-        let Some(Held { answer, calls, .. }) = self.held.take() else { return Vec::new() };
+        let Some(Held { answer, calls, retried, .. }) = self.held.take() else { return Vec::new() };
         self.open.extend(calls.iter().map(|call| call.id.clone()));
-        let answered = std::iter::once(Deed::Answered(answer));
-        answered.chain(calls.into_iter().map(Deed::ToolBegan)).map(Step::Deed).collect()
+        let answered = std::iter::once(Step::Deed(Deed::Answered(answer))).chain(retried);
+        answered.chain(calls.into_iter().map(|call| Step::Deed(Deed::ToolBegan(call)))).collect()
     }
 
-    /// The same, where a call has begun: one that has not belongs to the answer that is kept back.
+    /// The calls that have begun, before the agent's question: one of them may be what asks. Of those that wait for others the
+    /// beginning alone is told, ahead of their answer.
+    pub fn asked(&mut self) -> Vec<Step> {
+        let mut asked = self.begun();
+        for step in &self.behind {
+            if let Step::Deed(Deed::ToolBegan(call)) = step
+                && !self.early.contains(&call.id)
+            {
+                self.early.push(call.id.clone());
+                asked.push(step.clone());
+            }
+        }
+        asked
+    }
+
+    /// What was kept back, where a call has begun: one that has not belongs to the answer that is kept back.
     pub fn begun(&mut self) -> Vec<Step> {
         match self.held.as_ref().is_some_and(|held| held.until.is_some()) {
             true => self.told(),
@@ -271,5 +305,61 @@ mod tests {
         assert_eq!(kinds(&passed)[..2], ["answer of 1", "began c1"]);
         assert_eq!(kinds(&late.pass(vec![began("c2")], false)), ["grew"; 4]);
         assert_eq!(kinds(&late.rest()), ["answer of 1", "began c2"]);
+    }
+
+    #[test]
+    fn a_question_comes_behind_a_call_that_waits_for_another_one() {
+        let ended = |id: &str| Step::Deed(Deed::ToolEnded(id.to_owned(), ToolOutput::text(id)));
+        let mut late = Late::default();
+        late.pass(vec![answered()], true);
+        late.pass(vec![began("c1")], false);
+        assert_eq!(kinds(&late.asked()), ["answer of 1", "began c1"]);
+        assert!(late.pass(vec![began("c2")], false).is_empty());
+        assert_eq!(kinds(&late.asked()), ["began c2"]);
+        assert!(late.asked().is_empty(), "it was told");
+        // Its answer comes when the other call is over.
+        let passed = late.pass(vec![ended("c1"), ended("c2")], false);
+        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
+        assert_eq!(told[1..3], ["answer of 1", "began c2"]);
+    }
+
+    #[test]
+    fn what_ends_no_answer_does_not_part_it_from_its_calls() {
+        let over = || Step::Deed(Deed::RetryOver { success: true, attempt: 1, error: None });
+        let named = || Step::Deed(Deed::Named("a name".to_owned()));
+        let mut late = Late::default();
+        // The end of a retry is told behind the answer that it brought.
+        assert!(late.pass(vec![answered(), over()], true).is_empty());
+        assert_eq!(late.pass(vec![named()], false), [named()]);
+        assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["grew"; 3]);
+        assert_eq!(late.pass(vec![named()], false), [named()]);
+        assert_eq!(kinds(&late.pass(vec![began("c2")], false)), ["grew"; 3]);
+        let rest = late.rest();
+        assert_eq!(kinds(&[rest[0].clone()]), ["answer of 2"]);
+        assert_eq!(rest[1], over());
+        assert_eq!(kinds(&rest[2..]), ["began c1", "began c2"]);
+    }
+
+    #[test]
+    fn calls_behind_words_of_the_user_stand_in_an_answer() {
+        let mut words = Message::default();
+        words.role = Role::User;
+        let may_follow = may_call(&Event::MessageEnded { message: words.into() });
+        let said = || Step::Deed(Deed::Said(Box::new(convert::user("later".to_owned()))));
+        let mut late = Late::default();
+        // The part of the answer before them is passed on.
+        let passed = late.pass(vec![answered(), said()], may_follow);
+        assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &said()));
+        assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["grew"; 4]);
+        assert_eq!(kinds(&late.rest()), ["answer of 1", "began c1"]);
+        // It may have the calls itself.
+        let calls = |id: &str| {
+            let mut answer = convert::answer(&Message::default());
+            answer.content.push(ToolCall::new(id, "shell", Map::new()).into());
+            Step::Deed(Deed::Answered(Box::new(answer)))
+        };
+        late.pass(vec![calls("c2"), said()], may_follow);
+        assert_eq!(kinds(&late.pass(vec![began("c2")], false)), ["began c2"]);
     }
 }

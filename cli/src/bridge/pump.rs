@@ -144,9 +144,9 @@ impl Pump {
         let may_call = may_call(&event);
         // What asks is a tool, or stands before one: the client hears of its call first.
         if matches!(event, agentese::any::Event::Asked { .. }) {
-            let begun = self.late.begun();
-            self.asks |= !begun.is_empty();
-            begun.into_iter().for_each(|step| self.step(step, &now));
+            let asked = self.late.asked();
+            self.asks |= !asked.is_empty();
+            asked.into_iter().for_each(|step| self.step(step, &now));
         }
         let steps = self.deeds.take(event, &now);
         for step in self.late.pass(steps, may_call) {

@@ -22,6 +22,25 @@ def work():
     tell("agent_end")
 "#;
 
+/// An agent of Opal of whose calls the second begins long after the first, and asks.
+const ASKS: &str = r#"
+import os, time
+
+def work():
+    begin("I do both.")
+    tell("turn_end")
+    tell("tool_execution_start", call_id="c1", tool="one", args={})
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    tell("tool_execution_start", call_id="c2", tool="two", args={})
+    say({"id": "q1", "method": "client/ask_user", "params": {"session_id": "s", "question": "Which colour?"}})
+    answer = json.loads(sys.stdin.readline())["result"]["answer"]
+    for call in ["c1", "c2"]:
+        tell("tool_execution_end", call_id=call, tool="any", result={"ok": True, "output": answer + call})
+    begin("Done.")
+    tell("agent_end")
+"#;
+
 /// A client whose agent's model calls that tool, then says `Done.`
 fn calling(name: &str, arguments: Value) -> (Raw, Pair) {
     let pair = Pair::new("pi", "opal");
@@ -85,5 +104,28 @@ async fn a_tool_that_begins_long_after_another_one_takes_no_result_from_it() {
     });
     let expected = ["user", "assistant", "c1 gave \"of c1\"", "assistant", "c2 gave \"of c2\"", "assistant"];
     assert_eq!(told.collect::<Vec<_>>(), expected, "{:?}", client.seen);
+    client.leaves().await;
+}
+
+#[tokio::test]
+async fn a_question_comes_behind_a_call_that_waits_for_another_one() {
+    let pair = Pair::new("pi", "opal");
+    let mut client = words::client(&pair, ASKS);
+    client.says(json!({"id": "1", "type": "prompt", "message": "work"})).await;
+    assert_eq!(client.until("tool_execution_start").await["toolCallId"], "c1");
+    std::fs::write(pair.place.path().join("work/go"), "").unwrap();
+    let asked = client.until("extension_ui_request").await;
+    let began = client.seen.iter().filter(|frame| frame["type"] == "tool_execution_start");
+    let began: Vec<_> = began.map(|frame| &frame["toolCallId"]).collect();
+    assert_eq!(began, ["c1", "c2"], "{:?}", client.seen);
+    client.says(json!({"type": "extension_ui_response", "id": asked["id"], "value": "blue"})).await;
+    let end = client.until("agent_end").await;
+    let told = end["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap());
+    let expected = ["user", "assistant", "toolResult", "assistant", "toolResult", "assistant"];
+    assert_eq!(told.collect::<Vec<_>>(), expected, "{:?}", client.seen);
+    let began = client.seen.iter().filter(|frame| frame["type"] == "tool_execution_start");
+    assert_eq!(began.count(), 2, "each call begins once");
+    let second = &end["messages"][3]["content"];
+    assert!(second.to_string().contains("\"c2\""), "{end}");
     client.leaves().await;
 }

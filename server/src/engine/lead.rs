@@ -30,7 +30,7 @@ pub enum Deed {
     Grew(StreamEvent),
     /// An answer is complete: all of it.
     Answered(Box<AssistantMessage>),
-    /// A tool call begins.
+    /// A tool call begins. One that stands in no answer yet may be in the next, and is told again then.
     ToolBegan(ToolCall),
     /// The tool of that call has something to show; it replaces what it showed before.
     ToolShowed(String, ToolUpdate),

@@ -38,6 +38,8 @@ struct Turn {
 /// A call of the turn.
 struct Called {
     call: ToolCall,
+    /// It began before the answer that it stands in.
+    early: bool,
     began: bool,
     ended: bool,
 }
@@ -77,11 +79,14 @@ impl LedRun {
 
     /// A turn whose answer is there is over when another message comes that is no result.
     fn next_turn(&mut self, shared: &Shared, aborted: bool) {
-        if self.turn.as_ref().is_some_and(|turn| turn.answer.is_some()) {
-            self.close_calls(shared, aborted);
-            self.close_turn(shared);
-        }
-        self.open_turn(shared);
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.answer.is_some()) else {
+            self.open_turn(shared);
+            return;
+        };
+        let early: Vec<_> = turn.calls.extract_if(.., |called| called.early && !called.ended).collect();
+        self.close_calls(shared, aborted);
+        self.close_turn(shared);
+        self.open_turn(shared).calls = early;
     }
 
     /// A message that is complete from the start.
@@ -138,14 +143,20 @@ impl LedRun {
         let customs = &shared.options.customs;
         let calls = answer.content.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => {
-                Some(Called { call: customs.as_tools_see(call), began: false, ended: false })
+                Some(Called { call: customs.as_tools_see(call), early: false, began: false, ended: false })
             }
             _ => None,
         });
-        let calls: Vec<_> = calls.collect();
+        let mut calls: Vec<_> = calls.collect();
         let message = keep(shared, entry, answer.into());
         self.messages.push(message.clone());
         let turn = self.open_turn(shared);
+        for early in turn.calls.drain(..).filter(|called| called.early) {
+            match calls.iter_mut().find(|called| called.call.id == early.call.id) {
+                Some(called) => called.began = true,
+                None => calls.push(early),
+            }
+        }
         (turn.answer, turn.failed, turn.calls) = (Some(message), failed, calls);
         if turn.calls.is_empty() {
             self.close_turn(shared);
@@ -160,7 +171,10 @@ impl LedRun {
         match known {
             Some(known) if known.began => return,
             Some(known) => known.began = true,
-            None => turn.calls.push(Called { call: call.clone(), began: true, ended: false }),
+            None => {
+                let early = turn.answer.is_some();
+                turn.calls.push(Called { call: call.clone(), early, began: true, ended: false });
+            }
         }
         shared.options.ledger.called();
         shared.sink.push(Event::ToolStarted(&call));

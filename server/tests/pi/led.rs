@@ -18,6 +18,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::support::link::{Link, builder};
 
+#[path = "led/calls.rs"]
+mod early;
 #[path = "led/moves.rs"]
 mod moves;
 
