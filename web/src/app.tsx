@@ -23,7 +23,7 @@ export function App() {
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (event.key === "Escape" && !event.defaultPrevented) {
-        if (store.conversation.run.working && store.can("abort") === undefined) void store.try("abort", store.conversation);
+        if (store.conversation.run.working && store.can("abort") === undefined) void store.try("abort");
         else show(undefined);
       }
       if (event.key === "." && (event.ctrlKey || event.metaKey)) {

@@ -63,6 +63,8 @@ export class Store {
   #revision: Revision | undefined;
   /** How often all is being asked for. */
   #refreshing = 0;
+  /** Over when the session of a new tab, or of an agent that was started again, is there or could not be opened. */
+  #opening: Promise<unknown> = Promise.resolve();
 
   constructor() {
     this.link = new Link({
@@ -187,8 +189,15 @@ export class Store {
 
   /** Learns what was said before this tab came. */
   async #join(hello: Hello): Promise<void> {
-    if (hello.session === null && !hello.readOnly) await this.dialect.begin?.((call) => this.ask(call)).catch((error: unknown) => this.#failed(error));
+    if (hello.session === null && !hello.readOnly) {
+      this.#opening = this.#begin().catch((error: unknown) => this.#failed(error));
+    }
+    await this.#opening;
     await this.refresh();
+  }
+
+  async #begin(): Promise<void> {
+    await this.dialect.begin?.((call) => this.ask(call));
   }
 
   /** Asks for all that the page shows. */
@@ -206,7 +215,7 @@ export class Store {
   async listSessions(): Promise<void> {
     const { listed } = this.dialect;
     if (listed === undefined) return this.link.ask("sessions");
-    const done = await this.try("sessions", this.conversation);
+    const done = await this.try("sessions");
     if (done !== undefined) this.#set({ sessions: listed(done.data) });
   }
 
@@ -243,7 +252,7 @@ export class Store {
   }
 
   async fork(entry: string): Promise<void> {
-    const done = await this.try("fork", entry, this.conversation);
+    const done = await this.try("fork", entry);
     if (done === undefined) return;
     const { text, cancelled } = (done.data ?? {}) as { text?: unknown; cancelled?: unknown };
     if (cancelled === true) return this.toast("info", "An extension stopped the fork.");
@@ -259,11 +268,9 @@ export class Store {
   /** The agent was started again: the session that was open is opened again, where it was kept. */
   async #resume(): Promise<void> {
     const { file = "", id = "" } = this.#lastSession;
-    if ((this.dialect.opensBy === "file" ? file : id) !== "" && this.can("openSession") === undefined) {
-      await this.try("openSession", file, id);
-    } else {
-      await this.dialect.begin?.((call) => this.ask(call)).catch(() => undefined);
-    }
+    const isKept = (this.dialect.opensBy === "file" ? file : id) !== "" && this.can("openSession") === undefined;
+    this.#opening = isKept ? this.#act("openSession", [file, id]) : this.#begin().catch(() => undefined);
+    await this.#opening;
     this.link.ask("resumed");
     await this.refresh();
   }
@@ -305,12 +312,17 @@ export class Store {
     return this.link.call(call.command, call.params);
   }
 
-  /** Does something. Gives the answer's data; a failure is shown, and gives `undefined`. */
+  /** Does something, once the session is there that it is meant for. Gives the answer's data; a failure is shown, and gives `undefined`. */
   async try<K extends Action>(action: K, ...needs: Needs[K]): Promise<{ data: unknown } | undefined> {
+    await this.#opening;
+    return this.#act(action, needs);
+  }
+
+  async #act<K extends Action>(action: K, needs: Needs[K]): Promise<{ data: unknown } | undefined> {
     const act = this.dialect.actions[action];
     if (act === undefined) return undefined;
     try {
-      return { data: await this.ask({ command: act.command, params: act.params(...needs) }) };
+      return { data: await this.ask({ command: act.command, params: act.params(...needs, this.conversation) }) };
     } catch (error) {
       this.#failed(error);
       return undefined;

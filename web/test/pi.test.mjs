@@ -180,6 +180,45 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.equal(await page.inputValue(".composer > textarea"), "");
   });
 
+  on("keeps the text that a fork gives back where the fork's session becomes known a picture later, on a busy machine", {
+    responses: [{ text: "One." }, { text: "Two." }],
+  }, async (page) => {
+    // What is heard behind the answer to the fork comes after the picture that has the text, and before the effects of that picture.
+    let held;
+    let goOn;
+    await page.routeWebSocket(/./, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => {
+        if (held !== undefined) return held.push(message);
+        socket.send(message);
+        if (String(message).includes('"command":"fork"')) held = [];
+      });
+      goOn = () => {
+        for (const message of held) socket.send(message);
+        held = undefined;
+      };
+    });
+    await page.addInitScript(() => {
+      const soon = globalThis.setTimeout;
+      globalThis.setTimeout = (run, delay, ...rest) => soon(run, delay === undefined ? 1000 : delay, ...rest);
+    });
+    await page.reload();
+    await page.locator(".status-line .dot.on").waitFor();
+    for (const [at, text] of ["first", "second"].entries()) {
+      await say(page, text);
+      await page.locator(".message.assistant .markdown").nth(at).waitFor();
+      await settled(page);
+    }
+    await page.locator(".message.user >> text=Fork here").last().click();
+    while (held === undefined) await page.evaluate(() => new Promise(requestAnimationFrame));
+    for (const _ of [1, 2]) await page.evaluate(() => new Promise(requestAnimationFrame));
+    goOn();
+    await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 1);
+    // By now all effects have run.
+    await page.evaluate(() => new Promise((resolve) => globalThis.setTimeout(() => globalThis.setTimeout(resolve))));
+    assert.equal(await page.inputValue(".composer > textarea"), "second");
+  });
+
   on("says that it tries again, and that it compacts", {
     home: { "home/.agentese/agent/settings.json": JSON.stringify({ retry: { baseDelayMs: 1500 }, compaction: { keepRecentTokens: 1 } }) },
     responses: [

@@ -60,3 +60,58 @@ test("a tab that does not open the session again waits for the one that does", a
   await asked();
   assert.equal(socket.heard[0].type, "get_state");
 });
+
+/** A page in front of opal whose first session is being opened, and what it sent for that. */
+async function opening(t) {
+  begin(t);
+  const store = new Store();
+  store.link.open();
+  const socket = Socket.made[0];
+  socket.open({ dialect: "opal" });
+  await asked();
+  return { store, socket, start: socket.heard.find(({ method }) => method === "session/start") };
+}
+
+test("what is said before the first session is there goes to that session", async (t) => {
+  const { store, socket, start } = await opening(t);
+  void store.try("prompt", "hello", [], "prompt");
+  void store.try("setThinking", "high");
+  await asked();
+  assert.deepEqual(socket.heard, [start]);
+  socket.say({ jsonrpc: "2.0", id: start.id, result: { session_id: "s1" } });
+  await asked();
+  const said = socket.heard.filter(({ method }) => method === "agent/prompt" || method === "thinking/set");
+  assert.deepEqual(said.map(({ method, params }) => [method, params]), [
+    ["agent/prompt", { session_id: "s1", text: "hello" }],
+    ["thinking/set", { session_id: "s1", level: "high" }],
+  ]);
+});
+
+test("what is said while a session is opened again goes to that session", async (t) => {
+  const { store, socket, start } = await opening(t);
+  socket.say({ jsonrpc: "2.0", id: start.id, result: { session_id: "s1" } });
+  await asked();
+  socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  await asked();
+  socket.heard.length = 0;
+  socket.say({ agentese: "started", resume: true });
+  void store.try("prompt", "hello", [], "prompt");
+  await asked();
+  const [again, ...others] = socket.heard;
+  assert.deepEqual([again.method, others], ["session/start", []]);
+  socket.say({ jsonrpc: "2.0", id: again.id, result: { session_id: "s1" } });
+  await asked();
+  const said = socket.heard.find(({ method }) => method === "agent/prompt");
+  assert.deepEqual(said?.params, { session_id: "s1", text: "hello" });
+});
+
+test("where the first session cannot be opened, the agent refuses what is said, and nothing waits on", async (t) => {
+  const { store, socket, start } = await opening(t);
+  const done = store.try("prompt", "hello", [], "prompt");
+  socket.say({ jsonrpc: "2.0", id: start.id, error: { code: -32000, message: "no model" } });
+  await asked();
+  const said = socket.heard.find(({ method }) => method === "agent/prompt");
+  socket.say({ jsonrpc: "2.0", id: said.id, error: { code: -32602, message: "no session" } });
+  assert.equal(await done, undefined);
+  assert.deepEqual(store.page.toasts.map(({ text }) => text), ["no model", "no session"]);
+});

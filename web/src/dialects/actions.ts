@@ -22,37 +22,37 @@ export type Delivery = "prompt" | "steer" | "followUp";
 
 /** What can be done, with what it needs. Each may be missing where the dialect has no command for it. */
 export interface Needs {
-  prompt: [text: string, pictures: readonly Picture[], delivery: Delivery, at: Conversation];
-  abort: [at: Conversation];
-  compact: [instructions: string, at: Conversation];
-  newSession: [at: Conversation];
+  prompt: [text: string, pictures: readonly Picture[], delivery: Delivery];
+  abort: [];
+  compact: [instructions: string];
+  newSession: [];
   openSession: [path: string, id: string];
   rename: [name: string];
-  fork: [entry: string, at: Conversation];
-  forkPoints: [at: Conversation];
-  tree: [at: Conversation];
-  models: [at: Conversation];
-  setModel: [provider: string, id: string, at: Conversation];
-  setThinking: [level: string, at: Conversation];
-  thinkingLevels: [at: Conversation];
+  fork: [entry: string];
+  forkPoints: [];
+  tree: [];
+  models: [];
+  setModel: [provider: string, id: string];
+  setThinking: [level: string];
+  thinkingLevels: [];
   shell: [command: string];
   abortShell: [];
   abortRetry: [];
   clearQueue: [];
   exportPage: [];
-  commands: [at: Conversation];
-  stats: [at: Conversation];
-  state: [at: Conversation];
-  history: [at: Conversation];
-  sessions: [at: Conversation];
+  commands: [];
+  stats: [];
+  state: [];
+  history: [];
+  sessions: [];
 }
 
 export type Action = keyof Needs;
 
-/** The command for an action, and its parameters. */
+/** The command for an action, and its parameters in front of a conversation. */
 export interface Act<K extends Action = Action> {
   readonly command: string;
-  params(...needs: Needs[K]): object;
+  params(...needs: [...Needs[K], at: Conversation]): object;
 }
 
 export type Actions = { readonly [K in Action]: Act<K> };

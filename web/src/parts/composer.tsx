@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Completions, completionsFor } from "./completions.jsx";
 import { type Delivery, type Picture as Given } from "../dialects/index.js";
@@ -37,16 +37,17 @@ export function Composer() {
     keep(of, next);
   };
   const write = (next: string): void => put(session, next);
-  useEffect(() => {
+  // These three run before the next picture: they read and set the text that is shown.
+  useLayoutEffect(() => {
     if (session === undefined || session === owner.current) return;
     put(session, owner.current === undefined && text !== "" ? text : keptOf(session));
   }, [session]);
   // The agent may put a text here: an extension does, and a fork gives back what was said.
   const draft = conversation.draft;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (draft !== undefined) put(undefined, draft.text);
   }, [draft?.count]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (page.draft !== undefined) put(undefined, page.draft.text);
   }, [page.draft?.count]);
   useEffect(() => {
@@ -70,7 +71,7 @@ export function Composer() {
     const isShell = said.startsWith("!") && store.can("shell") === undefined;
     const done = isShell
       ? await store.try("shell", said.slice(1).trim())
-      : await store.try("prompt", said, images, isWorking ? delivery : "prompt", store.conversation);
+      : await store.try("prompt", said, images, isWorking ? delivery : "prompt");
     // What was refused is not lost.
     if (done === undefined && field.current?.value === "") {
       write(said);
@@ -181,7 +182,7 @@ export function Composer() {
         )}
         <span class="hint">{hint(isWorking, deliveries)}</span>
         {isWorking && store.can("abort") === undefined && (
-          <button type="button" class="stop" onClick={() => void store.try("abort", store.conversation)}>
+          <button type="button" class="stop" onClick={() => void store.try("abort")}>
             {conversation.run.aborting ? "Stopping…" : "Stop"}
           </button>
         )}

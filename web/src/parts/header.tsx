@@ -15,7 +15,7 @@ const PANELS: readonly (readonly [PanelName, string])[] = [
 
 /** What talks to whom: the session, the model, and the panels. */
 export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPanel: (panel: PanelName | undefined) => void }) {
-  const { store, page, conversation } = useNow();
+  const { store, page } = useNow();
   return (
     <header class="top">
       <div class="who">
@@ -36,7 +36,7 @@ export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPan
           </button>
         ))}
         {store.can("newSession") === undefined && (
-          <button type="button" disabled={page.ended !== undefined} onClick={() => void store.renew("newSession", conversation)}>
+          <button type="button" disabled={page.ended !== undefined} onClick={() => void store.renew("newSession")}>
             New
           </button>
         )}
@@ -100,7 +100,7 @@ function ModelChoice() {
       disabled={page.ended !== undefined}
       onChange={(event) => {
         const [provider = "", id = ""] = event.currentTarget.value.split("\n");
-        void store.change("setModel", provider, id, conversation);
+        void store.change("setModel", provider, id);
       }}
     >
       {!isListed && <option value={key(now)}>{now?.name ?? now?.id ?? "No model"}</option>}
@@ -124,7 +124,7 @@ function ThinkingChoice() {
       title="How long the model thinks"
       value={level ?? "off"}
       disabled={page.ended !== undefined}
-      onChange={(event) => void store.change("setThinking", event.currentTarget.value, conversation)}
+      onChange={(event) => void store.change("setThinking", event.currentTarget.value)}
     >
       {level !== undefined && !levels.includes(level) && <option value={level}>thinking: {level}</option>}
       {levels.map((one) => (

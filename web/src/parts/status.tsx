@@ -112,7 +112,7 @@ export function StatusLine() {
         </span>
       )}
       {store.can("compact") === undefined && conversation.messages.length > 0 && !conversation.run.working && (
-        <button type="button" class="link" onClick={() => void store.try("compact", "", conversation)}>
+        <button type="button" class="link" onClick={() => void store.try("compact", "")}>
           Compact
         </button>
       )}

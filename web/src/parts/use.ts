@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Conversation } from "agentese/ui";
 
 import type { Page, Store } from "../store.js";
@@ -16,7 +16,8 @@ export function useStore(): Store {
 export function useNow(): { store: Store; page: Page; conversation: Conversation } {
   const store = useStore();
   const [, redraw] = useState(0);
-  useEffect(() => store.subscribe(() => redraw((count) => count + 1)), [store]);
+  // Before anything else can run: what changes between the first picture and an effect would not be drawn.
+  useLayoutEffect(() => store.subscribe(() => redraw((count) => count + 1)), [store]);
   return { store, page: store.page, conversation: store.conversation };
 }
 
