@@ -50,13 +50,16 @@ pub fn name(intent: Intent) -> &'static str {
     neutral(intent).map_or("", |row| row.name)
 }
 
-/// The table of a dialect, with what not every client asks for: parameters that only its agents can use, and how its commands
-/// differ from the intents.
+/// The table of a dialect, with what not every client asks for: parameters that only its agents can use, dialogs that only their
+/// tools ask, and how its commands differ from the intents.
 pub fn accounted(index: &Index) -> Value {
     let mut beside: Map<String, Value> = Map::new();
     for row in resolve(index).beside.iter().filter(|row| row.lost) {
         beside.insert(row.command.to_owned(), row.params.into());
     }
+    let by_tool = resolve(index).by_tool.into_iter();
+    let by_tool: Map<String, Value> =
+        by_tool.map(|(dialog, tool)| (dialog.to_owned(), tool.into())).collect();
     let mut whole = table_with(index, &|row, carrier| {
         for (name, told) in [("differs", row.differs), ("alone", row.alone)] {
             if !told.is_empty() {
@@ -65,6 +68,7 @@ pub fn accounted(index: &Index) -> Value {
         }
     });
     whole["beside"] = beside.into();
+    whole["byTool"] = by_tool.into();
     whole
 }
 

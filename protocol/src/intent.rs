@@ -146,7 +146,7 @@ pub struct Differs {
     /// In words.
     pub says: &'static str,
     /// What is other behind such a command: places in the neutral form as `session.id` and `message<shell>` are, [`ORDER`],
-    /// [`ANSWERS`], [`CALLS`], [`SHELLS`], [`EVENTS`], [`HISTORY`].
+    /// [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`AGAIN`], [`GOES_ON`], [`HISTORY`].
     pub changes: &'static [&'static str],
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
@@ -164,10 +164,16 @@ pub const ORDER: &str = "order";
 pub const ANSWERS: &str = "answers";
 /// In which answers calls stand: calls of one answer may have answers of their own, none of which says anything else.
 pub const CALLS: &str = "calls";
+/// What is told of calls of a stopped answer that had not begun, and the answer without words that ends a stopped run: nothing.
+pub const STOPPED: &str = "stopped";
 /// Whether a shell command of the user leaves a message.
 pub const SHELLS: &str = "shells";
 /// All that is told of the run that is going on until it ends: how often, in which order, with which words.
 pub const EVENTS: &str = "events";
+/// Whether the answer that was stopped goes on in a run of its own.
+pub const AGAIN: &str = "again";
+/// Whether a run of the agent's own follows a summary that it makes by itself.
+pub const GOES_ON: &str = "goesOn";
 /// The messages that answers give from then on, and how many they are.
 pub const HISTORY: &str = "history";
 
@@ -339,11 +345,14 @@ pub struct Intents {
     pub beside: &'static [Beside],
     /// Events without a meaning of their own that who speaks the dialect makes from what other events tell.
     pub made: &'static [&'static str],
+    /// Dialogs that a tool of the dialect's agents asks, with its name: models of other agents have no such tool.
+    pub by_tool: &'static [(&'static str, &'static str)],
 }
 
 impl Intents {
     /// Nothing beside what the parent has.
-    pub const NONE: Intents = Intents { readers: &[], carriers: &[], own: &[], beside: &[], made: &[] };
+    pub const NONE: Intents =
+        Intents { readers: &[], carriers: &[], own: &[], beside: &[], made: &[], by_tool: &[] };
 }
 
 /// The neutral form of an intent.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use agentese_protocol::index::declared_types;
 use agentese_protocol::intent::{
-    ANSWERS, CALLS, EVENTS, HISTORY, INTENTS, Intent, ORDER, SHELLS, Send, Without, neutral, resolve,
+    AGAIN, ANSWERS, CALLS, EVENTS, GOES_ON, HISTORY, INTENTS, Intent, ORDER, SHELLS, STOPPED, Send, Without,
+    neutral, resolve,
 };
 use agentese_protocol::meaning::Source;
 use agentese_protocol::model::{Command, Shape, Ty};
@@ -36,6 +37,10 @@ fn every_name_of_a_table_is_declared() {
         let name = dialect.name;
         for own in dialect.intents.own {
             assert!(command(&index, own.command).is_some(), "{name}: no command `{}`", own.command);
+        }
+        for (dialog, tool) in dialect.intents.by_tool {
+            assert!(index.dialogs.iter().any(|row| row.wire == *dialog), "{name}: no dialog `{dialog}`");
+            assert!(!tool.is_empty(), "{name}: `{dialog}`");
         }
         for made in dialect.intents.made {
             assert!(index.events.iter().any(|row| row.name == *made), "{name}: no event `{made}`");
@@ -167,7 +172,7 @@ fn what_differs_is_something_that_there_is() {
         for place in differs.changes {
             let is_message = place.strip_prefix("message<").is_some_and(|role| role.ends_with('>'));
             assert!(
-                [ORDER, ANSWERS, CALLS, SHELLS, EVENTS, HISTORY].contains(place)
+                [ORDER, ANSWERS, CALLS, STOPPED, SHELLS, EVENTS, AGAIN, GOES_ON, HISTORY].contains(place)
                     || is_message
                     || given(place),
                 "{place}: {}",

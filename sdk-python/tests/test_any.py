@@ -183,7 +183,11 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
             if agent.can("messages"):
                 said = [message for message in await agent.messages() if message.role == "assistant"]
                 assert len(said) == len(words(agent, "assistant"))
-            assert (await agent.state()).working is False
+            state = await agent.state()
+            assert state.working is False
+            if agent.can("stats"):
+                # Operator's counts entries.
+                assert (await agent.stats()).messages == (None if seen == "operator" else state.messages)
 
     play(talk())
 

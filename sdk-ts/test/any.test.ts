@@ -127,7 +127,10 @@ describe("an agent of any dialect", () => {
       assert.ok((places[0] as number) >= 0);
       assert.deepEqual(words(agent, "user"), ["Hello"]);
       if (agent.can("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, words(agent, "assistant").length);
-      assert.equal((await agent.state()).working, false);
+      const state = await agent.state();
+      assert.equal(state.working, false);
+      // Operator's counts entries.
+      if (agent.can("stats")) assert.equal((await agent.stats()).messages, seen === "operator" ? undefined : state.messages);
       await agent.close();
     });
 

@@ -104,6 +104,9 @@ impl Deeds {
     pub fn take(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
         let mut steps = Vec::new();
         self.goes_on(&event, &mut steps);
+        if self.was_told_before(&event, now) {
+            return steps;
+        }
         match event {
             Event::State { state, error } => self.state(state, error, &mut steps),
             Event::MessageBegan { message, role: Role::Assistant } if !self.told.contains(&message) => {

@@ -122,6 +122,11 @@ async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
         }
         let state = agent.state().await.unwrap();
         assert_eq!(state.working, Some(false), "{started}");
+        if agent.can(Intent::Stats) {
+            // Operator's counts entries.
+            let counted = state.messages.filter(|_| seen != "operator");
+            assert_eq!(agent.stats().await.unwrap().messages, counted, "{started}");
+        }
         within("the end", agent.close()).await;
     }
 }

@@ -2,9 +2,11 @@
 
 mod answers;
 mod differs;
+mod growing;
 mod lines;
 mod lost;
 mod paths;
+mod stopped;
 
 use agentese::any::{Fate, Intent, Member, RowFate, RowKind, explain};
 use agentese::framing::FrameText;
@@ -16,7 +18,7 @@ use agentese_conformance::verdict::{Finding, Mismatch, Outcome, Shown};
 use serde_json::Value;
 
 use differs::EVENTS;
-pub use differs::ORDER;
+pub use differs::{GOES_ON, ORDER};
 pub use lines::{command, is_wait_of_a_live_agent, sends, sends_any};
 use lines::{lacks_a_member, sent_before, sent_until};
 use paths::{in_answer, is_about, is_within, without_places};
@@ -46,6 +48,9 @@ const LEVEL: &str = "thinkingLevel";
 const SETS_LEVEL: &[Intent] =
     &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
+/// Which of the blocks of an answer a piece of text belongs to.
+const PLACE_OF_TEXT: &str = "message<assistant>.blocks<text>.index";
+
 /// The check that a case was played to its end.
 pub const SCENARIO: &str = "scenario";
 
@@ -66,7 +71,7 @@ pub struct Left {
     pub check: String,
     /// The row that the frame is of; empty where there is no frame.
     pub row: String,
-    /// Where in the frame, as a list of what is open names it.
+    /// Where in the frame, as a list of known failures names it.
     pub path: String,
     /// What differs, in words.
     pub says: String,
@@ -122,6 +127,12 @@ impl Report {
     /// Whether the front's dialect has a row of that name.
     pub fn has(&self, name: &str) -> bool {
         name == self.front.edges.parse_command || self.rows.iter().any(|row| row.row == name)
+    }
+
+    /// Whether the agent tells where a block of an answer ends and the next one begins.
+    pub fn tells_blocks(&self) -> bool {
+        let untold = self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.untold);
+        !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
     /// What a failure is called that names no command.
@@ -314,6 +325,9 @@ impl Report {
         let (_, awaited) = says.split_once("nothing like ")?;
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
         let awaited = values.next()?.ok()?;
+        if self.is_refused_without_an_id(&awaited, golden) {
+            return Some(number);
+        }
         let names = [awaited.pointer("/params/type"), awaited.get("method"), awaited.get("type")];
         let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
@@ -323,6 +337,25 @@ impl Report {
             row.fate != Fate::Carried || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
         };
         rows.next().is_some_and(explained).then_some(number)
+    }
+
+    /// Whether what a case waits for is the answer to a command that the report says the agent may refuse, and a refusal came that
+    /// names none.
+    fn is_refused_without_an_id(&self, awaited: &Value, golden: &Transcript) -> bool {
+        let Some(id) = awaited.get("id") else { return false };
+        let mut sent = golden.sent().map(FrameText::as_str);
+        let meant = sent
+            .find(|line| serde_json::from_str::<Value>(line).is_ok_and(|sent| sent.get("id") == Some(id)));
+        let row = meant.and_then(command).and_then(|name| self.row(RowKind::Command, &name));
+        let came = self.observed.iter().flat_map(|observed| &observed.records);
+        let is_unnamed = |record: &Record| match record {
+            Record::Received(line) => {
+                let dir = agentese::types::Direction::S2c;
+                self.parse(&Shown { record: 0, dir, line: line.as_str().to_owned() }).is_some()
+            }
+            _ => false,
+        };
+        row.is_some() && self.is_refused_otherwise(row, meant, golden) && came.into_iter().any(is_unnamed)
     }
 
     /// The recorded answer to the command that an answer is about.

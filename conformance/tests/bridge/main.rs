@@ -13,7 +13,7 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
-use agentese::types::{CheckLevel, ExpectedFailure, TranscriptHeader};
+use agentese::types::{CheckLevel, TranscriptHeader};
 use agentese_conformance::report::said::said;
 use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
 use agentese_conformance::verdict::{self, Finding, Verdict};
@@ -32,9 +32,6 @@ const SEED: u64 = 18;
 /// How many cases of how many pairs are in the sample.
 const SAMPLE: (usize, usize) = (4, 2);
 
-/// Differences that the report does not explain, by pair.
-const OPEN: &str = include_str!("open.json");
-
 fn program() -> String {
     let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
@@ -47,7 +44,7 @@ struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
     unexplained: BTreeMap<String, Vec<Left>>,
-    /// What no list of what is open excuses.
+    /// What no difference of dialects is behind.
     broken: BTreeMap<String, Vec<String>>,
 }
 
@@ -61,7 +58,7 @@ fn breaks(finding: &Finding) -> Option<String> {
     is_broken.then(|| format!("{}: {}", finding.check, mismatch.says))
 }
 
-/// A case that came to nothing; no line of a list is about that.
+/// A case that came to nothing.
 fn of_the_case(says: String) -> Left {
     Left { check: String::new(), row: String::new(), path: String::new(), says }
 }
@@ -91,10 +88,12 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
             println!("{}", judged.recording.as_ref().map(said).unwrap_or_default());
         }
         let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
-        let by_itself = |told| pieces::untold(told).into_iter().chain(runs::wrong(told));
+        let tells_blocks = report.tells_blocks();
+        let by_itself = |told| pieces::untold(told, tells_blocks).into_iter().chain(runs::wrong(told));
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
         let golden = played.golden(&judged.case.dialect, &name).unwrap();
-        if golden.as_ref().is_some_and(|golden| report.moves_answers(golden)) {
+        // A case without a recording says by itself what is expected; what was sent is the same.
+        if golden.as_ref().or(observed.as_ref()).is_some_and(|session| report.moves_answers(session)) {
             let told =
                 observed.iter().flat_map(|told| answered::unanswered(&judged.case, &judged.requests, told));
             by_itself.extend(told);
@@ -140,9 +139,6 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// What is open, by pair: case, check and path or row of a difference, with the reason.
-type Open = BTreeMap<String, Vec<ExpectedFailure>>;
-
 /// What is played: pairs, and the names of their cases; none for all of them.
 fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
     match std::env::var(WHICH) {
@@ -168,7 +164,6 @@ fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let suite = Suite::embedded();
-    let open: Open = serde_json::from_str(OPEN).unwrap();
     let mut wrong = Vec::new();
     let plan = plan(&suite);
     assert!(!plan.is_empty(), "{WHICH} names neither a pair, as in `pi-opal`, nor `all`");
@@ -184,7 +179,6 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let mut played = pin!(played.buffered(beside));
     while let Some((pair, outcome)) = played.next().await {
         let name = pair.name();
-        let known = open.get(&name).map_or(&[][..], Vec::as_slice);
         let Outcome { agree, explained, unexplained, broken } = &outcome;
         if agree.len() + explained.len() + unexplained.len() == 0 {
             wrong.push(format!("{name}: no case of it was played"));
@@ -192,63 +186,16 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
         for (case, says) in broken {
             wrong.push(format!("{name} {case}: nothing excuses {}", says.join("; ")));
         }
-        println!(
-            "{name}: {} agree, {} differ where the report says so, {} differ as the list of what is open says",
-            agree.len(),
-            explained.len(),
-            unexplained.len()
-        );
+        println!("{name}: {} agree, {} differ where the report says so", agree.len(), explained.len());
         for (case, left) in unexplained {
-            let of_case = |line: &&ExpectedFailure| line.case == *case;
-            let is_named = |one: &Left| known.iter().filter(of_case).any(|line| one.is_named_by(line));
             for one in left {
-                let mark = if is_named(one) { "open" } else { "new" };
-                println!("  {mark} {case} | {} | {} | {} | {}", one.check, one.row, one.path, one.says);
+                println!("  {case} | {} | {} | {} | {}", one.check, one.row, one.path, one.says);
             }
-            let rest: Vec<&str> = left.iter().filter(|one| !is_named(one)).map(|one| &*one.says).collect();
-            if !rest.is_empty() {
-                wrong.push(format!("{name} {case}: {}", rest.join("; ")));
-            }
-        }
-        let was_played = |case: &String| {
-            agree.contains(case) || explained.contains(case) || unexplained.contains_key(case)
-        };
-        for line in known.iter().filter(|line| was_played(&line.case)) {
-            let left = unexplained.get(&line.case).map_or(&[][..], Vec::as_slice);
-            if !left.iter().any(|one| one.is_named_by(line)) {
-                let place = line.path.as_deref().or(line.row.as_deref());
-                let (case, check, path) = (&line.case, &line.check, place.unwrap_or_default());
-                wrong.push(format!("{name} {case}: `{check}` at `{path}` is not open any more, take it out"));
-            }
+            let says: Vec<&str> = left.iter().map(|one| &*one.says).collect();
+            wrong.push(format!("{name} {case}: {}", says.join("; ")));
         }
     }
-    assert!(wrong.is_empty(), "the loss report or the list of what is open is wrong:\n{}", wrong.join("\n"));
-}
-
-/// The list of what is open names pairs and cases that there are.
-#[test]
-fn open_cases_are_cases() {
-    let suite = Suite::embedded();
-    let open: Open = serde_json::from_str(OPEN).unwrap();
-    for (pair, lines) in open {
-        let found = all().into_iter().find(|one| one.name() == pair).unwrap_or_else(|| panic!("{pair}"));
-        let names: Vec<String> = found.cases(&suite).into_iter().map(|case| case.name).collect();
-        let mut seen = BTreeSet::new();
-        let report = Report::of(&found.front_id(&suite), found.agent);
-        for line in lines {
-            assert!(names.contains(&line.case), "{pair}: {}", line.case);
-            assert!(!line.reason.trim().is_empty(), "{pair}: {} has no reason", line.case);
-            match (&line.path, &line.row) {
-                (_, Some(row)) => assert!(report.has(row), "{pair}: {} names no row {row}", line.case),
-                (Some(_), None) => {}
-                (None, None) => {
-                    panic!("{pair}: `{}` of {} names neither path nor row", line.check, line.case)
-                }
-            }
-            let key = (line.case.clone(), line.check, line.path, line.row);
-            assert!(seen.insert(key), "{pair}: {} twice", line.case);
-        }
-    }
+    assert!(wrong.is_empty(), "the loss report does not explain this:\n{}", wrong.join("\n"));
 }
 
 /// How our fronts differ from their recordings with agents of their own is excused in a bridge, too: such lines about frames

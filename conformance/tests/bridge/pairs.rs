@@ -8,7 +8,7 @@ use agentese_conformance::Suite;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::excuse::{ORDER, WORDS, command, sends, sends_any};
+use crate::excuse::{GOES_ON, ORDER, WORDS, command, sends, sends_any};
 
 /// A front's dialect, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Pair {
         let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
         let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
         let rows = self.rows();
-        cases.map(|case| of_the_words(self.waiting_for_the_end(case), &rows)).collect()
+        cases.map(|case| of_the_words(Self::waiting_for_the_end(case, &rows), &rows)).collect()
     }
 
     /// What the loss report says of the front's rows, whichever revision of them the agent has.
@@ -93,8 +93,10 @@ impl Pair {
     }
 
     /// The case with a client that waits for the end of a run which the agent alone begins when it has compacted.
-    fn waiting_for_the_end(&self, case: Scenario) -> Scenario {
-        if GOES_ON.contains(&self.front) || !GOES_ON.contains(&self.agent) {
+    fn waiting_for_the_end(case: Scenario, rows: &[RowFate]) -> Scenario {
+        let goes_on =
+            |row: &RowFate| row.differs.iter().any(|one| one.places.iter().any(|place| place == GOES_ON));
+        if !rows.iter().any(goes_on) {
             return case;
         }
         let mut written = serde_json::to_value(case).unwrap();
@@ -188,8 +190,7 @@ fn shell(dialect: &str) -> &'static str {
     found.unwrap().matching.sessions.shell
 }
 
-/// Dialects whose agents go on with a run of their own when they have compacted between runs, and the event that tells that.
-const GOES_ON: &[&str] = &["omp", "pisces"];
+/// The event that tells of a summary which the agent has made by itself.
 const COMPACTED: &str = "auto_compaction_end";
 
 /// The events that tell a piece of an answer.
@@ -206,12 +207,15 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
     if answers.any(|answer| answer["delay_ms"].as_u64().is_some_and(|delay| delay >= APART_MS)) {
         return serde_json::from_value(written).unwrap();
     }
-    for step in written["steps"].as_array_mut().into_iter().flatten() {
-        let names = [step.pointer("/wait/event/type"), step.pointer("/wait/params/type")];
-        let is_piece = |name: &Value| name.as_str().is_some_and(|name| PIECES.contains(&name));
-        if names.into_iter().flatten().any(is_piece) {
-            step.as_object_mut().unwrap().remove("count");
-        }
+    let is_piece = |step: &Value| {
+        let places = ["/wait/event/type", "/wait/params/type", "/wait/type"];
+        let mut names = places.iter().filter_map(|place| step.pointer(place)?.as_str());
+        names.any(|name| PIECES.contains(&name))
+    };
+    let steps = written["steps"].as_array_mut().unwrap();
+    steps.dedup_by(|step, before| is_piece(step) && is_piece(before));
+    for step in steps.iter_mut().filter(|step| is_piece(step)) {
+        step.as_object_mut().unwrap().remove("count");
     }
     serde_json::from_value(written).unwrap()
 }
@@ -321,4 +325,15 @@ fn images_have_to_reach_an_agent_that_takes_them() {
         let last = &words.expect["messages"]["$last"];
         assert_eq!((&last["text"], last["images"].as_u64()), (&"What is this?".into(), images), "{agent}");
     }
+}
+
+#[test]
+fn of_pieces_that_come_at_once_one_is_waited_for() {
+    let waits = |front: &'static str, agent: &'static str, name: &str| {
+        let cases = Pair { front, agent }.cases(&Suite::embedded());
+        let case = cases.into_iter().find(|case| case.name == name).unwrap();
+        let steps = serde_json::to_value(&case.steps).unwrap();
+        steps.as_array().unwrap().iter().filter(|step| step.to_string().contains("message_update")).count()
+    };
+    assert_eq!(waits("operator", "pi", "d01_prompt_answered_at_completion"), 1);
 }

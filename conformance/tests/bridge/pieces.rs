@@ -28,6 +28,8 @@ type Said = BTreeMap<(&'static str, Option<u64>), String>;
 
 #[derive(Default)]
 struct Pieces {
+    /// Whether the agent tells where blocks begin and end.
+    tells_blocks: bool,
     said: Said,
     /// Of dialects without ends of messages: the answers so far, and the one that grows.
     answers: BTreeSet<String>,
@@ -35,9 +37,10 @@ struct Pieces {
     left: Vec<Left>,
 }
 
-/// Answers whose text is not what the pieces before told.
-pub fn untold(observed: &Transcript) -> Vec<Left> {
-    let mut pieces = Pieces::default();
+/// Answers whose text is not what the pieces before told. Where the agent does not tell where a block ends and the next one
+/// begins, the pieces of all blocks of a kind are their text together.
+pub fn untold(observed: &Transcript, tells_blocks: bool) -> Vec<Left> {
+    let mut pieces = Pieces { tells_blocks, ..Pieces::default() };
     for frame in told(observed) {
         match frame {
             Told::Event(kind, event) => pieces.event(&kind, &event),
@@ -57,7 +60,7 @@ impl Pieces {
             "message_update" => self.piece(event),
             "message_end" if event["message"]["role"] == "assistant" => {
                 let said = std::mem::take(&mut self.said);
-                for (key, whole) in whole(&event["message"]) {
+                for (key, whole) in whole(&event["message"], self.tells_blocks) {
                     self.compare("message_update", key.0, said.get(&key), &whole);
                 }
             }
@@ -80,7 +83,8 @@ impl Pieces {
         let piece = &event["assistantMessageEvent"];
         if let Some(kind) = KINDS.iter().find(|kind| piece["type"] == kind.piece) {
             let text = piece["delta"].as_str().unwrap_or_default();
-            self.said.entry((kind.piece, piece["contentIndex"].as_u64())).or_default().push_str(text);
+            let block = piece["contentIndex"].as_u64().filter(|_| self.tells_blocks);
+            self.said.entry((kind.piece, block)).or_default().push_str(text);
         }
         for part in event["message"]["contents"].as_array().into_iter().flatten() {
             if let Some(kind) = KINDS.iter().find(|kind| part["type"] == kind.block) {
@@ -118,8 +122,8 @@ impl Pieces {
 }
 
 /// The texts of an answer, by the kind of its blocks and, where they are numbered, the block.
-fn whole(message: &Value) -> Said {
-    let numbered = message.get("content").is_some();
+fn whole(message: &Value, tells_blocks: bool) -> Said {
+    let numbered = tells_blocks && message.get("content").is_some();
     let mut whole = Said::new();
     let blocks = [&message["content"], &message["contents"]];
     let blocks = blocks.into_iter().filter_map(Value::as_array).flatten();
@@ -181,13 +185,31 @@ mod tests {
     fn the_pieces_of_an_answer_are_its_text_however_many_they_are() {
         for pieces in [&["one two"][..], &["one", " ", "two"]] {
             for frames in answers(pieces) {
-                assert_eq!(untold(&heard(&frames)), [], "{pieces:?}");
+                assert_eq!(untold(&heard(&frames), true), [], "{pieces:?}");
             }
         }
         for pieces in [&[][..], &["one"], &["one two", "one two"], &["two", "one"]] {
             for frames in answers(pieces) {
-                assert_eq!(untold(&heard(&frames)).len(), 1, "{pieces:?} {frames:?}");
+                assert_eq!(untold(&heard(&frames), true).len(), 1, "{pieces:?} {frames:?}");
             }
         }
+    }
+
+    #[test]
+    fn blocks_whose_ends_the_agent_does_not_tell_are_compared_together() {
+        let piece = |text: &str| {
+            let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
+            json!({"type": "message_update", "assistantMessageEvent": told})
+        };
+        let blocks = |texts: &[&str]| {
+            let content: Vec<Value> =
+                texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+            json!({"type": "message_end", "message": {"role": "assistant", "content": content}})
+        };
+        let frames = [piece("one"), piece("two"), blocks(&["one", "two"])];
+        assert_eq!(untold(&heard(&frames), false), []);
+        assert_eq!(untold(&heard(&frames), true).len(), 2);
+        let cut = [piece("one"), blocks(&["one", "two"])];
+        assert_eq!(untold(&heard(&cut), false).len(), 1);
     }
 }

@@ -40,4 +40,4 @@ const OWN: &[Own] = &[
 ];
 
 /// What the methods are for.
-pub const INTENTS: Intents = Intents { readers: &[], carriers: CARRIERS, own: OWN, beside: &[], made: &[] };
+pub const INTENTS: Intents = Intents { carriers: CARRIERS, own: OWN, ..Intents::NONE };

@@ -55,10 +55,7 @@ const CARRIERS: &[Carrier] =
 
 /// What the command is for. Where a run, a message, a thought or a call begins and ends is told apart here and not by agents.
 pub const INTENTS: Intents = Intents {
-    readers: &[],
     carriers: CARRIERS,
-    own: &[],
-    beside: &[],
     made: &[
         "RUN_STARTED",
         "RUN_FINISHED",
@@ -73,4 +70,5 @@ pub const INTENTS: Intents = Intents {
         "TOOL_CALL_END",
         "MESSAGES_SNAPSHOT",
     ],
+    ..Intents::NONE
 };

@@ -207,7 +207,7 @@ pub const INTENTS: &[Neutral] = &[
         "Gives the tokens and the cost of the session.",
         Seen("from the usage that events told"),
     )
-    .gives(&[USAGE, CONTEXT_TOKENS, CONTEXT_WINDOW]),
+    .gives(&[USAGE, give("messages", "How many messages the session has."), CONTEXT_TOKENS, CONTEXT_WINDOW]),
     row(
         Intent::Models,
         "models",

@@ -15,6 +15,8 @@ pub struct Resolved {
     pub beside: Vec<Beside>,
     /// The events that who speaks the dialect makes.
     pub made: Vec<&'static str>,
+    /// The dialogs that a tool of its agents asks, with the tool.
+    pub by_tool: Vec<(&'static str, &'static str)>,
     /// How values are read that no frame of the meaning has.
     pub readers: Vec<Reader>,
 }
@@ -36,6 +38,7 @@ pub fn resolve(index: &Index) -> Resolved {
         resolved.own.extend(own);
         resolved.beside.extend(table.beside);
         resolved.made.extend(table.made);
+        resolved.by_tool.extend(table.by_tool);
         resolved.readers.extend(table.readers);
         dialect = known.parent;
     }
@@ -44,5 +47,6 @@ pub fn resolve(index: &Index) -> Resolved {
     resolved.own.retain(|row| has(row.command));
     resolved.beside.retain(|row| has(row.command));
     resolved.made.retain(|name| index.events.iter().any(|row| row.name == *name));
+    resolved.by_tool.retain(|(dialog, _)| index.dialogs.iter().any(|row| row.wire == *dialog));
     resolved
 }

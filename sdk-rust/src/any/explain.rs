@@ -249,7 +249,7 @@ impl Pair<'_> {
 
     fn intent(&self, wire: &str, intent: Intent, front: &'static Carrier) -> (Fate, String) {
         let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else {
-            return self.without(intent);
+            return self.without(intent, front);
         };
         let untold: Vec<String> = front
             .gives
@@ -302,17 +302,21 @@ impl Pair<'_> {
     }
 
     /// What becomes of an intent that the agent has no command for.
-    fn without(&self, intent: Intent) -> (Fate, String) {
+    fn without(&self, intent: Intent, front: &Carrier) -> (Fate, String) {
+        let also = |how: &str| {
+            let also = front.alone.iter().map(|differs| differs.says.as_str());
+            (Fate::Approximated, std::iter::once(how).chain(also).collect::<Vec<_>>().join("; "))
+        };
         match neutral(intent).map(|row| &row.without) {
             Some(Without::Lost { lost }) => (Fate::Lost, lost.clone()),
-            Some(Without::Seen { seen }) => (Fate::Approximated, seen.clone()),
+            Some(Without::Seen { seen }) => also(seen),
             Some(Without::Through { through, how }) => {
                 let has = |name: &String| {
                     let intent = Intent::ALL.iter().find(|intent| intent.name() == name);
                     intent.is_some_and(|intent| self.agent.table.carrier(self.agent.spec, *intent).is_some())
                 };
                 match through.iter().find(|name| !has(name)) {
-                    None => (Fate::Approximated, how.says.clone()),
+                    None => also(&how.says),
                     Some(name) => (Fate::Lost, format!("the agent has no command for `{name}`")),
                 }
             }
@@ -340,7 +344,15 @@ impl Pair<'_> {
     fn dialog(&self, wire: &str) -> RowFate {
         let rules = self.front.table.meaning.dialogs.get(wire);
         let same = self.agent.spec.dialog(wire).is_some() && self.is_kin();
-        self.told(RowKind::Dialog, wire, rules, same, false)
+        let row = self.told(RowKind::Dialog, wire, rules, same, false);
+        match self.front.table.by_tool.get(wire).filter(|_| !same && row.fate == Fate::Carried) {
+            Some(tool) => RowFate {
+                fate: Fate::Approximated,
+                reason: format!("the agent has no tool `{tool}`: only what else it asks is asked so"),
+                ..row
+            },
+            None => row,
+        }
     }
 
     /// Whether both are of one family: rows of one name mean the same there.

@@ -144,6 +144,8 @@ fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier, which
     let mut walk = Walk { table, which, only: Vec::new(), leaves: Vec::new() };
     for (slot, source) in &carrier.gives {
         let told = match slot.as_str() {
+            // How many there are.
+            "messages" if matches!(source, Source::At(_)) => "Count.messages".to_owned(),
             "messages" | "message" => "message".to_owned(),
             "models" | "model" => "model".to_owned(),
             "points" => "forkPoints".to_owned(),

@@ -82,6 +82,8 @@ pub struct State {
 pub struct Stats {
     /// Tokens and cost.
     pub usage: Usage,
+    /// How many messages the session has.
+    pub messages: Option<u64>,
     /// How full the model's context is.
     pub context: Context,
 }

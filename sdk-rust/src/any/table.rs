@@ -110,6 +110,8 @@ struct Written {
     made: Vec<String>,
     answers: HashMap<String, String>,
     beside: HashMap<String, Vec<String>>,
+    #[serde(rename = "byTool")]
+    by_tool: HashMap<String, String>,
 }
 
 /// What a client of any agent knows of a dialect.
@@ -127,6 +129,8 @@ pub(super) struct Table {
     pub answers: HashMap<String, String>,
     /// Parameters of commands that carry intents with which only agents of the dialect can do something.
     pub beside: HashMap<String, Vec<String>>,
+    /// Dialogs that a tool of the dialect's agents asks, with the tool.
+    pub by_tool: HashMap<String, String>,
 }
 
 impl Table {
@@ -152,8 +156,8 @@ pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
         let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| *dialect == name)?;
         let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
         meaning.readers.extend(written.readers);
-        let Written { carriers, own, made, answers, beside, .. } = written;
-        Some(Table { meaning, carriers, own, made, answers, beside })
+        let Written { carriers, own, made, answers, beside, by_tool, .. } = written;
+        Some(Table { meaning, carriers, own, made, answers, beside, by_tool })
     };
     READ[place].get_or_init(read).as_ref()
 }

@@ -84,7 +84,7 @@ export abstract class Commands {
 
   /** Tokens and cost of the session. */
   async stats(): Promise<Stats> {
-    return (await this.call("stats")) as Stats;
+    return (await this.call("stats")) as unknown as Stats;
   }
 
   /** The models that can be chosen. */

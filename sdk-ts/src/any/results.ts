@@ -41,6 +41,8 @@ export interface State {
 /** Tokens and cost of a session. */
 export interface Stats {
   readonly usage?: Usage;
+  /** How many messages the session has. */
+  readonly messages?: number;
   readonly context?: Conversation["context"];
 }
 

@@ -1,5 +1,6 @@
 //! The blocks of an answer that grows: they are opened, written and closed in turn.
 
+use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
 use agentese_server::engine::Deed;
 use agentese_server::providers::StreamEvent;
@@ -69,12 +70,30 @@ impl Deeds {
         push(steps, Deed::Grew(end));
     }
 
+    /// Whether the text that an event tells of a block was told in the block before.
+    pub(super) fn was_told_before(&self, event: &Event, now: &Conversation) -> bool {
+        let (message, first) = match event {
+            Event::TextGrew { message, block, text } => (message, (*block, Open::Text, text.as_str())),
+            Event::ThinkingGrew { message, block, text } => {
+                (message, (*block, Open::Thinking, text.as_str()))
+            }
+            _ => return false,
+        };
+        self.is_growing(message)
+            && growing(now, message).is_some_and(|answer| went_on(self.open, &answer.blocks, first))
+    }
+
     /// What was not told of an answer that is complete now.
     pub(super) fn rest_of(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         let opened = self.opened;
-        let open = self.open.map(|(place, ..)| place);
-        self.close(open.and_then(|place| message.blocks.get(place)), steps);
-        for (place, block) in message.blocks.iter().enumerate().skip(opened) {
+        let open = self.open;
+        self.close(open.and_then(|(place, ..)| message.blocks.get(place)), steps);
+        let was_told = |(place, block): &(usize, &Block)| {
+            let text = text_of(block);
+            text.is_some_and(|(kind, text)| went_on(open, &message.blocks, (*place, kind, text)))
+        };
+        let blocks = message.blocks.iter().enumerate().skip(opened);
+        for (place, block) in blocks.filter(|one| !was_told(one)) {
             match block {
                 Block::Text { text } => {
                     self.open(place, Open::Text, || StreamEvent::TextStart, now, steps);
@@ -92,5 +111,28 @@ impl Deeds {
             }
             self.close(Some(block), steps);
         }
+    }
+}
+
+/// Whether the first text of a block was told in the block before, which is open: agents that do not tell where a block ends go on
+/// in it with the next ones. `blocks` are those of the answer as the agent has them now.
+fn went_on(
+    open: Option<(usize, Open, usize)>,
+    blocks: &[Block],
+    (place, kind, text): (usize, Open, &str),
+) -> bool {
+    let Some((at, _, told)) = open.filter(|(_, open, _)| *open == kind) else { return false };
+    let before = blocks.get(at..place).unwrap_or_default().iter().map(text_of);
+    let lengths = before.map(|text| text.filter(|(of, _)| *of == kind).map(|(_, text)| text.len()));
+    let Some(lengths) = lengths.collect::<Option<Vec<usize>>>() else { return false };
+    lengths.first().is_some_and(|first| told > *first) && told >= lengths.iter().sum::<usize>() + text.len()
+}
+
+/// The text of a block, and what it is.
+fn text_of(block: &Block) -> Option<(Open, &str)> {
+    match block {
+        Block::Text { text } => Some((Open::Text, text)),
+        Block::Thinking { text, .. } => Some((Open::Thinking, text)),
+        _ => None,
     }
 }

@@ -40,6 +40,42 @@ fn a_block_ends_with_its_answer_unless_that_was_broken_off() {
     assert_eq!(grown(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
 }
 
+#[test]
+fn text_that_went_on_in_the_block_before_is_not_told_twice() {
+    let told = |pieces: &[(usize, &str)], blocks: &[&str]| {
+        let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("pi"));
+        let mut whole = (*answer(MessageState::Done)).clone();
+        whole.blocks = blocks.iter().map(|text| Block::Text { text: (*text).to_owned() }).collect();
+        // The conversation is further already.
+        now.messages.push(whole.clone().into());
+        let grew = |(block, text): &(usize, &str)| Event::TextGrew {
+            message: "k1".to_owned(),
+            block: *block,
+            text: (*text).to_owned(),
+        };
+        let mut events = vec![Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant }];
+        events.extend(pieces.iter().map(grew));
+        events.push(Event::MessageEnded { message: whole.into() });
+        let steps = events.into_iter().flat_map(|event| deeds.take(event, &now));
+        let texts = steps.filter_map(|step| match step {
+            Step::Deed(Deed::Grew(StreamEvent::TextDelta(text))) => Some(text),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[(0, "one"), (1, "two")], &["one", "two"]), ["one", "two"]);
+    assert_eq!(told(&[(0, "one"), (0, "two")], &["one", "two"]), ["one", "two"]);
+    assert_eq!(told(&[(0, "onetwothree")], &["one", "two", "three"]), ["onetwothree"]);
+    // The agent has found out where the blocks begin.
+    assert_eq!(
+        told(&[(0, "onetwo"), (1, "two"), (2, "three")], &["one", "two", "three"]),
+        ["onetwo", "three"]
+    );
+    // What nobody has told is told at the end.
+    assert_eq!(told(&[(0, "one")], &["one", "two"]), ["one", "two"]);
+    assert_eq!(told(&[(0, "onetwo")], &["one", "two", "three"]), ["onetwo", "three"]);
+}
+
 /// A call of that number, with arguments.
 fn call(number: usize, arguments: &Value) -> Block {
     let mut tool = ToolBlock::default();

@@ -34,14 +34,17 @@ impl Report {
             && about.all(|member| OF_ANSWERS.iter().any(|place| is_within(place, &member.neutral)))
     }
 
-    /// Whether an answer, recorded and as it came, lacks nothing but calls, each of which stands in another answer that came.
-    pub(super) fn lacks_calls(&self, frames: &[Frame], path: &str) -> bool {
+    /// Whether an answer, recorded and as it came in that record, lacks nothing but calls, each of which stands in another
+    /// answer that came.
+    pub(super) fn lacks_calls(&self, frames: &[Frame], found: usize, path: &str) -> bool {
         let [recorded, came] = [0, 1].map(|at| Blocks::of(&frames[at].body["message"]));
         let Some(lacking) = recorded.calls.strip_prefix(&came.calls[..]) else { return false };
         let told = self.observed.iter().flat_map(|observed| {
             observed.records.iter().zip(0..).filter_map(|(one, record)| {
                 let Record::Received(line) = one else { return None };
-                self.frame(&Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() }, observed)
+                let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
+                // Another frame of the kind: what grows tells of the same answer.
+                self.frame(&shown, observed).filter(|frame| record != found && frame.row == frames[1].row)
             })
         });
         let own: BTreeSet<String> = told.flat_map(|frame| Blocks::of(&frame.body["message"]).calls).collect();
@@ -54,7 +57,7 @@ impl Report {
     /// Whether an answer differs in how many messages there are, or in others than the words of the user.
     pub(super) fn tells_other_answers(&self, frames: &[Frame], path: &str) -> bool {
         let path = in_answer(path);
-        let words = |frame: &Frame| said(&frame.body, &BTreeSet::new()).0;
+        let words = |frame: &Frame| said(messages(frame), &BTreeSet::new()).0;
         match frames {
             [recorded, came] if is_within(HISTORY, &path) => words(recorded) == words(came),
             _ => frames.first().is_some_and(|frame| self.counts(frame, &path)),
@@ -82,7 +85,9 @@ impl Report {
         let roles: BTreeSet<&str> =
             words.filter(|(path, _)| path == ROLE).map(|(_, role)| role.as_str()).collect();
         let is_history = path == HISTORY;
-        if is_history && (roles.is_empty() || said(&recorded.body, &roles) != said(&came.body, &roles)) {
+        if is_history
+            && (roles.is_empty() || said(messages(recorded), &roles) != said(messages(came), &roles))
+        {
             return false;
         }
         let count = |frame: &Frame| match paths::at(&frame.body, &path, &[])? {
@@ -94,11 +99,19 @@ impl Report {
     }
 }
 
-/// What an answer tells of messages, without those of some roles: the words of the user in no order, and those of all others in
+/// The messages of an answer.
+fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
+    frame.body["data"]["messages"].as_array().into_iter().flatten()
+}
+
+/// What messages tell, without those of some roles: the words of the user in no order, and those of all others in
 /// theirs.
-fn said(body: &Value, without: &BTreeSet<&str>) -> (BTreeMap<String, usize>, Vec<String>) {
+pub(super) fn said<'a>(
+    messages: impl IntoIterator<Item = &'a Value>,
+    without: &BTreeSet<&str>,
+) -> (BTreeMap<String, usize>, Vec<String>) {
     let mut said = (BTreeMap::new(), Vec::new());
-    for message in body["data"]["messages"].as_array().into_iter().flatten() {
+    for message in messages {
         let mut text = String::new();
         texts(message, &mut text);
         match message["role"].as_str() {
@@ -123,13 +136,13 @@ fn texts(value: &Value, text: &mut String) {
 }
 
 /// The blocks of an answer: the ids of its calls, and all others.
-struct Blocks {
-    calls: Vec<String>,
-    others: Vec<Value>,
+pub(super) struct Blocks {
+    pub(super) calls: Vec<String>,
+    pub(super) others: Vec<Value>,
 }
 
 impl Blocks {
-    fn of(message: &Value) -> Self {
+    pub(super) fn of(message: &Value) -> Self {
         let mut blocks = Self { calls: Vec::new(), others: Vec::new() };
         for block in message["content"].as_array().into_iter().flatten() {
             match block["id"].as_str().filter(|_| block["type"] == "toolCall") {

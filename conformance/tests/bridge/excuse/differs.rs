@@ -11,7 +11,7 @@ use agentese_conformance::verdict::Mismatch;
 use serde_json::Value;
 
 use super::lines::command;
-use super::paths::{in_answer, is_about};
+use super::paths::{in_answer, is_about, is_within};
 use super::{Frame, REQUESTS, Report, SCENARIO};
 
 /// The check that answers stand before the events that they stood before, and behind those that they stood behind.
@@ -33,6 +33,12 @@ const CALLS: &str = "calls";
 
 /// All that events tell of a run, until it ends.
 pub(super) const EVENTS: &str = "events";
+/// Whether an answer that was stopped goes on in a run of its own.
+const AGAIN: &str = "again";
+/// Whether a run of the agent's own follows a summary that it makes by itself.
+pub const GOES_ON: &str = "goesOn";
+/// What tells of such a summary.
+const COMPACTED: &str = "Compacted";
 /// All that answers tell of messages, and where they tell of them.
 const HISTORY: &str = "history";
 const MESSAGES: &[&str] = &["message", "Count.messages"];
@@ -58,21 +64,32 @@ impl Report {
         let recorded = mismatch.expected.as_ref().filter(|_| !check.starts_with("expect "));
         let places = match (recorded, &mismatch.found, &self.observed) {
             (Some(shown), ..) => self.other_from(shown.record, golden),
-            (None, Some(shown), Some(observed)) => self.other(observed, |sent, _| sent < shown.record),
+            (None, Some(shown), Some(observed)) => self.other_from(shown.record, observed),
             _ => self.other_anywhere(golden),
         };
         if check == BESIDE_EVENTS {
-            return [ORDER, EVENTS].iter().any(|place| places.contains(place));
+            let goes_on = || self.observed.as_ref().is_some_and(|observed| self.goes_on_by_itself(observed));
+            return [ORDER, EVENTS].iter().any(|place| places.contains(place))
+                || (places.contains(GOES_ON) && goes_on());
         }
         let shown = || [&mismatch.expected, &mismatch.found].into_iter().flatten();
         let frames: Vec<Frame> = shown().filter_map(|shown| self.frame(shown, golden)).collect();
         let Some(frame) = frames.first() else { return false };
         if frame.kind == RowKind::Event {
             let ends = mismatch.path.is_empty() && self.ends_runs(&frame.row);
+            // A run of its own is one more: none that was recorded is missing for it.
+            if places.contains(AGAIN) && mismatch.expected.is_none() {
+                return true;
+            }
+            if self.breaks_off_earlier(frame, mismatch, golden) {
+                return true;
+            }
             if !ends && places.contains(ANSWERS) && self.is_of_answers(frame, &mismatch.path) {
                 return true;
             }
-            if places.contains(CALLS) && frames.len() == 2 && self.lacks_calls(&frames, &mismatch.path) {
+            let found = mismatch.found.as_ref().map_or(0, |shown| shown.record);
+            if places.contains(CALLS) && frames.len() == 2 && self.lacks_calls(&frames, found, &mismatch.path)
+            {
                 return true;
             }
             let is_in_order =
@@ -81,9 +98,15 @@ impl Report {
                 return true;
             }
         }
+        if let Some(shown) = &mismatch.expected
+            && self.is_of_a_stop(shown.record, &frames, &mismatch.path, golden)
+        {
+            return true;
+        }
         if let ([recorded, came], RowKind::Command) = (&frames[..], frame.kind) {
             let of_shells = |one: &SentCommand<'_>| {
-                one.row.differs.iter().flat_map(|differs| &differs.places).any(|place| place == SHELLS)
+                let mut places = one.row.differs.iter().flat_map(|differs| &differs.places);
+                places.any(|place| place == SHELLS) && self.has_failed(one.line)
             };
             let at_most = mismatch
                 .expected
@@ -105,11 +128,7 @@ impl Report {
         let is_answer = frame.kind == RowKind::Command;
         let path = if is_answer { in_answer(&mismatch.path) } else { mismatch.path.clone() };
         let is_other = |neutral: &str| {
-            let is_within = |place: &&str| {
-                neutral
-                    .strip_prefix(*place)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '<', '[']))
-            };
+            let is_within = |place: &&str| is_within(place, neutral);
             (is_answer && places.contains(HISTORY) && MESSAGES.iter().any(is_within))
                 || places.iter().any(is_within)
         };
@@ -154,12 +173,58 @@ impl Report {
         self.other_anywhere(golden).contains(ANSWERS)
     }
 
-    /// What is other at a place of the recording.
-    pub(super) fn other_from<'a>(&'a self, place: usize, golden: &'a Transcript) -> BTreeSet<&'a str> {
-        let over = self.run_ends(golden);
-        self.other(golden, |place_sent, one| {
-            place_sent < place && (one != EVENTS || !over.iter().any(|end| (place_sent..place).contains(end)))
+    /// What is other at a place of a session.
+    pub(super) fn other_from<'a>(&'a self, place: usize, session: &'a Transcript) -> BTreeSet<&'a str> {
+        let over = self.run_ends(session);
+        self.other(session, |place_sent, one| {
+            let ended = || over.iter().filter(|end| (place_sent..place).contains(*end)).count();
+            let is_still = match one {
+                EVENTS => ended() == 0,
+                AGAIN => ended() <= 1,
+                _ => true,
+            };
+            place_sent < place && is_still
         })
+    }
+
+    /// Whether a run follows a summary that the agent made by itself, and no command in between began it.
+    fn goes_on_by_itself(&self, observed: &Transcript) -> bool {
+        let tells_of_one = |kind: &str| {
+            let row = self.row(RowKind::Event, kind);
+            row.is_some_and(|row| row.members.iter().any(|member| is_within(COMPACTED, &member.neutral)))
+        };
+        let mut has_compacted = false;
+        observed.records.iter().any(|record| match record {
+            Record::Sent(line) => {
+                let row = command(line.as_str()).and_then(|name| self.front.command(&name));
+                has_compacted &= row.is_none_or(|row| row.run != RunRole::Starts);
+                false
+            }
+            Record::Received(line) => match route(self.front, line) {
+                Ok(Routed::Event { kind, .. }) => {
+                    has_compacted |= tells_of_one(&kind.to_string());
+                    has_compacted && kind.spec().is_some_and(|spec| spec.run == RunEffect::Begins)
+                }
+                _ => false,
+            },
+            Record::Control(_) => false,
+        })
+    }
+
+    /// Whether the answer to a command was a failure, as it came.
+    fn has_failed(&self, sent: &str) -> bool {
+        let id = id_of(&FrameText::from(sent));
+        let is_failure = |line: &FrameText| {
+            matches!(route(self.front, line), Ok(Routed::Answer { success: false, .. }))
+                && id.is_some()
+                && id_of(line) == id
+        };
+        let came = self.observed.iter().flat_map(|observed| &observed.records);
+        came.filter_map(|record| match record {
+            Record::Received(line) => Some(line),
+            _ => None,
+        })
+        .any(is_failure)
     }
 
     /// What is other at some place of the recording.
@@ -182,7 +247,7 @@ impl Report {
     }
 
     /// The records of a recording behind which a run may be over.
-    fn run_ends(&self, golden: &Transcript) -> Vec<usize> {
+    pub(super) fn run_ends(&self, golden: &Transcript) -> Vec<usize> {
         let ends = |record: &Record| match record {
             Record::Received(line) => self.may_end_a_run(line),
             _ => false,
@@ -199,7 +264,11 @@ impl Report {
     }
 
     /// The commands that are sent before a place of the recording.
-    fn sent<'a>(&'a self, place: usize, golden: &'a Transcript) -> impl Iterator<Item = SentCommand<'a>> {
+    pub(super) fn sent<'a>(
+        &'a self,
+        place: usize,
+        golden: &'a Transcript,
+    ) -> impl Iterator<Item = SentCommand<'a>> {
         // The command that keeps it at work, by its id.
         let (mut is_busy, mut began) = (false, None);
         golden.records.iter().enumerate().take(place).filter_map(move |(place, record)| match record {
@@ -232,13 +301,13 @@ impl Report {
 
 /// A command that is sent.
 #[derive(Clone, Copy)]
-struct SentCommand<'a> {
-    place: usize,
+pub(super) struct SentCommand<'a> {
+    pub(super) place: usize,
     line: &'a str,
     /// What the report says of it.
-    row: &'a RowFate,
+    pub(super) row: &'a RowFate,
     /// Whether a run was going on.
-    is_busy: bool,
+    pub(super) is_busy: bool,
 }
 
 fn id_of(line: &FrameText) -> Option<Value> {

@@ -1,22 +1,33 @@
 //! Which commands of omp carry which intent, where they are more or other than in pi.
 
-use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL};
+use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL, PROMPT};
 use crate::intent::{
-    Carrier, EVENTS, HISTORY, Intent, Intents, Own, SHELLS, by_front, carries, from, own, says,
+    AGAIN, Carrier, EVENTS, GOES_ON, HISTORY, Intent, Intents, Own, SHELLS, by_front, carries, from, own,
+    says,
 };
 use crate::meaning::{at, each};
 
 const CARRIERS: &[Carrier] = &[
+    PROMPT.differs(&[says("when the agent has made a summary by itself, it goes on in a run of its own")
+        .changes(&[GOES_ON])]),
     carries(Intent::AbortAndPrompt, "abort_and_prompt")
         .sends(&[("message", from("text")), ("images", from("images"))]),
     carries(Intent::SetInterruptMode, "set_interrupt_mode").sends(&[("mode", from("mode"))]),
     carries(Intent::Fork, "branch")
         .sends(&[("entryId", from("entry"))])
         .gives(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))])
-        .differs(&[FORK])
-        .alone(&[says("who stands between stops an answer that is being given, where omp takes it along")
-            .changes(&[EVENTS, HISTORY])
-            .when_busy()]),
+        .differs(&[
+            FORK,
+            says("an answer that is being given goes along, and is told once more in a run of its own")
+                .changes(&[AGAIN, HISTORY])
+                .when_busy(),
+        ])
+        .alone(&[says(
+            "who stands between stops an answer that is being given, where omp takes it along; an agent that does so, too, \
+             tells it once more in a run of its own",
+        )
+        .changes(&[EVENTS, AGAIN, HISTORY])
+        .when_busy()]),
     BASH.differs(&[says("all commands have one shell, and one that a signal ends fails without a message")
         .changes(&["message<shell>", SHELLS])]),
     EXPORT.differs(&[says("a conversation in which nothing was said has a page, too")
@@ -60,10 +71,5 @@ const OWN: &[Own] = &[
 ];
 
 /// What the commands of omp are for.
-pub const INTENTS: Intents = Intents {
-    readers: &[],
-    carriers: CARRIERS,
-    own: OWN,
-    beside: &[],
-    made: &["ready", "rpc_chunk", "prompt_result"],
-};
+pub const INTENTS: Intents =
+    Intents { carriers: CARRIERS, own: OWN, made: &["ready", "rpc_chunk", "prompt_result"], ..Intents::NONE };

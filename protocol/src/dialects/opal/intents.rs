@@ -3,8 +3,8 @@
 use super::meaning::ON;
 use crate::intent::Send::{Is, Joined};
 use crate::intent::{
-    ANSWERS, Beside, CALLS, Carrier, Differs, Intent, Intents, ORDER, Own, Send, by_front, carries, done,
-    from, lost, own, says,
+    ANSWERS, Beside, CALLS, Carrier, Differs, Intent, Intents, ORDER, Own, STOPPED, Send, by_front, carries,
+    done, from, lost, own, says,
 };
 use crate::meaning::Source::Map;
 use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
@@ -27,6 +27,9 @@ const ONE_QUEUE: Differs = says(
      carried out",
 )
 .changes(&[ORDER, ANSWERS]);
+/// Which providers there are.
+const PROVIDERS: Differs =
+    says("of providers those of the agent's models alone are known: others are refused").refuses();
 /// A session that is kept.
 const KEPT: (&str, Send) = ("session", Is(Constant::Flag(true)));
 const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
@@ -45,7 +48,9 @@ const CARRIERS: &[Carrier] = &[
         .gives(OUTCOME)
         .differs(&[ONE_QUEUE]),
     carries(Intent::Abort, "agent/abort")
-        .differs(&[says("calls of the stopped answer that were not begun are not told")]),
+        .differs(&[says("calls of the stopped answer that had not begun are not told, and no answer ends the run")
+            .changes(&[STOPPED])
+            .when_busy()]),
     carries(Intent::NewSession, "session/start")
         .sends(&[KEPT, ("working_dir", from("directory"))])
         .gives(OPENED),
@@ -70,10 +75,11 @@ const CARRIERS: &[Carrier] = &[
         ("context.window", at("data.token_usage.context_window")),
     ]),
     carries(Intent::Messages, "session/history").gives(&[("messages", each("message", "data.messages"))]),
-    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]),
+    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]).alone(&[PROVIDERS]),
     carries(Intent::SetModel, "model/set")
         .sends(&[("model_id", Joined(&["provider", "id"], ":"))])
-        .gives(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))]),
+        .gives(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))])
+        .alone(&[PROVIDERS]),
     carries(Intent::SetThinking, "thinking/set")
         .sends(&[("level", from("level"))])
         .gives(&[("thinkingLevel", at("data.thinking_level"))]),
@@ -82,6 +88,7 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Stats, "agent/state")
         .gives(&[
             ("usage", read("usage", "data.token_usage")),
+            ("messages", at("data.message_count")),
             ("context.tokens", at("data.token_usage.current_context_tokens")),
             ("context.window", at("data.token_usage.context_window")),
         ])
@@ -115,5 +122,11 @@ const BESIDE: &[Beside] = &[
 ];
 
 /// What the methods of Opal are for.
-pub const INTENTS: Intents =
-    Intents { readers: READERS, carriers: CARRIERS, own: OWN, beside: BESIDE, made: &["message_queued"] };
+pub const INTENTS: Intents = Intents {
+    readers: READERS,
+    carriers: CARRIERS,
+    own: OWN,
+    beside: BESIDE,
+    made: &["message_queued"],
+    by_tool: &[("client/ask_user", "ask_user")],
+};

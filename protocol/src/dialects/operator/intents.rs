@@ -64,9 +64,9 @@ const OWN: &[Own] = &[own("set_model", "the agent says yes and keeps its model")
 
 /// What the commands of Operator are for.
 pub const INTENTS: Intents = Intents {
-    readers: &[],
     carriers: CARRIERS,
     own: OWN,
     beside: &[lost("prompt", &["options"])],
     made: &["turn_end"],
+    ..Intents::NONE
 };

@@ -37,10 +37,12 @@ pub const EXPORT: Carrier = carries(Intent::Export, "export_html")
     .sends(&[("outputPath", from("path"))])
     .gives(&[("path", at("data.path"))]);
 
+/// Words that begin a run.
+pub const PROMPT: Carrier =
+    carries(Intent::Prompt, "prompt").sends(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))]);
+
 const CARRIERS: &[Carrier] = &[
-    carries(Intent::Prompt, "prompt")
-        .sends(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))])
-        .gives(OUTCOME),
+    PROMPT.gives(OUTCOME),
     carries(Intent::Steer, "steer").sends(&[WORDS, IMAGES]).gives(OUTCOME),
     carries(Intent::FollowUp, "follow_up").sends(&[WORDS, IMAGES]).gives(OUTCOME),
     carries(Intent::Abort, "abort"),
@@ -76,6 +78,7 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
     carries(Intent::Stats, "get_session_stats").gives(&[
         ("usage", read("stats", "data")),
+        ("messages", at("data.totalMessages")),
         ("context.tokens", at("data.contextUsage.tokens")),
         ("context.window", at("data.contextUsage.contextWindow")),
     ]),
@@ -111,10 +114,5 @@ const CARRIERS: &[Carrier] = &[
 ];
 
 /// What the commands of pi are for.
-pub const INTENTS: Intents = Intents {
-    readers: &[],
-    carriers: CARRIERS,
-    own: &[],
-    beside: &[],
-    made: &["turn_end", "entry_appended"],
-};
+pub const INTENTS: Intents =
+    Intents { carriers: CARRIERS, made: &["turn_end", "entry_appended"], ..Intents::NONE };

@@ -54,6 +54,8 @@ class Stats(Record):
     """Tokens and cost of a session."""
 
     usage: Usage | None = None
+    messages: int | None = None
+    """How many messages the session has."""
     context: Context | None = None
 
 

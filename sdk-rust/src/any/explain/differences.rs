@@ -15,8 +15,10 @@ pub struct Difference {
     /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), and what stands in them: their
     /// values are other from then on. `order` is where words of the user stand among the other messages, and how many turns
     /// there are; `answers` is how many answers of the model follow such words, and which, each of them whole; `calls` is in
-    /// which answers calls stand; `shells` is whether a shell command of the user leaves a message; `history` is all that
-    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends.
+    /// which answers calls stand; `stopped` is what is told of calls of a stopped answer that had not begun, and the answer
+    /// without words that ends a stopped run: nothing; `shells` is whether a shell command of the user leaves a message; `history` is all that
+    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends; `again` is whether an answer that was
+    /// stopped goes on in a run of its own, `goesOn` whether a run of the agent's own follows a summary that it makes by itself.
     pub places: Vec<String>,
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
@@ -34,10 +36,13 @@ impl Pair<'_> {
                 let others = carrier.differs.iter().filter(is_other);
                 others.chain(&front.alone).collect()
             }
-            None => match neutral(intent).map(|row| &row.without) {
-                Some(Without::Through { how, .. }) => vec![how],
-                _ => Vec::new(),
-            },
+            None => {
+                let how = match neutral(intent).map(|row| &row.without) {
+                    Some(Without::Through { how, .. }) => Some(how),
+                    _ => None,
+                };
+                how.into_iter().chain(&front.alone).collect()
+            }
         }
     }
 

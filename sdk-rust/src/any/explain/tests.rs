@@ -131,10 +131,36 @@ fn what_is_other_behind_a_command_is_told() {
         differs.iter().any(|one| one.places.iter().any(|place| place == "shells"))
     };
     assert!(shells("omp") && !shells("pi"));
+    // One that tells nothing of calls which a stop forestalls, and one that goes on by itself.
+    let has = |front: &str, agent: &str, row: &str, place: &str| {
+        differs(front, agent, row).iter().any(|one| one.places.iter().any(|known| known == place))
+    };
+    assert!(has("pi", "opal", "abort", "stopped") && !has("pi", "omp", "abort", "stopped"));
+    assert!(has("pi", "omp", "prompt", "goesOn") && !has("omp", "pisces", "prompt", "goesOn"));
+    assert!(has("pi", "omp", "fork", "again") && !has("pi", "opal", "fork", "again"));
+    // A front that knows the providers of the agent's models alone.
+    let set = differs("opal", "pi", "model/set");
+    assert!(set.iter().any(|one| one.refuses && one.places.is_empty()), "{set:?}");
+    // Also where who stands between answers from what was seen.
+    let listed = differs("opal", "operator@seed", "models/list");
+    assert!(listed.iter().any(|one| one.refuses), "{listed:?}");
+    assert!(told("opal", "operator@seed", "models/list").1.contains("of providers"));
     // A prompt is one of them only while a run is going on.
     let said = differs("opal", "operator@seed", "agent/prompt");
     assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");
     assert!(
         differs("pi", "pi", "switch_session").is_empty() && differs("pi", "opal", "new_session").is_empty()
     );
+}
+
+#[test]
+#[cfg(all(feature = "pi", feature = "opal", feature = "operator"))]
+fn a_dialog_of_a_tool_is_approximated_where_the_agent_has_no_such_tool() {
+    let (fate, reason) = told("opal", "pi", "client/ask_user");
+    assert_eq!(fate, Fate::Approximated);
+    assert!(reason.contains("`ask_user`"), "{reason}");
+    // What else asks is carried, and an agent that asks nobody asks in no way.
+    assert_eq!(told("opal", "pi", "client/input").0, Fate::Carried);
+    assert_eq!(told("opal", "operator@seed", "client/ask_user").0, Fate::Lost);
+    assert_eq!(told("opal", "opal", "client/ask_user").0, Fate::Carried);
 }

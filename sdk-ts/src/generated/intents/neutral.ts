@@ -206,6 +206,7 @@ export const neutral = {
     "params": [],
     "gives": [
       {"name":"usage","doc":"`input`, `output`, `cacheRead`, `cacheWrite`, `total` in tokens, `cost` in US dollars."},
+      {"name":"messages","doc":"How many messages the session has."},
       {"name":"context.tokens","doc":"Tokens in the model's context."},
       {"name":"context.window","doc":"Tokens that fit into it."}
     ],

@@ -51,7 +51,7 @@ export const opal: Carriers = {
       {"command":"session/history","sends":{},"gives":{"messages":{"each":"message","of":"data.messages"}},"session":"session_id"}
     ],
     "stats": [
-      {"command":"agent/state","sends":{},"gives":{"usage":{"read":"usage","of":"data.token_usage"},"context.tokens":"data.token_usage.current_context_tokens","context.window":"data.token_usage.context_window"},"session":"session_id"}
+      {"command":"agent/state","sends":{},"gives":{"usage":{"read":"usage","of":"data.token_usage"},"messages":"data.message_count","context.tokens":"data.token_usage.current_context_tokens","context.window":"data.token_usage.context_window"},"session":"session_id"}
     ],
     "models": [
       {"command":"models/list","sends":{},"gives":{"models":{"each":"model","of":"data.models"}}}

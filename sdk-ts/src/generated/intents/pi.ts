@@ -50,7 +50,7 @@ export const pi: Carriers = {
       {"command":"get_last_assistant_text","sends":{},"gives":{"text":"data.text"}}
     ],
     "stats": [
-      {"command":"get_session_stats","sends":{},"gives":{"usage":{"read":"stats","of":"data"},"context.tokens":"data.contextUsage.tokens","context.window":"data.contextUsage.contextWindow"}}
+      {"command":"get_session_stats","sends":{},"gives":{"usage":{"read":"stats","of":"data"},"messages":"data.totalMessages","context.tokens":"data.contextUsage.tokens","context.window":"data.contextUsage.contextWindow"}}
     ],
     "models": [
       {"command":"get_available_models","sends":{},"gives":{"models":{"each":"model","of":"data.models"}}}

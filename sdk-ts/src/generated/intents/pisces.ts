@@ -11,7 +11,7 @@ export const pisces: Carriers = {
   "opens": null,
   "carriers": {
     "prompt": [
-      {"command":"prompt","sends":{"message":"text","images":"images","streamingBehavior":"whenBusy"},"gives":{"outcome":{"map":"data.disposition","to":{"started":"started","queued":"queued","handled":"handled"}}}}
+      {"command":"prompt","sends":{"message":"text","images":"images","streamingBehavior":"whenBusy"},"gives":{}}
     ],
     "steer": [
       {"command":"steer","sends":{"message":"text","images":"images"},"gives":{"outcome":{"map":"data.disposition","to":{"started":"started","queued":"queued","handled":"handled"}}}}
@@ -47,7 +47,7 @@ export const pisces: Carriers = {
       {"command":"get_last_assistant_text","sends":{},"gives":{"text":"data.text"}}
     ],
     "stats": [
-      {"command":"get_session_stats","sends":{},"gives":{"usage":{"read":"stats","of":"data"},"context.tokens":"data.contextUsage.tokens","context.window":"data.contextUsage.contextWindow"}}
+      {"command":"get_session_stats","sends":{},"gives":{"usage":{"read":"stats","of":"data"},"messages":"data.totalMessages","context.tokens":"data.contextUsage.tokens","context.window":"data.contextUsage.contextWindow"}}
     ],
     "models": [
       {"command":"get_available_models","sends":{},"gives":{"models":{"each":"model","of":"data.models"}}}

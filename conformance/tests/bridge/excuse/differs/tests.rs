@@ -171,7 +171,12 @@ fn what_an_expectation_names_stands_where_it_came() {
 
 #[test]
 fn a_shell_command_without_a_message_excuses_no_other_message() {
-    let report = Report::of("pi@0.55", "omp@12.7");
+    let mut report = Report::of("pi@0.55", "omp@12.7");
+    let ended = |success: bool| {
+        let told = json!({"id": "1", "type": "response", "command": "bash", "success": success});
+        Some(session(&[(false, told)]))
+    };
+    report.observe(ended(false));
     let golden = session(&[
         (true, json!({"id": "1", "type": "bash", "command": "kill -9 $$"})),
         (true, json!({"id": "3", "type": "get_messages"})),
@@ -179,12 +184,12 @@ fn a_shell_command_without_a_message_excuses_no_other_message() {
     ]);
     let ran = json!({"role": "bashExecution", "command": "kill -9 $$", "output": "", "cancelled": true, "truncated": false});
     let known = [message("user", "go"), message("assistant", "a"), ran];
-    let lacks = |told: &[Value]| {
+    let lacks = |report: &Report, told: &[Value]| {
         let (known, told) = (history(&known), history(told));
         report.is_other_behind("answers", &mismatch(3, &known, "data.messages", Some(&told)), &golden)
     };
-    assert!(lacks(&known[..2]));
-    assert!(!lacks(&known[..1]) && !lacks(&known[1..2]), "others are missing, too");
+    assert!(lacks(&report, &known[..2]));
+    assert!(!lacks(&report, &known[..1]) && !lacks(&report, &known[1..2]), "others are missing, too");
     let state = |count: u64| json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": {"messageCount": count}});
     let counts = |record: usize, count: u64| {
         let found = state(count);
@@ -196,6 +201,8 @@ fn a_shell_command_without_a_message_excuses_no_other_message() {
     };
     assert!(counts(3, 2));
     assert!(!counts(3, 1) && !counts(3, 4) && !counts(0, 2), "one command was sent");
+    report.observe(ended(true));
+    assert!(!lacks(&report, &known[..2]), "no signal has ended it");
 }
 
 #[test]
@@ -249,4 +256,180 @@ fn a_prompt_that_is_refused_leaves_nothing_at_work() {
     for (success, busy) in [(true, true), (false, false)] {
         assert_eq!(report.other_from(3, &golden(success)).contains(EVENTS), busy, "{success}");
     }
+}
+
+#[test]
+fn a_call_that_stands_in_a_snapshot_of_the_same_answer_has_no_answer_of_its_own() {
+    let whole = calls(&["c1", "c2"], "a");
+    let prompt = (true, json!({"id": "1", "type": "prompt", "message": "go"}));
+    let mut report = Report::of("pi@0.55", "opal@0.1");
+    let grows = json!({"type": "message_update", "message": calls(&["c1", "c2"], "a")["message"], "assistantMessageEvent": {}});
+    let first = calls(&["c1"], "a");
+    report.observe(Some(session(&[prompt.clone(), (false, grows), (false, first.clone())])));
+    let golden = session(&[prompt, (false, whole.clone())]);
+    let found = Some(shown(2, &first));
+    let lacks = Mismatch { found, ..mismatch(1, &whole, "message.content", None) };
+    assert!(!report.is_other_behind("events", &lacks, &golden));
+}
+
+/// A run that is stopped while the first of its calls runs.
+fn stopped() -> Vec<(bool, Value)> {
+    let tool = |what: &str, id: &str| json!({"type": format!("tool_execution_{what}"), "toolCallId": id, "toolName": "shell"});
+    let result = |id: &str, text: &str| {
+        let mut message = message("toolResult", text);
+        message["toolCallId"] = id.into();
+        json!({"type": "message_end", "message": message})
+    };
+    let (end, empty) = (json!({"type": "agent_end", "messages": []}), calls(&[], ""));
+    let mut empty = empty;
+    empty["message"]["content"] = json!([]);
+    vec![
+        (true, json!({"id": "1", "type": "prompt", "message": "go"})),
+        (false, json!({"type": "agent_start"})),
+        (false, calls(&["c1", "c2"], "a")),
+        (false, tool("start", "c1")),
+        (true, json!({"id": "2", "type": "abort"})),
+        (false, tool("end", "c1")),
+        (false, result("c1", "stopped")),
+        (false, tool("start", "c2")),
+        (false, tool("end", "c2")),
+        (false, result("c2", "skipped")),
+        (false, json!({"type": "turn_start"})),
+        (false, empty),
+        (false, end),
+        (false, tool("start", "c3")),
+    ]
+}
+
+#[test]
+fn calls_that_a_stopped_run_had_not_begun_may_be_told_nowhere_and_others_may_not() {
+    let (golden, lines) = (session(&stopped()), stopped());
+    for (agent, is_said) in [("opal@0.1", true), ("omp@12.7", false)] {
+        let report = Report::of("pi@0.55", agent);
+        let lacks = |record: usize| {
+            report.is_other_behind("events", &mismatch(record, &lines[record].1, "", None), &golden)
+        };
+        for record in [7, 8, 9, 10, 11] {
+            assert_eq!(lacks(record), is_said, "{agent} {record}");
+        }
+        // The call that ran, the end of the run, and what comes behind it.
+        for record in [3, 5, 6, 12, 13] {
+            assert!(!lacks(record), "{agent} {record}");
+        }
+        let came = |record: usize, came: &Value| {
+            let is_there = mismatch(record, &lines[record].1, "message.content", Some(came));
+            report.is_other_behind("events", &is_there, &golden)
+        };
+        assert_eq!(came(2, &calls(&["c1"], "a")), is_said, "{agent}");
+        assert!(!came(2, &calls(&["c2"], "a")) && !came(2, &calls(&["c1"], "b")), "{agent}");
+    }
+}
+
+#[test]
+fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
+    let report = Report::of("pi@0.55", "opal@0.1");
+    let mut lines = stopped();
+    let ran = |id: &str, text: &str| {
+        let mut message = message("toolResult", text);
+        message["toolCallId"] = id.into();
+        message
+    };
+    let said = [message("user", "go"), calls(&["c1", "c2"], "a")["message"].clone()];
+    let all = [&said[..], &[ran("c1", "stopped"), ran("c2", "skipped")]].concat();
+    lines.extend([(true, json!({"id": "3", "type": "get_messages"})), (false, history(&all))]);
+    let record = lines.len() - 1;
+    let golden = session(&lines);
+    let lacks = |came: &[Value]| {
+        let lacks = mismatch(record, &history(&all), "data.messages", Some(&history(came)));
+        report.is_other_behind("answers", &lacks, &golden)
+    };
+    assert!(lacks(&[&said[..], &[ran("c1", "")]].concat()));
+    assert!(!lacks(&said[..1]) && !lacks(&said[1..]), "words or an answer are missing");
+}
+
+/// A session in which the client forks while an answer is given in these pieces.
+fn forked(pieces: &[&str], more: &[Value]) -> Transcript {
+    let piece = |text: &&str| {
+        let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
+        (false, json!({"type": "message_update", "assistantMessageEvent": told}))
+    };
+    let mut lines = vec![
+        (true, json!({"id": "1", "type": "prompt", "message": "go"})),
+        (false, json!({"type": "agent_start"})),
+    ];
+    lines.extend(pieces[..1].iter().map(piece));
+    lines.push((true, json!({"id": "2", "type": "branch", "entryId": "e"})));
+    lines.extend(pieces[1..].iter().map(piece));
+    lines.extend(more.iter().map(|event| (false, event.clone())));
+    session(&lines)
+}
+
+#[test]
+fn an_answer_that_a_fork_stops_is_the_beginning_of_the_recorded_one() {
+    let golden = forked(&["one ", "two ", "three"], &[]);
+    let piece = json!({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": "one "}});
+    let other = |pieces: &[&str], fork: bool| {
+        let mut report = Report::of("omp@12.7", "pi@0.55");
+        report.observe(Some(forked(pieces, &[])));
+        let mut golden = golden.records.clone();
+        if !fork {
+            golden.retain(|record| !matches!(record, Record::Sent(line) if line.as_str().contains("branch")));
+        }
+        let golden = Transcript { header: TranscriptHeader::new(1, "omp"), records: golden };
+        let cut = Mismatch {
+            found: Some(shown(2, &piece)),
+            ..mismatch(2, &piece, "assistantMessageEvent.delta", None)
+        };
+        report.is_other_behind("events", &cut, &golden)
+    };
+    assert!(other(&["one ", "two "], true));
+    assert!(!other(&["one ", "three"], true), "it is another text");
+    assert!(!other(&["one ", "two "], false), "nothing was sent meanwhile");
+}
+
+#[test]
+fn an_answer_that_was_stopped_may_go_on_in_one_run() {
+    let end = json!({"type": "agent_end", "messages": []});
+    let golden = forked(&["one"], std::slice::from_ref(&end));
+    let mut report = Report::of("omp@12.7", "pisces@13.18");
+    let begin = json!({"type": "agent_start"});
+    let more = [end.clone(), begin.clone(), end.clone(), begin, end.clone()];
+    report.observe(Some(forked(&["one"], &more)));
+    let is_other = |record: usize, frame: &Value| {
+        let came = Mismatch { found: Some(shown(record, frame)), ..Mismatch::default() };
+        report.is_other_behind("events", &came, &golden)
+    };
+    assert!(is_other(6, &end));
+    assert!(!is_other(8, &end), "that is another one");
+}
+
+#[test]
+fn a_run_that_follows_a_summary_is_the_agents_own() {
+    let prompt = |id: &str| (true, json!({"id": id, "type": "prompt", "message": "go"}));
+    let (start, end) = (json!({"type": "agent_start"}), json!({"type": "agent_end", "messages": []}));
+    let compacted = json!({"type": "auto_compaction_end", "result": {"summary": "s", "firstKeptEntryId": "e", "tokensBefore": 1}, "aborted": false, "willRetry": false});
+    let answer = json!({"id": "2", "type": "response", "command": "prompt", "success": true});
+    let golden = session(&[
+        prompt("1"),
+        (false, start.clone()),
+        (false, end.clone()),
+        (false, compacted.clone()),
+        prompt("2"),
+        (false, answer.clone()),
+        (false, start.clone()),
+    ]);
+    let is_other = |agent: &str, goes_on: bool| {
+        let mut lines =
+            vec![prompt("1"), (false, start.clone()), (false, end.clone()), (false, compacted.clone())];
+        if goes_on {
+            lines.extend([(false, start.clone()), (false, end.clone())]);
+        }
+        lines.extend([prompt("2"), (false, start.clone()), (false, answer.clone())]);
+        let mut report = Report::of("pi@0.55", agent);
+        report.observe(Some(session(&lines)));
+        report.is_other_behind("order-between-streams", &mismatch(5, &answer, "", None), &golden)
+    };
+    assert!(is_other("omp@12.7", true));
+    assert!(!is_other("omp@12.7", false), "the client began that run");
+    assert!(!is_other("opal@0.1", true), "nothing says that of it");
 }

@@ -1,0 +1,62 @@
+//! Texts that are told piece by piece, and that the agent breaks off earlier than they were recorded.
+
+use agentese::any::RowKind;
+use agentese::types::Direction;
+use agentese_conformance::transcript::{Record, Transcript};
+use agentese_conformance::verdict::{Mismatch, Shown};
+use agentese_protocol::dialects::DIALECTS;
+use agentese_protocol::matching::Matching;
+use serde_json::Value;
+
+use super::differs::EVENTS;
+use super::paths::{self, without_places};
+use super::{Frame, Report};
+
+impl Report {
+    /// Whether a text that is told piece by piece, across a command behind which the events of the run are other, is the
+    /// beginning of the recorded one.
+    pub(super) fn breaks_off_earlier(&self, frame: &Frame, mismatch: &Mismatch, golden: &Transcript) -> bool {
+        let (Some(was), Some(came), Some(observed)) = (&mismatch.expected, &mismatch.found, &self.observed)
+        else {
+            return false;
+        };
+        let (path, places) = without_places(&mismatch.path);
+        let mut deltas = self.matching().deltas.iter();
+        if !deltas.any(|delta| delta.event == frame.row && delta.text == path) {
+            return false;
+        }
+        let (whole, last) = self.joined(was.record, &frame.row, (&path, &places), golden);
+        let (begun, _) = self.joined(came.record, &frame.row, (&path, &places), observed);
+        self.other_from(last, golden).contains(EVENTS) && whole.starts_with(&begun)
+    }
+
+    /// The text of an event that is told piece by piece, from that record on, and the record of its last piece.
+    fn joined(
+        &self,
+        from: usize,
+        row: &str,
+        (path, places): (&str, &[usize]),
+        session: &Transcript,
+    ) -> (String, usize) {
+        let (mut text, mut last) = (String::new(), from);
+        for (record, one) in session.records.iter().enumerate().skip(from) {
+            let Record::Received(line) = one else { continue };
+            let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
+            let Some(frame) = self.frame(&shown, session).filter(|frame| frame.kind == RowKind::Event) else {
+                continue;
+            };
+            let piece = paths::at(&frame.body, path, places).and_then(Value::as_str);
+            match piece.filter(|_| frame.row == row) {
+                Some(piece) => text.push_str(piece),
+                None => break,
+            }
+            last = record;
+        }
+        (text, last)
+    }
+
+    fn matching(&self) -> Matching {
+        let mut known = DIALECTS.iter();
+        known.find(|one| one.name == self.front.name).unwrap().matching
+    }
+}
