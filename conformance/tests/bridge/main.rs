@@ -4,6 +4,7 @@
 
 mod answered;
 mod arguments;
+mod calls;
 mod excuse;
 mod pairs;
 mod pieces;
@@ -89,7 +90,10 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
         }
         let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
         let tells_blocks = report.tells_blocks();
-        let by_itself = |told| pieces::untold(told, tells_blocks).into_iter().chain(runs::wrong(told));
+        let by_itself = |told| {
+            let pieces = pieces::untold(told, tells_blocks).into_iter();
+            pieces.chain(runs::wrong(told)).chain(calls::unended(pair.front, told))
+        };
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
         let golden = played.golden(&judged.case.dialect, &name).unwrap();
         // A case without a recording says by itself what is expected; what was sent is the same.

@@ -1,0 +1,96 @@
+//! What a front tells of calls: each that begins ends once, before its run does. A bridge tells both, so that no agent is to blame
+//! where one is missing.
+
+use std::collections::BTreeSet;
+
+use agentese_conformance::transcript::Transcript;
+use agentese_protocol::dialects::DIALECTS;
+use serde_json::Value;
+
+use crate::excuse::Left;
+use crate::told::{Told, told};
+
+/// The check that calls begin and end once.
+const CALLS: &str = "calls";
+
+/// Calls that begin twice, end without a beginning, or have not ended when their run is over.
+pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
+    let matching = DIALECTS.iter().find(|dialect| dialect.name == front).map(|dialect| dialect.matching);
+    let Some(tools) = matching.and_then(|matching| matching.tools) else { return Vec::new() };
+    let (mut open, mut left) = (BTreeSet::new(), Vec::new());
+    let mut wrong = |row: &str, says: String| {
+        let says = format!("{CALLS} of {row}: {says}");
+        left.push(Left { check: CALLS.to_owned(), row: row.to_owned(), path: String::new(), says });
+    };
+    for one in told(observed) {
+        let Told::Event(kind, event) = one else { continue };
+        let others = tools.others.iter().filter(|(row, _)| *row == kind).map(|(_, path)| *path);
+        let call = std::iter::once(tools.call).chain(others).find_map(|path| at(&event, path));
+        match (kind.as_str(), call) {
+            (kind, Some(call)) if kind == tools.begins => {
+                if !open.insert(call.to_owned()) {
+                    wrong(kind, format!("`{call}` has begun before"));
+                }
+            }
+            (kind, Some(call)) if kind == tools.ends => {
+                if !open.remove(call) {
+                    wrong(kind, format!("`{call}` has not begun"));
+                }
+            }
+            // A run that was broken off has no end.
+            ("agent_start", _) => open.clear(),
+            ("agent_end", _) => {
+                for call in std::mem::take(&mut open) {
+                    wrong(tools.ends, format!("`{call}` has no end"));
+                }
+            }
+            _ => {}
+        }
+    }
+    left
+}
+
+fn at<'a>(event: &'a Value, path: &str) -> Option<&'a str> {
+    path.split('.').try_fold(event, |value, name| value.get(name))?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::told::heard;
+
+    #[test]
+    fn each_call_begins_and_ends_once() {
+        let begins = |id: &str| json!({"type": "tool_execution_start", "toolCallId": id, "toolName": "bash"});
+        let ends = |id: &str| json!({"type": "tool_execution_end", "toolCallId": id, "toolName": "bash"});
+        let (start, end) = (json!({"type": "agent_start"}), json!({"type": "agent_end"}));
+        let left = |frames: &[Value]| unended("pi", &heard(frames)).len();
+        let run = [start.clone(), begins("a"), begins("b"), ends("b"), ends("a"), end.clone()];
+        assert_eq!(left(&run), 0);
+        for place in 1..5 {
+            let (mut dropped, mut doubled) = (run.to_vec(), run.to_vec());
+            dropped.remove(place);
+            doubled.insert(place, run[place].clone());
+            assert_eq!((left(&dropped), left(&doubled)), (1, 1), "{place}");
+        }
+        assert_eq!(left(&[start.clone(), begins("a"), start, end]), 0, "it was broken off");
+    }
+
+    #[test]
+    fn each_dialect_names_the_call_in_its_own_way() {
+        let event = |event: Value| json!({"type": "event", "event": event});
+        let begins = event(json!({"type": "tool_execution_start", "tool_call": {"id": "a"}}));
+        let ends = event(json!({"type": "tool_execution_end", "tool_result": {"id": "a"}}));
+        let over = event(json!({"type": "agent_end"}));
+        assert_eq!(unended("operator", &heard(&[begins.clone(), ends, over.clone()])), []);
+        assert_eq!(unended("operator", &heard(&[begins, over])).len(), 1);
+        let told = |event: Value| json!({"jsonrpc": "2.0", "method": "agent/event", "params": event});
+        let begins = told(json!({"type": "tool_execution_start", "call_id": "a"}));
+        let ends = told(json!({"type": "tool_execution_end", "call_id": "a"}));
+        let over = told(json!({"type": "agent_end"}));
+        assert_eq!(unended("opal", &heard(&[begins.clone(), ends, over.clone()])), []);
+        assert_eq!(unended("opal", &heard(&[begins, over])).len(), 1);
+    }
+}
