@@ -94,6 +94,8 @@ interface Waiting {
   readonly number: number;
   readonly command: string;
   readonly line: string;
+  /** Whether it went out: not where it was called while the page was connecting. */
+  sent: boolean;
   resolve(data: unknown): void;
   reject(error: Error): void;
 }
@@ -170,7 +172,8 @@ export class Link {
     this.#listener.state(true);
     this.#listener.word(hello);
     // A command that has arrived before is not run again, and only the first answer to a question counts.
-    if (hello.back) for (const { line } of [...this.#answers, ...this.#waiting.values()]) this.#socket?.send(line);
+    if (hello.back) for (const { line } of this.#answers) this.#socket?.send(line);
+    for (const call of this.#waiting.values()) if (hello.back || !call.sent) call.sent = this.#send(call.line);
   }
 
   #heard(data: string): void {
@@ -235,21 +238,23 @@ export class Link {
         : { id, type: command, ...params };
     const line = JSON.stringify(frame);
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { number, command, line, resolve, reject });
-      this.#send(line);
+      this.#listener.frame("sent", line, false);
+      this.#waiting.set(id, { number, command, line, sent: this.#send(line), resolve, reject });
     });
   }
 
-  /** Sends a line, where there is a connection. */
-  #send(line: string): void {
-    this.#listener.frame("sent", line, false);
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(line);
+  /** Sends a line, where there is a connection; says whether there is. */
+  #send(line: string): boolean {
+    const isOpen = this.#socket?.readyState === WebSocket.OPEN;
+    if (isOpen) this.#socket?.send(line);
+    return isOpen;
   }
 
   /** Answers a question of the agent; where the connection is lost, when it is back. */
   answer(frame: object): void {
     const line = JSON.stringify(frame);
     this.#answers.push({ after: this.#calls, line });
+    this.#listener.frame("sent", line, false);
     this.#send(line);
   }
 

@@ -63,8 +63,10 @@ export class Store {
   #revision: Revision | undefined;
   /** How often all is being asked for. */
   #refreshing = 0;
-  /** Over when the session of a new tab, or of an agent that was started again, is there or could not be opened. */
+  /** Over when the session of a new tab, or of an agent that is started again, is there or could not be opened. */
   #opening: Promise<unknown> = Promise.resolve();
+  /** Ends the wait for an agent that is started again. */
+  #startedAgain: () => void = () => {};
 
   constructor() {
     this.link = new Link({
@@ -144,6 +146,8 @@ export class Store {
         return this.#greeted(word);
       case "ended":
         this.recorder.note(endedText(word));
+        this.#startedAgain();
+        if (word.restarts) this.#opening = new Promise<void>((over) => (this.#startedAgain = over));
         if (word.restarts) this.toast("warning", `${endedText(word)}, and was started again.`);
         this.#view = View.open(this.page.hello?.dialect ?? "pi", { kept: brokenOff(this.#view) });
         return this.#set({ ended: word });
@@ -152,7 +156,7 @@ export class Store {
         this.#set({ ended: undefined });
         // Where another tab opens the session again, it says when it has.
         if (word.resume) void this.#resume();
-        return;
+        return this.#startedAgain();
       case "resumed":
         return void this.refresh();
       case "withdrawn":
@@ -177,6 +181,7 @@ export class Store {
     this.recorder.begin(hello.dialect, known.spec);
     this.#set({ hello, ended: hello.ended ?? undefined });
     if (hello.back) return;
+    this.#startedAgain();
     this.#view = View.open(hello.dialect, hello.session === null ? {} : { session: hello.session });
     this.#refreshing++;
     // Nothing of it is news.
@@ -312,9 +317,15 @@ export class Store {
     return this.link.call(call.command, call.params);
   }
 
-  /** Does something, once the session is there that it is meant for. Gives the answer's data; a failure is shown, and gives `undefined`. */
+  /**
+   * Does something; while a session is being opened, when that is over. Gives the answer's data; a failure is shown, and gives
+   * `undefined`.
+   */
   async try<K extends Action>(action: K, ...needs: Needs[K]): Promise<{ data: unknown } | undefined> {
-    await this.#opening;
+    let seen;
+    // Another one may be opened in its place.
+    do await (seen = this.#opening);
+    while (seen !== this.#opening);
     return this.#act(action, needs);
   }
 

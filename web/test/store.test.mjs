@@ -115,3 +115,46 @@ test("where the first session cannot be opened, the agent refuses what is said, 
   assert.equal(await done, undefined);
   assert.deepEqual(store.page.toasts.map(({ text }) => text), ["no model", "no session"]);
 });
+
+test("what is said while the agent ends and is started again goes to the session that is opened again", async (t) => {
+  const { store, socket } = await opening(t);
+  void store.try("prompt", "hello", [], "prompt");
+  // The call that opens the session fails with this.
+  socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  await asked();
+  socket.say({ agentese: "started", resume: true });
+  await asked();
+  assert.equal(socket.heard.some(({ method }) => method === "agent/prompt"), false);
+  const again = socket.heard.findLast(({ method }) => method === "session/start");
+  socket.say({ jsonrpc: "2.0", id: again.id, result: { session_id: "s2" } });
+  await asked();
+  assert.deepEqual(socket.heard.find(({ method }) => method === "agent/prompt")?.params, { session_id: "s2", text: "hello" });
+});
+
+test("what is said before an agent is known to be gone for good is refused, and nothing waits on", async (t) => {
+  const { store, socket } = await opening(t);
+  socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  const done = store.try("prompt", "hello", [], "prompt");
+  await asked();
+  socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: false });
+  await asked();
+  const said = socket.heard.find(({ method }) => method === "agent/prompt");
+  socket.say({ jsonrpc: "2.0", id: said.id, error: { code: -32000, message: "the agent has ended" } });
+  assert.equal(await done, undefined);
+});
+
+test("what is said while the page connects anew is sent when it has", async (t) => {
+  const { store, socket, start } = await opening(t);
+  socket.say({ jsonrpc: "2.0", id: start.id, result: { session_id: "s1" } });
+  await asked();
+  store.link.restart();
+  const done = store.try("prompt", "hello", [], "prompt");
+  await asked();
+  const later = Socket.made[1];
+  later.open({ dialect: "opal", session: "s1" });
+  await asked();
+  const said = later.heard.filter(({ method }) => method === "agent/prompt");
+  assert.deepEqual(said.map(({ params }) => params), [{ session_id: "s1", text: "hello" }]);
+  later.say({ jsonrpc: "2.0", id: said[0].id, result: { queued: false } });
+  assert.deepEqual(await done, { data: { queued: false } });
+});

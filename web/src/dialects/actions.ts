@@ -49,7 +49,7 @@ export interface Needs {
 
 export type Action = keyof Needs;
 
-/** The command for an action, and its parameters in front of a conversation. */
+/** The command for an action, and its parameters, which may be made of the conversation as it stands. */
 export interface Act<K extends Action = Action> {
   readonly command: string;
   params(...needs: [...Needs[K], at: Conversation]): object;
