@@ -80,7 +80,10 @@ fn differs(told: &Differs) -> Value {
     if !told.of.is_empty() {
         value["of"] = told.of.into();
     }
-    for (name, is_so) in [("busy", told.busy), ("refuses", told.refuses)] {
+    if !told.with.is_empty() {
+        value["with"] = told.with.into();
+    }
+    for (name, is_so) in [("busy", told.busy), ("refuses", told.refuses), ("between", told.between)] {
         if is_so {
             value[name] = true.into();
         }

@@ -152,6 +152,10 @@ pub struct Differs {
     pub busy: bool,
     /// Whether the agent refuses the command, or carries it out, where others do not.
     pub refuses: bool,
+    /// The parameters of the command with one of which that is so; none where it is so without them.
+    pub with: &'static [&'static str],
+    /// Whether that is so also in front of an agent of the same kind, because of who stands between the two.
+    pub between: bool,
     /// The revisions of the agent of which that is true, as `name@revision`; none for all of them.
     pub of: &'static [&'static str],
 }
@@ -164,13 +168,14 @@ pub const ORDER: &str = "order";
 pub const ANSWERS: &str = "answers";
 /// In which answers calls stand: calls of one answer may have answers of their own, none of which says anything else.
 pub const CALLS: &str = "calls";
-/// What is told of calls of a stopped answer that had not begun, and the answer without words that ends a stopped run: nothing.
+/// Calls of a stopped answer: those that had not begun are not told, and neither is what those gave that had. Nor is the empty
+/// answer at the end of the run.
 pub const STOPPED: &str = "stopped";
 /// Whether a shell command of the user leaves a message.
 pub const SHELLS: &str = "shells";
 /// All that is told of the run that is going on until it ends: how often, in which order, with which words.
 pub const EVENTS: &str = "events";
-/// Whether the answer that was stopped goes on in a run of its own.
+/// Whether the answer that was stopped is told once more, and to its end, in a run of its own.
 pub const AGAIN: &str = "again";
 /// Whether a run of the agent's own follows a summary that it makes by itself.
 pub const GOES_ON: &str = "goesOn";
@@ -179,7 +184,7 @@ pub const HISTORY: &str = "history";
 
 /// What is other, in words.
 pub const fn says(says: &'static str) -> Differs {
-    Differs { says, changes: &[], busy: false, refuses: false, of: &[] }
+    Differs { says, changes: &[], busy: false, refuses: false, with: &[], between: false, of: &[] }
 }
 
 impl Differs {
@@ -199,6 +204,18 @@ impl Differs {
     #[must_use]
     pub const fn refuses(self) -> Self {
         Differs { refuses: true, ..self }
+    }
+
+    /// The same, of a command that is sent with one of these parameters.
+    #[must_use]
+    pub const fn with(self, with: &'static [&'static str]) -> Self {
+        Differs { with, ..self }
+    }
+
+    /// The same, also where agents of the front end's dialect do it: who stands between the two does not.
+    #[must_use]
+    pub const fn between(self) -> Self {
+        Differs { between: true, ..self }
     }
 
     /// The same, of these revisions of the agent alone.

@@ -38,9 +38,8 @@ fn every_name_of_a_table_is_declared() {
         for own in dialect.intents.own {
             assert!(command(&index, own.command).is_some(), "{name}: no command `{}`", own.command);
         }
-        for (dialog, tool) in dialect.intents.by_tool {
+        for (dialog, _) in dialect.intents.by_tool {
             assert!(index.dialogs.iter().any(|row| row.wire == *dialog), "{name}: no dialog `{dialog}`");
-            assert!(!tool.is_empty(), "{name}: `{dialog}`");
         }
         for made in dialect.intents.made {
             assert!(index.events.iter().any(|row| row.name == *made), "{name}: no event `{made}`");
@@ -49,6 +48,13 @@ fn every_name_of_a_table_is_declared() {
             let row = command(&index, carrier.command);
             let row = row.unwrap_or_else(|| panic!("{name}: no command `{}`", carrier.command));
             let intent = neutral(carrier.intent).unwrap();
+            for param in carrier.differs.iter().chain(carrier.alone).flat_map(|differs| differs.with) {
+                assert!(
+                    member(row.params.map(Ty::Named), &[param]),
+                    "{name}: `{}` takes no `{param}`",
+                    row.wire
+                );
+            }
             for (param, send) in carrier.sends {
                 assert!(
                     member(row.params.map(Ty::Named), &[param]),

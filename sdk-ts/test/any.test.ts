@@ -130,7 +130,11 @@ describe("an agent of any dialect", () => {
       const state = await agent.state();
       assert.equal(state.working, false);
       // Operator's counts entries.
-      if (agent.can("stats")) assert.equal((await agent.stats()).messages, seen === "operator" ? undefined : state.messages);
+      if (agent.can("stats")) {
+        const { messages } = await agent.stats();
+        assert.equal(messages, seen === "operator" ? undefined : state.messages);
+        assert.equal(typeof messages, seen === "operator" ? "undefined" : "number");
+      }
       await agent.close();
     });
 

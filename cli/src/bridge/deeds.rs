@@ -54,6 +54,10 @@ pub(super) struct Deeds {
     growing: Option<String>,
     /// Its block that is open: its place, what it is, and how much of it was told.
     open: Option<(usize, Open, usize)>,
+    /// What was told of the text that is open, or was last.
+    said: String,
+    /// The block whose text was told in the one before, and how many bytes of it.
+    passed: (usize, usize),
     /// The JSON text of the arguments of the open call that was made here of what can be read of them.
     written: String,
     /// These arguments as they were told last: those of the conversation may be what the tool has got of them already.
@@ -104,7 +108,7 @@ impl Deeds {
     pub fn take(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
         let mut steps = Vec::new();
         self.goes_on(&event, &mut steps);
-        if self.was_told_before(&event, now) {
+        if self.went_on(&event, now) {
             return steps;
         }
         match event {

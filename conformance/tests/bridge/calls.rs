@@ -1,23 +1,21 @@
-//! What a front tells of calls: each that begins ends once, before its run does. A bridge tells both, so that no agent is to blame
-//! where one is missing.
+//! What a front tells of calls: each that begins ends once, before its run does; what an abort of Opal leaves is not told. A bridge
+//! tells both, so that no agent is to blame where one is missing.
 
 use std::collections::BTreeSet;
 
 use agentese_conformance::transcript::Transcript;
-use agentese_protocol::dialects::DIALECTS;
 use serde_json::Value;
 
 use crate::excuse::Left;
-use crate::told::{Told, told};
+use crate::told::{Told, matching, told};
 
 /// The check that calls begin and end once.
 const CALLS: &str = "calls";
 
 /// Calls that begin twice, end without a beginning, or have not ended when their run is over.
 pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
-    let matching = DIALECTS.iter().find(|dialect| dialect.name == front).map(|dialect| dialect.matching);
-    let Some(tools) = matching.and_then(|matching| matching.tools) else { return Vec::new() };
-    let (mut open, mut left) = (BTreeSet::new(), Vec::new());
+    let Some(tools) = matching(agentese::dynamic::spec(front).unwrap()).tools else { return Vec::new() };
+    let (mut begun, mut open, mut left) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let mut wrong = |row: &str, says: String| {
         let says = format!("{CALLS} of {row}: {says}");
         left.push(Left { check: CALLS.to_owned(), row: row.to_owned(), path: String::new(), says });
@@ -28,17 +26,19 @@ pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
         let call = std::iter::once(tools.call).chain(others).find_map(|path| at(&event, path));
         match (kind.as_str(), call) {
             (kind, Some(call)) if kind == tools.begins => {
-                if !open.insert(call.to_owned()) {
+                open.insert(call.to_owned());
+                if !begun.insert(call.to_owned()) {
                     wrong(kind, format!("`{call}` has begun before"));
                 }
             }
-            (kind, Some(call)) if kind == tools.ends => {
-                if !open.remove(call) {
-                    wrong(kind, format!("`{call}` has not begun"));
-                }
+            (kind, Some(call)) if kind == tools.ends && !open.remove(call) => {
+                wrong(kind, format!("`{call}` has not begun"));
             }
             // A run that was broken off has no end.
-            ("agent_start", _) => open.clear(),
+            ("agent_start", _) => {
+                open.clear();
+                begun.clear();
+            }
             ("agent_end", _) => {
                 for call in std::mem::take(&mut open) {
                     wrong(tools.ends, format!("`{call}` has no end"));
@@ -75,6 +75,7 @@ mod tests {
             doubled.insert(place, run[place].clone());
             assert_eq!((left(&dropped), left(&doubled)), (1, 1), "{place}");
         }
+        assert_eq!(left(&[start.clone(), begins("a"), ends("a"), begins("a"), ends("a"), end.clone()]), 1);
         assert_eq!(left(&[start.clone(), begins("a"), start, end]), 0, "it was broken off");
     }
 

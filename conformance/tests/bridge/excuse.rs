@@ -137,9 +137,7 @@ impl Report {
 
     /// What a failure is called that names no command.
     fn parse(&self, shown: &Shown) -> Option<String> {
-        let frame: Value = serde_json::from_str(&shown.line).ok()?;
-        let name = self.front.edges.parse_command;
-        (frame["command"] == name).then(|| name.to_owned())
+        self.is_unnamed(&shown.line).then(|| self.front.edges.parse_command.to_owned())
     }
 
     fn row(&self, kind: RowKind, name: &str) -> Option<&RowFate> {
@@ -234,7 +232,11 @@ impl Report {
             // That it comes at all, how often, and in which order.
             fate if path.is_empty() => fate == Fate::Approximated,
             _ if KINDS.contains(&path.as_str()) => false,
-            fate if path.starts_with("error") => fate == Fate::Approximated,
+            // What else is other behind a command leaves its failures as they are.
+            fate if path.starts_with("error") => {
+                let refuses = row.differs.iter().any(|differs| differs.refuses);
+                fate == Fate::Approximated && (row.differs.is_empty() || refuses || !row.untaken.is_empty())
+            }
             _ if runs::repeats(&frame.row, &path) => true,
             _ if PROVIDERS.iter().any(|given| is_within(given, &path)) => true,
             _ => {
@@ -339,23 +341,25 @@ impl Report {
         rows.next().is_some_and(explained).then_some(number)
     }
 
-    /// Whether what a case waits for is the answer to a command that the report says the agent may refuse, and a refusal came that
-    /// names none.
+    /// Whether what a case waits for is the answer to a command that the report says the agent may refuse, and behind it a refusal
+    /// came that names none.
     fn is_refused_without_an_id(&self, awaited: &Value, golden: &Transcript) -> bool {
         let Some(id) = awaited.get("id") else { return false };
-        let mut sent = golden.sent().map(FrameText::as_str);
-        let meant = sent
-            .find(|line| serde_json::from_str::<Value>(line).is_ok_and(|sent| sent.get("id") == Some(id)));
+        let is_meant =
+            |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|sent| sent.get("id") == Some(id));
+        let meant = golden.sent().map(FrameText::as_str).find(|line| is_meant(line));
         let row = meant.and_then(command).and_then(|name| self.row(RowKind::Command, &name));
         let came = self.observed.iter().flat_map(|observed| &observed.records);
-        let is_unnamed = |record: &Record| match record {
-            Record::Received(line) => {
-                let dir = agentese::types::Direction::S2c;
-                self.parse(&Shown { record: 0, dir, line: line.as_str().to_owned() }).is_some()
-            }
-            _ => false,
-        };
-        row.is_some() && self.is_refused_otherwise(row, meant, golden) && came.into_iter().any(is_unnamed)
+        let mut behind = came.skip_while(|one| !matches!(one, Record::Sent(line) if is_meant(line.as_str())));
+        let is_unnamed =
+            |one: &Record| matches!(one, Record::Received(line) if self.is_unnamed(line.as_str()));
+        row.is_some() && self.is_refused_otherwise(row, meant, golden) && behind.any(is_unnamed)
+    }
+
+    /// Whether a line is a failure that names no command.
+    fn is_unnamed(&self, line: &str) -> bool {
+        serde_json::from_str::<Value>(line)
+            .is_ok_and(|frame| frame["command"] == self.front.edges.parse_command)
     }
 
     /// The recorded answer to the command that an answer is about.

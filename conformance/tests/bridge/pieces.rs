@@ -30,6 +30,8 @@ type Said = BTreeMap<(&'static str, Option<u64>), String>;
 struct Pieces {
     /// Whether the agent tells where blocks begin and end.
     tells_blocks: bool,
+    /// The blocks that pieces named, with what they are, where the pieces of all are compared together.
+    named: BTreeSet<(&'static str, usize)>,
     said: Said,
     /// Of dialects without ends of messages: the answers so far, and the one that grows.
     answers: BTreeSet<String>,
@@ -55,11 +57,16 @@ impl Pieces {
         match kind {
             "message_start" => {
                 self.said.clear();
+                self.named.clear();
                 self.answers.extend(self.answer.take());
             }
             "message_update" => self.piece(event),
             "message_end" if event["message"]["role"] == "assistant" => {
                 let said = std::mem::take(&mut self.said);
+                for (block, place) in std::mem::take(&mut self.named) {
+                    let found = event["message"]["content"][place]["type"].as_str().unwrap_or_default();
+                    self.compare("message_update", "contentIndex", Some(&found.to_owned()), block);
+                }
                 for (key, whole) in whole(&event["message"], self.tells_blocks) {
                     self.compare("message_update", key.0, said.get(&key), &whole);
                 }
@@ -83,7 +90,10 @@ impl Pieces {
         let piece = &event["assistantMessageEvent"];
         if let Some(kind) = KINDS.iter().find(|kind| piece["type"] == kind.piece) {
             let text = piece["delta"].as_str().unwrap_or_default();
-            let block = piece["contentIndex"].as_u64().filter(|_| self.tells_blocks);
+            let place = piece["contentIndex"].as_u64();
+            let block = place.filter(|_| self.tells_blocks);
+            let place = place.filter(|_| !self.tells_blocks).and_then(|place| usize::try_from(place).ok());
+            self.named.extend(place.map(|place| (kind.block, place)));
             self.said.entry((kind.piece, block)).or_default().push_str(text);
         }
         for part in event["message"]["contents"].as_array().into_iter().flatten() {
@@ -211,5 +221,8 @@ mod tests {
         assert_eq!(untold(&heard(&frames), true).len(), 2);
         let cut = [piece("one"), blocks(&["one", "two"])];
         assert_eq!(untold(&heard(&cut), false).len(), 1);
+        let mut elsewhere = piece("onetwo");
+        elsewhere["assistantMessageEvent"]["contentIndex"] = 7.into();
+        assert_eq!(untold(&heard(&[elsewhere, blocks(&["one", "two"])]), false).len(), 1);
     }
 }

@@ -1,6 +1,9 @@
 //! What a front tells: its events, out of their envelopes.
 
+use agentese::spec::Spec;
 use agentese_conformance::transcript::{Record, Transcript};
+use agentese_protocol::dialects::DIALECTS;
+use agentese_protocol::matching::Matching;
 use serde_json::Value;
 
 /// A frame that came from the front.
@@ -9,6 +12,11 @@ pub enum Told {
     Event(String, Value),
     /// What a command has given.
     Answer(Value),
+}
+
+/// What a dialect declares for comparisons.
+pub fn matching(front: &Spec) -> Matching {
+    DIALECTS.iter().find(|dialect| dialect.name == front.name).unwrap().matching
 }
 
 /// The events and the answers, in order.

@@ -13,6 +13,9 @@ impl Deeds {
         if let (Some((_, _, told)), Some(length)) = (&mut self.open, pieces::length(&event)) {
             *told += length;
         }
+        if let StreamEvent::TextDelta(text) | StreamEvent::ThinkingDelta(text) = &event {
+            self.said.push_str(text);
+        }
         push(steps, Deed::Grew(event));
     }
 
@@ -42,6 +45,7 @@ impl Deeds {
         self.close(whole.as_ref(), steps);
         push(steps, Deed::Grew(begins()));
         self.open = Some((place, kind, 0));
+        self.said.clear();
         self.opened = self.opened.max(place + 1);
     }
 
@@ -70,27 +74,32 @@ impl Deeds {
         push(steps, Deed::Grew(end));
     }
 
-    /// Whether the text that an event tells of a block was told in the block before.
-    pub(super) fn was_told_before(&self, event: &Event, now: &Conversation) -> bool {
-        let (message, first) = match event {
-            Event::TextGrew { message, block, text } => (message, (*block, Open::Text, text.as_str())),
-            Event::ThinkingGrew { message, block, text } => {
-                (message, (*block, Open::Thinking, text.as_str()))
-            }
+    /// Whether the text that an event tells of a block was told in the block before: agents that do not tell where a block ends go
+    /// on in it with the text of the next ones, until the answer is whole.
+    pub(super) fn went_on(&mut self, event: &Event, now: &Conversation) -> bool {
+        let (message, place, kind, text) = match event {
+            Event::TextGrew { message, block, text } => (message, *block, Open::Text, text),
+            Event::ThinkingGrew { message, block, text } => (message, *block, Open::Thinking, text),
             _ => return false,
         };
-        self.is_growing(message)
-            && growing(now, message).is_some_and(|answer| went_on(self.open, &answer.blocks, first))
+        let Some(answer) = growing(now, message).filter(|_| self.is_growing(message)) else { return false };
+        let Some(beyond) = beyond(self.open, &self.said, &answer.blocks, (place, kind)) else { return false };
+        let passed = if self.passed.0 == place { self.passed.1 } else { 0 };
+        let was_told = beyond.get(passed..).is_some_and(|rest| rest.starts_with(text.as_str()));
+        if was_told {
+            self.passed = (place, passed + text.len());
+        }
+        was_told
     }
 
     /// What was not told of an answer that is complete now.
     pub(super) fn rest_of(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
-        let opened = self.opened;
-        let open = self.open;
+        let (opened, open, said) = (self.opened, self.open, std::mem::take(&mut self.said));
         self.close(open.and_then(|(place, ..)| message.blocks.get(place)), steps);
         let was_told = |(place, block): &(usize, &Block)| {
-            let text = text_of(block);
-            text.is_some_and(|(kind, text)| went_on(open, &message.blocks, (*place, kind, text)))
+            let Some((kind, text)) = text_of(block) else { return false };
+            let beyond = beyond(open, &said, &message.blocks, (*place, kind));
+            beyond.is_some_and(|beyond| beyond.starts_with(text))
         };
         let blocks = message.blocks.iter().enumerate().skip(opened);
         for (place, block) in blocks.filter(|one| !was_told(one)) {
@@ -114,22 +123,24 @@ impl Deeds {
     }
 }
 
-/// Whether the first text of a block was told in the block before, which is open: agents that do not tell where a block ends go on
-/// in it with the next ones. `blocks` are those of the answer as the agent has them now.
-fn went_on(
+/// What was told in the open block beyond the texts of the blocks from there up to a place, all of one kind; none where that is
+/// nothing, or another text. `blocks` are those of the answer as the agent has them now.
+fn beyond<'a>(
     open: Option<(usize, Open, usize)>,
+    said: &'a str,
     blocks: &[Block],
-    (place, kind, text): (usize, Open, &str),
-) -> bool {
-    let Some((at, _, told)) = open.filter(|(_, open, _)| *open == kind) else { return false };
-    let before = blocks.get(at..place).unwrap_or_default().iter().map(text_of);
-    let lengths = before.map(|text| text.filter(|(of, _)| *of == kind).map(|(_, text)| text.len()));
-    let Some(lengths) = lengths.collect::<Option<Vec<usize>>>() else { return false };
-    lengths.first().is_some_and(|first| told > *first) && told >= lengths.iter().sum::<usize>() + text.len()
+    (place, kind): (usize, Open),
+) -> Option<&'a str> {
+    let (at, ..) = open.filter(|(at, open, _)| *open == kind && *at < place)?;
+    let rest = blocks.get(at..place)?.iter().try_fold(said, |rest, block| {
+        let (of, text) = text_of(block)?;
+        rest.strip_prefix(text).filter(|_| of == kind)
+    })?;
+    Some(rest).filter(|rest| !rest.is_empty())
 }
 
 /// The text of a block, and what it is.
-fn text_of(block: &Block) -> Option<(Open, &str)> {
+pub(super) fn text_of(block: &Block) -> Option<(Open, &str)> {
     match block {
         Block::Text { text } => Some((Open::Text, text)),
         Block::Thinking { text, .. } => Some((Open::Thinking, text)),

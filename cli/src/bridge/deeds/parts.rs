@@ -91,8 +91,5 @@ fn behind(answer: &Message, told: &Message) -> Message {
 }
 
 fn text_of(block: &Block) -> Option<&str> {
-    match block {
-        Block::Text { text } | Block::Thinking { text, .. } => Some(text),
-        _ => None,
-    }
+    super::blocks::text_of(block).map(|(_, text)| text)
 }

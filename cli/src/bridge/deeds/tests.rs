@@ -71,6 +71,10 @@ fn text_that_went_on_in_the_block_before_is_not_told_twice() {
         told(&[(0, "onetwo"), (1, "two"), (2, "three")], &["one", "two", "three"]),
         ["onetwo", "three"]
     );
+    assert_eq!(told(&[(0, "onetwo"), (1, "t"), (1, "wo")], &["one", "two"]), ["onetwo"]);
+    assert_eq!(told(&[(0, "onetwo"), (1, "two"), (1, "!")], &["one", "two!"]), ["onetwo", "!"]);
+    // Another text stands in the place of what was told.
+    assert_eq!(told(&[(0, "onetwo")], &["x", "two"]), ["onetwo", "two"]);
     // What nobody has told is told at the end.
     assert_eq!(told(&[(0, "one")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "onetwo")], &["one", "two", "three"]), ["onetwo", "three"]);

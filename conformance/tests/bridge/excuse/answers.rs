@@ -17,7 +17,7 @@ const OF_ANSWERS: &[&str] = &["message", "usage"];
 const OF_SHELL: &str = "message<shell>";
 
 /// Where an answer has messages, whose they are, and what counts them in the neutral form.
-const HISTORY: &str = "data.messages";
+pub(super) const HISTORY: &str = "data.messages";
 const ROLE: &str = "data.messages[].role";
 const COUNTS: &[&str] = &["message", "Count.messages"];
 
@@ -112,8 +112,7 @@ pub(super) fn said<'a>(
 ) -> (BTreeMap<String, usize>, Vec<String>) {
     let mut said = (BTreeMap::new(), Vec::new());
     for message in messages {
-        let mut text = String::new();
-        texts(message, &mut text);
+        let text = text(message);
         match message["role"].as_str() {
             Some(role) if without.contains(role) => {}
             Some("user") => *said.0.entry(text).or_default() += 1,
@@ -124,6 +123,12 @@ pub(super) fn said<'a>(
 }
 
 /// The words of a message: all that stands in it as a text.
+pub(super) fn text(message: &Value) -> String {
+    let mut text = String::new();
+    texts(message, &mut text);
+    text
+}
+
 fn texts(value: &Value, text: &mut String) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| match value {

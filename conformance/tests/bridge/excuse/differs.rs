@@ -6,12 +6,13 @@ use agentese::any::{Difference, RowFate, RowKind};
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::spec::{RunEffect, RunRole};
+use agentese::types::Direction;
 use agentese_conformance::transcript::{Record, Transcript};
-use agentese_conformance::verdict::Mismatch;
+use agentese_conformance::verdict::{Mismatch, Shown};
 use serde_json::Value;
 
-use super::lines::command;
-use super::paths::{in_answer, is_about, is_within};
+use super::lines::{command, sends_any};
+use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, REQUESTS, Report, SCENARIO};
 
 /// The check that answers stand before the events that they stood before, and behind those that they stood behind.
@@ -37,8 +38,9 @@ pub(super) const EVENTS: &str = "events";
 const AGAIN: &str = "again";
 /// Whether a run of the agent's own follows a summary that it makes by itself.
 pub const GOES_ON: &str = "goesOn";
-/// What tells of such a summary.
+/// What tells of such a summary, and where it stands.
 const COMPACTED: &str = "Compacted";
+const OF_SUMMARY: &str = "message<summary>";
 /// All that answers tell of messages, and where they tell of them.
 const HISTORY: &str = "history";
 const MESSAGES: &[&str] = &["message", "Count.messages"];
@@ -68,16 +70,16 @@ impl Report {
             _ => self.other_anywhere(golden),
         };
         if check == BESIDE_EVENTS {
-            let goes_on = || self.observed.as_ref().is_some_and(|observed| self.goes_on_by_itself(observed));
             return [ORDER, EVENTS].iter().any(|place| places.contains(place))
-                || (places.contains(GOES_ON) && goes_on());
+                || (places.contains(GOES_ON)
+                    && self.stands_behind_a_run_of_the_agents_own(mismatch, golden));
         }
         let shown = || [&mismatch.expected, &mismatch.found].into_iter().flatten();
         let frames: Vec<Frame> = shown().filter_map(|shown| self.frame(shown, golden)).collect();
         let Some(frame) = frames.first() else { return false };
         if frame.kind == RowKind::Event {
             let ends = mismatch.path.is_empty() && self.ends_runs(&frame.row);
-            // A run of its own is one more: none that was recorded is missing for it.
+            // Such a run is one more: none that was recorded is missing for it.
             if places.contains(AGAIN) && mismatch.expected.is_none() {
                 return true;
             }
@@ -106,7 +108,11 @@ impl Report {
         if let ([recorded, came], RowKind::Command) = (&frames[..], frame.kind) {
             let of_shells = |one: &SentCommand<'_>| {
                 let mut places = one.row.differs.iter().flat_map(|differs| &differs.places);
-                places.any(|place| place == SHELLS) && self.has_failed(one.line)
+                let came = self.observed.as_ref().and_then(|observed| self.has_succeeded(one.line, observed));
+                // One that failed in the recording, too, left no message there.
+                places.any(|place| place == SHELLS)
+                    && came == Some(false)
+                    && self.has_succeeded(one.line, golden) != Some(false)
             };
             let at_most = mismatch
                 .expected
@@ -147,7 +153,12 @@ impl Report {
         self.sent(golden.records.len(), golden).any(|one| {
             let is_it =
                 row.is_none_or(|row| std::ptr::eq(row, one.row)) && sent.is_none_or(|sent| sent == one.line);
-            is_it && one.row.differs.iter().any(|differs| differs.refuses && (one.is_busy || !differs.busy))
+            let refuses = |differs: &&Difference| {
+                differs.refuses
+                    && (one.is_busy || !differs.busy)
+                    && (differs.with.is_empty() || sends_any(one.line, &differs.with))
+            };
+            is_it && one.row.differs.iter().any(|differs| refuses(&differs))
         })
     }
 
@@ -180,51 +191,74 @@ impl Report {
             let ended = || over.iter().filter(|end| (place_sent..place).contains(*end)).count();
             let is_still = match one {
                 EVENTS => ended() == 0,
-                AGAIN => ended() <= 1,
+                // From the end of the run that was stopped to the end of the next one.
+                AGAIN => ended() == 1,
                 _ => true,
             };
             place_sent < place && is_still
         })
     }
 
-    /// Whether a run follows a summary that the agent made by itself, and no command in between began it.
-    fn goes_on_by_itself(&self, observed: &Transcript) -> bool {
-        let tells_of_one = |kind: &str| {
-            let row = self.row(RowKind::Event, kind);
-            row.is_some_and(|row| row.members.iter().any(|member| is_within(COMPACTED, &member.neutral)))
-        };
-        let mut has_compacted = false;
-        observed.records.iter().any(|record| match record {
-            Record::Sent(line) => {
-                let row = command(line.as_str()).and_then(|name| self.front.command(&name));
-                has_compacted &= row.is_none_or(|row| row.run != RunRole::Starts);
-                false
-            }
-            Record::Received(line) => match route(self.front, line) {
-                Ok(Routed::Event { kind, .. }) => {
-                    has_compacted |= tells_of_one(&kind.to_string());
-                    has_compacted && kind.spec().is_some_and(|spec| spec.run == RunEffect::Begins)
+    /// Whether a frame is the answer to a command that begins runs, and came behind the beginning of a run which followed a summary
+    /// that the agent had made by itself: no such command was sent in between.
+    fn stands_behind_a_run_of_the_agents_own(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
+        let (Some(shown), Some(observed)) = (&mismatch.expected, &self.observed) else { return false };
+        let Some(frame) = self.frame(shown, golden) else { return false };
+        let starts = |name: &str| self.front.command(name).is_some_and(|row| row.run == RunRole::Starts);
+        if frame.kind != RowKind::Command || !starts(&frame.row) {
+            return false;
+        }
+        let answer = id_of(&FrameText::from(shown.line.as_str()));
+        // Whether a run goes on, whether one was asked for that has not begun, and whether there is a summary since the last one.
+        let (mut works, mut is_asked, mut has_compacted) = (false, false, false);
+        for record in &observed.records {
+            match record {
+                Record::Sent(line) if command(line.as_str()).is_some_and(|name| starts(&name)) => {
+                    is_asked = true;
                 }
-                _ => false,
-            },
-            Record::Control(_) => false,
-        })
+                Record::Received(line) if answer.is_some() && id_of(line) == answer => return false,
+                Record::Received(line) => {
+                    let Ok(Routed::Event { kind, .. }) = route(self.front, line) else { continue };
+                    let Some(run) = kind.spec().map(|spec| spec.run) else { continue };
+                    if self.tells_of_a_summary(line, observed) {
+                        has_compacted |= !works;
+                    } else if run == RunEffect::Begins {
+                        if !works && !is_asked && has_compacted {
+                            return true;
+                        }
+                        (works, is_asked, has_compacted) = (true, false, false);
+                    } else if may_end(run) {
+                        (works, has_compacted) = (false, false);
+                    }
+                }
+                Record::Sent(_) | Record::Control(_) => {}
+            }
+        }
+        false
     }
 
-    /// Whether the answer to a command was a failure, as it came.
-    fn has_failed(&self, sent: &str) -> bool {
-        let id = id_of(&FrameText::from(sent));
-        let is_failure = |line: &FrameText| {
-            matches!(route(self.front, line), Ok(Routed::Answer { success: false, .. }))
-                && id.is_some()
-                && id_of(line) == id
-        };
-        let came = self.observed.iter().flat_map(|observed| &observed.records);
-        came.filter_map(|record| match record {
-            Record::Received(line) => Some(line),
+    /// Whether an event tells of a summary that the agent has made by itself, with the summary.
+    fn tells_of_a_summary(&self, line: &FrameText, session: &Transcript) -> bool {
+        let shown = Shown { record: 0, dir: Direction::S2c, line: line.as_str().to_owned() };
+        let Some(frame) = self.frame(&shown, session) else { return false };
+        let Some(row) = self.row(RowKind::Event, &frame.row) else { return false };
+        let members = || row.members.iter();
+        members().any(|member| is_within(COMPACTED, &member.neutral))
+            && members()
+                .filter(|member| is_within(OF_SUMMARY, &member.neutral))
+                .any(|member| paths::at(&frame.body, &member.path, &[]).is_some_and(|told| !told.is_null()))
+    }
+
+    /// Whether the answer to a command was a success, or a failure; none where it has no answer of its own.
+    fn has_succeeded(&self, sent: &str, session: &Transcript) -> Option<bool> {
+        let id = id_of(&FrameText::from(sent))?;
+        session.records.iter().find_map(|record| match record {
+            Record::Received(line) => match route(self.front, line) {
+                Ok(Routed::Answer { success, .. }) if id_of(line).as_ref() == Some(&id) => Some(success),
+                _ => None,
+            },
             _ => None,
         })
-        .any(is_failure)
     }
 
     /// What is other at some place of the recording.

@@ -4,13 +4,12 @@ use agentese::any::RowKind;
 use agentese::types::Direction;
 use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::{Mismatch, Shown};
-use agentese_protocol::dialects::DIALECTS;
-use agentese_protocol::matching::Matching;
 use serde_json::Value;
 
 use super::differs::EVENTS;
 use super::paths::{self, without_places};
 use super::{Frame, Report};
+use crate::told::matching;
 
 impl Report {
     /// Whether a text that is told piece by piece, across a command behind which the events of the run are other, is the
@@ -21,13 +20,13 @@ impl Report {
             return false;
         };
         let (path, places) = without_places(&mismatch.path);
-        let mut deltas = self.matching().deltas.iter();
+        let mut deltas = matching(self.front).deltas.iter();
         if !deltas.any(|delta| delta.event == frame.row && delta.text == path) {
             return false;
         }
         let (whole, last) = self.joined(was.record, &frame.row, (&path, &places), golden);
         let (begun, _) = self.joined(came.record, &frame.row, (&path, &places), observed);
-        self.other_from(last, golden).contains(EVENTS) && whole.starts_with(&begun)
+        self.other_from(last, golden).contains(EVENTS) && !begun.is_empty() && whole.starts_with(&begun)
     }
 
     /// The text of an event that is told piece by piece, from that record on, and the record of its last piece.
@@ -53,10 +52,5 @@ impl Report {
             last = record;
         }
         (text, last)
-    }
-
-    fn matching(&self) -> Matching {
-        let mut known = DIALECTS.iter();
-        known.find(|one| one.name == self.front.name).unwrap().matching
     }
 }

@@ -1,4 +1,5 @@
-//! What is told of a run behind its stop, where the report says that calls which had not begun are told nowhere.
+//! What is told of a run behind its stop, where the report says that calls which had not begun are not told, and neither is what
+//! the others gave.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +9,28 @@ use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::Shown;
 use serde_json::Value;
 
-use super::answers::{Blocks, said};
+use super::answers::{Blocks, HISTORY, text};
 use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, Report};
+use crate::told::matching;
 
-/// What is told of calls that a stopped run had not begun, and the answer without words that ends such a run.
+/// What is told of the calls of a stopped answer, and the empty answer at the end of the run.
 const STOPPED: &str = "stopped";
 
 /// Where frames name the call that they are about.
 const CALL: &[&str] = &["tool.callId", "message<tool>.callId"];
 
-/// Where answers have messages.
-const HISTORY: &str = "data.messages";
-
 /// A part of a recording: from a stop to the end of the run that it stops.
 struct Stop {
     from: usize,
     until: usize,
-    /// The calls that began before it and end behind it.
+    calls: Calls,
+}
+
+/// The calls of a run that is stopped.
+#[derive(Default)]
+struct Calls {
+    /// Those that began before the stop and end behind it.
     open: BTreeSet<String>,
     /// Those that begin behind it.
     unbegun: BTreeSet<String>,
@@ -41,44 +46,44 @@ impl Report {
         golden: &Transcript,
     ) -> bool {
         let stops = self.stops(golden);
-        let unbegun: BTreeSet<&String> = stops.iter().flat_map(|stop| &stop.unbegun).collect();
         let Some(recorded) = frames.first().filter(|_| !stops.is_empty()) else { return false };
+        let here = || stops.iter().find(|stop| (stop.from..stop.until).contains(&record));
         match (recorded.kind, frames) {
             (RowKind::Command, [recorded, came]) => {
-                let is_behind = stops.iter().any(|stop| stop.from < record);
-                is_behind && lacks_the_stopped(recorded, came, &in_answer(path), &unbegun)
+                let behind = stops.iter().filter(|stop| stop.from < record).map(|stop| &stop.calls);
+                let mut calls = Calls::default();
+                for stop in behind {
+                    calls.open.extend(stop.open.iter().cloned());
+                    calls.unbegun.extend(stop.unbegun.iter().cloned());
+                }
+                is_within(HISTORY, &in_answer(path)) && lacks_the_stopped(recorded, came, &calls)
             }
-            // An answer whose calls had not begun.
-            (RowKind::Event, [recorded, came])
-                if self.row_of(recorded).is_some() && path == "message.content" =>
-            {
-                let calls = self.calls(recorded);
-                let of =
-                    |stop: &Stop| (stop.from..stop.until).contains(&record) && calls.is_subset(&stop.open);
-                let is_result = !calls.is_empty() && stops.iter().any(of);
+            (RowKind::Event, [recorded, came]) if path == "message.content" => {
+                let about = self.calls(recorded);
+                let is_result =
+                    !about.is_empty() && here().is_some_and(|stop| about.is_subset(&stop.calls.open));
                 let [was, now] = [recorded, came].map(|frame| Blocks::of(&frame.body["message"]));
-                let lacks = || {
-                    was.calls.strip_prefix(&now.calls[..]).is_some_and(|lacking| {
-                        !now.calls.is_empty() && lacking.iter().all(|call| unbegun.contains(call))
-                    })
-                };
+                // An answer whose calls had not begun is told before the stop.
+                let is_unbegun = |call: &String| stops.iter().any(|stop| stop.calls.unbegun.contains(call));
+                let lacking = was.calls.strip_prefix(&now.calls[..]).filter(|_| !now.calls.is_empty());
+                let lacks = || lacking.is_some_and(|calls| calls.iter().all(is_unbegun));
                 is_result || (was.others == now.others && lacks())
             }
             (RowKind::Event, [_]) => {
-                let is_here = stops.iter().any(|stop| (stop.from..stop.until).contains(&record));
-                is_here && path.is_empty() && self.is_untold_behind_a_stop(recorded, &unbegun)
+                let is_untold = |stop: &Stop| self.is_untold_behind_a_stop(recorded, &stop.calls.unbegun);
+                path.is_empty() && here().is_some_and(is_untold)
             }
             _ => false,
         }
     }
 
     /// Whether a whole event is about calls that had not begun, about the answer without words that ends the run, or about a turn.
-    fn is_untold_behind_a_stop(&self, frame: &Frame, unbegun: &BTreeSet<&String>) -> bool {
+    fn is_untold_behind_a_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
         let is_empty = message["content"].as_array().is_some_and(Vec::is_empty);
         let tells_nothing = |row: &RowFate| row.members.is_empty() && row.untold.is_empty();
-        (!calls.is_empty() && calls.iter().all(|call| unbegun.contains(call)))
+        (!calls.is_empty() && calls.is_subset(unbegun))
             || (message.is_object() && calls.is_empty() && is_empty)
             || (self.row_of(frame).is_some_and(tells_nothing) && !self.ends_runs(&frame.row))
     }
@@ -103,44 +108,49 @@ impl Report {
             places.any(|differs| differs.places.iter().any(|place| place == STOPPED))
         });
         let ends = self.run_ends(golden);
-        let named = |from: usize, until: usize| -> BTreeSet<String> {
+        let tools = matching(self.front).tools;
+        let told = |row: &str, from: usize, until: usize| -> BTreeSet<String> {
             let records = golden.records.iter().enumerate().take(until).skip(from);
             let frames = records.filter_map(|(record, one)| {
                 let Record::Received(line) = one else { return None };
                 let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
-                self.frame(&shown, golden).filter(|frame| frame.kind == RowKind::Event)
+                self.frame(&shown, golden).filter(|frame| frame.kind == RowKind::Event && frame.row == row)
             });
             frames.flat_map(|frame| self.calls(&frame)).collect()
         };
         let stop = |from: usize| {
             let until = ends.iter().copied().find(|end| *end > from).unwrap_or(golden.records.len());
-            let (before, behind) = (named(0, from), named(from, until));
-            Stop {
-                from,
-                until,
-                open: behind.intersection(&before).cloned().collect(),
-                unbegun: behind.difference(&before).cloned().collect(),
-            }
+            let calls = tools.map(|tools| {
+                let begun = told(tools.begins, 0, from);
+                let ended = told(tools.ends, 0, from);
+                let unbegun = told(tools.begins, from, until);
+                Calls { open: &begun - &ended, unbegun: &unbegun - &begun }
+            });
+            Stop { from, until, calls: calls.unwrap_or_default() }
         };
         sent.map(|sent| stop(sent.place)).collect()
     }
 }
 
-/// Whether the messages of an answer, recorded and as it came, differ in results of calls that had not begun, in what the calls
-/// that were open gave, and in answers without words.
-fn lacks_the_stopped(recorded: &Frame, came: &Frame, path: &str, unbegun: &BTreeSet<&String>) -> bool {
-    let told = |frame: &Frame| {
-        let messages = frame.body["data"]["messages"].as_array()?;
-        let is_told = |message: &&Value| {
-            let blocks = message["content"].as_array();
-            let is_unbegun =
-                message["toolCallId"].as_str().is_some_and(|call| unbegun.iter().any(|one| *one == call));
-            !is_unbegun && (message["role"] != "assistant" || blocks.is_none_or(|blocks| !blocks.is_empty()))
-        };
-        Some(said(messages.iter().filter(is_told), &BTreeSet::from(["toolResult"])))
+/// Whether the messages of an answer, recorded and as it came, differ in no more than this: results of calls that had not begun and
+/// these calls, what the calls that were open gave, and empty answers.
+fn lacks_the_stopped(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
+    let told = |frame: &Frame| -> Vec<Value> {
+        let messages = frame.body["data"]["messages"].as_array().into_iter().flatten();
+        let told = messages.filter_map(|message| {
+            let of = message["toolCallId"].as_str().unwrap_or_default();
+            let is_empty = message["content"].as_array().is_some_and(Vec::is_empty);
+            let is_answer = message["role"] == "assistant";
+            if calls.unbegun.contains(of) || (is_answer && is_empty) {
+                return None;
+            }
+            let blocks = Blocks::of(message);
+            let begun = blocks.calls.into_iter().filter(|call| !calls.unbegun.contains(call));
+            let gave = if calls.open.contains(of) { String::new() } else { text(message) };
+            Some(serde_json::json!([message["role"], of, gave, begun.collect::<Vec<_>>()]))
+        });
+        told.collect()
     };
-    is_within(HISTORY, path)
-        && !unbegun.is_empty()
-        && told(recorded).is_some()
-        && told(recorded) == told(came)
+    let (was, now) = (told(recorded), told(came));
+    !was.is_empty() && was == now
 }

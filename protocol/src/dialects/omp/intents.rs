@@ -20,14 +20,12 @@ const CARRIERS: &[Carrier] = &[
             FORK,
             says("an answer that is being given goes along, and is told once more in a run of its own")
                 .changes(&[AGAIN, HISTORY])
-                .when_busy(),
+                .when_busy()
+                .between(),
         ])
-        .alone(&[says(
-            "who stands between stops an answer that is being given, where omp takes it along; an agent that does so, too, \
-             tells it once more in a run of its own",
-        )
-        .changes(&[EVENTS, AGAIN, HISTORY])
-        .when_busy()]),
+        .alone(&[says("who stands between stops an answer that is being given, where omp takes it along")
+            .changes(&[EVENTS, HISTORY])
+            .when_busy()]),
     BASH.differs(&[says("all commands have one shell, and one that a signal ends fails without a message")
         .changes(&["message<shell>", SHELLS])]),
     EXPORT.differs(&[says("a conversation in which nothing was said has a page, too")

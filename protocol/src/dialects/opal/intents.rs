@@ -48,7 +48,7 @@ const CARRIERS: &[Carrier] = &[
         .gives(OUTCOME)
         .differs(&[ONE_QUEUE]),
     carries(Intent::Abort, "agent/abort")
-        .differs(&[says("calls of the stopped answer that had not begun are not told, and no answer ends the run")
+        .differs(&[says("neither calls of the stopped answer that had not begun are told, nor what the others gave")
             .changes(&[STOPPED])
             .when_busy()]),
     carries(Intent::NewSession, "session/start")
@@ -75,11 +75,11 @@ const CARRIERS: &[Carrier] = &[
         ("context.window", at("data.token_usage.context_window")),
     ]),
     carries(Intent::Messages, "session/history").gives(&[("messages", each("message", "data.messages"))]),
-    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]).alone(&[PROVIDERS]),
+    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]).alone(&[PROVIDERS.with(&["providers"])]),
     carries(Intent::SetModel, "model/set")
         .sends(&[("model_id", Joined(&["provider", "id"], ":"))])
         .gives(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))])
-        .alone(&[PROVIDERS]),
+        .alone(&[PROVIDERS.with(&["model_id"])]),
     carries(Intent::SetThinking, "thinking/set")
         .sends(&[("level", from("level"))])
         .gives(&[("thinkingLevel", at("data.thinking_level"))]),

@@ -15,15 +15,18 @@ pub struct Difference {
     /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), and what stands in them: their
     /// values are other from then on. `order` is where words of the user stand among the other messages, and how many turns
     /// there are; `answers` is how many answers of the model follow such words, and which, each of them whole; `calls` is in
-    /// which answers calls stand; `stopped` is what is told of calls of a stopped answer that had not begun, and the answer
-    /// without words that ends a stopped run: nothing; `shells` is whether a shell command of the user leaves a message; `history` is all that
+    /// which answers calls stand; `stopped` is calls of a stopped answer: those that had not begun are not told,
+    /// and neither is what those gave that had, nor the empty answer at the end of the run; `shells` is whether a shell command of the user leaves a message; `history` is all that
     /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends; `again` is whether an answer that was
-    /// stopped goes on in a run of its own, `goesOn` whether a run of the agent's own follows a summary that it makes by itself.
+    /// stopped is told once more, to its end, in a run of its own, `goesOn` whether a run of the agent's own follows a summary that it makes by itself.
     pub places: Vec<String>,
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
     /// Whether the command may be refused, or carried out, where it is not with an agent of the front end's dialect.
     pub refuses: bool,
+    /// The parameters of the command with one of which that is so; none where it is so without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<String>,
 }
 
 impl Pair<'_> {
@@ -31,8 +34,9 @@ impl Pair<'_> {
     pub(super) fn otherwise(&self, intent: Intent, front: &'static Carrier) -> Vec<&'static Differs> {
         match self.agent.table.carrier(self.agent.spec, intent) {
             Some(carrier) => {
-                let is_other =
-                    |differs: &&Differs| !front.differs.contains(differs) && differs.is_of(self.agent.spec);
+                let is_other = |differs: &&Differs| {
+                    (differs.between || !front.differs.contains(differs)) && differs.is_of(self.agent.spec)
+                };
                 let others = carrier.differs.iter().filter(is_other);
                 others.chain(&front.alone).collect()
             }
@@ -61,6 +65,7 @@ impl Pair<'_> {
                 places: differs.changes.clone(),
                 busy: differs.busy || is_busy,
                 refuses: differs.refuses,
+                with: differs.with.clone(),
             })
         };
         let all: BTreeSet<Difference> = self.stands_for(wire).flat_map(of).collect();

@@ -138,12 +138,14 @@ fn what_is_other_behind_a_command_is_told() {
     assert!(has("pi", "opal", "abort", "stopped") && !has("pi", "omp", "abort", "stopped"));
     assert!(has("pi", "omp", "prompt", "goesOn") && !has("omp", "pisces", "prompt", "goesOn"));
     assert!(has("pi", "omp", "fork", "again") && !has("pi", "opal", "fork", "again"));
+    assert!(has("omp", "pisces", "branch", "again") && !has("omp", "pi", "branch", "again"));
+    assert!(has("omp", "pi", "branch", "events") && has("omp", "pisces", "branch", "events"));
     // A front that knows the providers of the agent's models alone.
     let set = differs("opal", "pi", "model/set");
-    assert!(set.iter().any(|one| one.refuses && one.places.is_empty()), "{set:?}");
+    assert!(set.iter().any(|one| one.refuses && one.with == ["model_id"]), "{set:?}");
     // Also where who stands between answers from what was seen.
     let listed = differs("opal", "operator@seed", "models/list");
-    assert!(listed.iter().any(|one| one.refuses), "{listed:?}");
+    assert!(listed.iter().any(|one| one.refuses && one.with == ["providers"]), "{listed:?}");
     assert!(told("opal", "operator@seed", "models/list").1.contains("of providers"));
     // A prompt is one of them only while a run is going on.
     let said = differs("opal", "operator@seed", "agent/prompt");

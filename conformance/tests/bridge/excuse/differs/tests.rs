@@ -203,6 +203,15 @@ fn a_shell_command_without_a_message_excuses_no_other_message() {
     assert!(!counts(3, 1) && !counts(3, 4) && !counts(0, 2), "one command was sent");
     report.observe(ended(true));
     assert!(!lacks(&report, &known[..2]), "no signal has ended it");
+    report.observe(ended(false));
+    let failed = json!({"id": "1", "type": "response", "command": "bash", "success": false});
+    let mut lines = vec![(true, json!({"id": "1", "type": "bash", "command": "ls"})), (false, failed)];
+    lines.push((true, json!({"id": "3", "type": "get_messages"})));
+    let lacking = mismatch(3, &history(&known), "data.messages", Some(&history(&known[..2])));
+    assert!(
+        !report.is_other_behind("answers", &lacking, &session(&lines)),
+        "it failed in the recording, too"
+    );
 }
 
 #[test]
@@ -334,7 +343,8 @@ fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
         message["toolCallId"] = id.into();
         message
     };
-    let said = [message("user", "go"), calls(&["c1", "c2"], "a")["message"].clone()];
+    let before = [message("user", "go"), calls(&["c0"], "")["message"].clone(), ran("c0", "done")];
+    let said = [&before[..], &[calls(&["c1", "c2"], "a")["message"].clone()]].concat();
     let all = [&said[..], &[ran("c1", "stopped"), ran("c2", "skipped")]].concat();
     lines.extend([(true, json!({"id": "3", "type": "get_messages"})), (false, history(&all))]);
     let record = lines.len() - 1;
@@ -343,8 +353,17 @@ fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
         let lacks = mismatch(record, &history(&all), "data.messages", Some(&history(came)));
         report.is_other_behind("answers", &lacks, &golden)
     };
-    assert!(lacks(&[&said[..], &[ran("c1", "")]].concat()));
-    assert!(!lacks(&said[..1]) && !lacks(&said[1..]), "words or an answer are missing");
+    let told = [&before[..], &[calls(&["c1"], "a")["message"].clone(), ran("c1", "")]].concat();
+    assert!(lacks(&told));
+    let without = |place: usize| {
+        let mut told = told.clone();
+        told.remove(place);
+        told
+    };
+    assert!((0..told.len()).all(|place| !lacks(&without(place))), "something else is missing");
+    let mut other = told.clone();
+    other[2] = ran("c0", "other");
+    assert!(!lacks(&other), "what a call gave before the stop is other");
 }
 
 /// A session in which the client forks while an answer is given in these pieces.
@@ -400,6 +419,7 @@ fn an_answer_that_was_stopped_may_go_on_in_one_run() {
         report.is_other_behind("events", &came, &golden)
     };
     assert!(is_other(6, &end));
+    assert!(!is_other(4, &end), "the run that was stopped ends once");
     assert!(!is_other(8, &end), "that is another one");
 }
 
@@ -418,18 +438,24 @@ fn a_run_that_follows_a_summary_is_the_agents_own() {
         (false, answer.clone()),
         (false, start.clone()),
     ]);
-    let is_other = |agent: &str, goes_on: bool| {
-        let mut lines =
-            vec![prompt("1"), (false, start.clone()), (false, end.clone()), (false, compacted.clone())];
-        if goes_on {
-            lines.extend([(false, start.clone()), (false, end.clone())]);
-        }
-        lines.extend([prompt("2"), (false, start.clone()), (false, answer.clone())]);
+    let is_other = |agent: &str, between: &[(bool, Value)], behind: &[(bool, Value)]| {
+        let mut lines = vec![prompt("1"), (false, start.clone()), (false, end.clone())];
+        lines.extend(between.iter().cloned());
+        lines.push(prompt("2"));
+        lines.extend(behind.iter().cloned());
+        lines.extend([(false, start.clone()), (false, answer.clone())]);
         let mut report = Report::of("pi@0.55", agent);
         report.observe(Some(session(&lines)));
         report.is_other_behind("order-between-streams", &mismatch(5, &answer, "", None), &golden)
     };
-    assert!(is_other("omp@12.7", true));
-    assert!(!is_other("omp@12.7", false), "the client began that run");
-    assert!(!is_other("opal@0.1", true), "nothing says that of it");
+    let told = |event: &Value| (false, event.clone());
+    let goes_on = [told(&compacted), told(&start), told(&end)];
+    assert!(is_other("omp@12.7", &goes_on, &[]));
+    assert!(!is_other("opal@0.1", &goes_on, &[]), "nothing says that of it");
+    assert!(!is_other("omp@12.7", &goes_on[..1], &[]), "the client began that run");
+    assert!(!is_other("omp@12.7", &[], &goes_on[..1]), "and this one");
+    let mut without = goes_on.clone();
+    without[0].1["result"] = Value::Null;
+    assert!(!is_other("omp@12.7", &without, &[]), "there was no summary");
+    assert!(!is_other("omp@12.7", &[], &goes_on), "it is behind the command");
 }
