@@ -227,7 +227,7 @@ impl Report {
                             return true;
                         }
                         (works, is_asked, has_compacted) = (true, false, false);
-                    } else if may_end(run) {
+                    } else if may_end(run) && works {
                         (works, has_compacted) = (false, false);
                     }
                 }

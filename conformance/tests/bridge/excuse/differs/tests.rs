@@ -451,6 +451,12 @@ fn a_run_that_follows_a_summary_is_the_agents_own() {
     let told = |event: &Value| (false, event.clone());
     let goes_on = [told(&compacted), told(&start), told(&end)];
     assert!(is_other("omp@12.7", &goes_on, &[]));
+    let mut again = goes_on.to_vec();
+    again.insert(
+        1,
+        (false, json!({"type": "auto_compaction_end", "result": null, "aborted": false, "willRetry": false})),
+    );
+    assert!(is_other("omp@12.7", &again, &[]), "it had nothing more to compact");
     assert!(!is_other("opal@0.1", &goes_on, &[]), "nothing says that of it");
     assert!(!is_other("omp@12.7", &goes_on[..1], &[]), "the client began that run");
     assert!(!is_other("omp@12.7", &[], &goes_on[..1]), "and this one");
