@@ -83,7 +83,7 @@ fn differs(told: &Differs) -> Value {
     if !told.with.is_empty() {
         value["with"] = told.with.into();
     }
-    for (name, is_so) in [("busy", told.busy), ("refuses", told.refuses), ("between", told.between)] {
+    for (name, is_so) in [("busy", told.busy), ("refuses", told.refuses)] {
         if is_so {
             value[name] = true.into();
         }

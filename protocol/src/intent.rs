@@ -146,7 +146,7 @@ pub struct Differs {
     /// In words.
     pub says: &'static str,
     /// What is other behind such a command: places in the neutral form as `session.id` and `message<shell>` are, [`ORDER`],
-    /// [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`AGAIN`], [`GOES_ON`], [`HISTORY`].
+    /// [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`GOES_ON`], [`HISTORY`].
     pub changes: &'static [&'static str],
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
@@ -154,8 +154,6 @@ pub struct Differs {
     pub refuses: bool,
     /// The parameters of the command with one of which that is so; none where it is so without them.
     pub with: &'static [&'static str],
-    /// Whether that is so also in front of an agent of the same kind, because of who stands between the two.
-    pub between: bool,
     /// The revisions of the agent of which that is true, as `name@revision`; none for all of them.
     pub of: &'static [&'static str],
 }
@@ -175,8 +173,6 @@ pub const STOPPED: &str = "stopped";
 pub const SHELLS: &str = "shells";
 /// All that is told of the run that is going on until it ends: how often, in which order, with which words.
 pub const EVENTS: &str = "events";
-/// Whether the answer that was stopped is told once more, and to its end, in a run of its own.
-pub const AGAIN: &str = "again";
 /// Whether a run of the agent's own follows a summary that it makes by itself.
 pub const GOES_ON: &str = "goesOn";
 /// The messages that answers give from then on, and how many they are.
@@ -184,7 +180,7 @@ pub const HISTORY: &str = "history";
 
 /// What is other, in words.
 pub const fn says(says: &'static str) -> Differs {
-    Differs { says, changes: &[], busy: false, refuses: false, with: &[], between: false, of: &[] }
+    Differs { says, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
 }
 
 impl Differs {
@@ -210,12 +206,6 @@ impl Differs {
     #[must_use]
     pub const fn with(self, with: &'static [&'static str]) -> Self {
         Differs { with, ..self }
-    }
-
-    /// The same, also where agents of the front end's dialect do it: who stands between the two does not.
-    #[must_use]
-    pub const fn between(self) -> Self {
-        Differs { between: true, ..self }
     }
 
     /// The same, of these revisions of the agent alone.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agentese_protocol::index::declared_types;
 use agentese_protocol::intent::{
-    AGAIN, ANSWERS, CALLS, EVENTS, GOES_ON, HISTORY, INTENTS, Intent, ORDER, SHELLS, STOPPED, Send, Without,
+    ANSWERS, CALLS, EVENTS, GOES_ON, HISTORY, INTENTS, Intent, ORDER, SHELLS, STOPPED, Send, Without,
     neutral, resolve,
 };
 use agentese_protocol::meaning::Source;
@@ -178,7 +178,7 @@ fn what_differs_is_something_that_there_is() {
         for place in differs.changes {
             let is_message = place.strip_prefix("message<").is_some_and(|role| role.ends_with('>'));
             assert!(
-                [ORDER, ANSWERS, CALLS, STOPPED, SHELLS, EVENTS, AGAIN, GOES_ON, HISTORY].contains(place)
+                [ORDER, ANSWERS, CALLS, STOPPED, SHELLS, EVENTS, GOES_ON, HISTORY].contains(place)
                     || is_message
                     || given(place),
                 "{place}: {}",

@@ -327,9 +327,6 @@ impl Report {
         let (_, awaited) = says.split_once("nothing like ")?;
         let mut values = serde_json::Deserializer::from_str(awaited).into_iter::<Value>();
         let awaited = values.next()?.ok()?;
-        if self.is_refused_without_an_id(&awaited, golden) {
-            return Some(number);
-        }
         let names = [awaited.pointer("/params/type"), awaited.get("method"), awaited.get("type")];
         let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
@@ -339,21 +336,6 @@ impl Report {
             row.fate != Fate::Carried || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
         };
         rows.next().is_some_and(explained).then_some(number)
-    }
-
-    /// Whether what a case waits for is the answer to a command that the report says the agent may refuse, and behind it a refusal
-    /// came that names none.
-    fn is_refused_without_an_id(&self, awaited: &Value, golden: &Transcript) -> bool {
-        let Some(id) = awaited.get("id") else { return false };
-        let is_meant =
-            |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|sent| sent.get("id") == Some(id));
-        let meant = golden.sent().map(FrameText::as_str).find(|line| is_meant(line));
-        let row = meant.and_then(command).and_then(|name| self.row(RowKind::Command, &name));
-        let came = self.observed.iter().flat_map(|observed| &observed.records);
-        let mut behind = came.skip_while(|one| !matches!(one, Record::Sent(line) if is_meant(line.as_str())));
-        let is_unnamed =
-            |one: &Record| matches!(one, Record::Received(line) if self.is_unnamed(line.as_str()));
-        row.is_some() && self.is_refused_otherwise(row, meant, golden) && behind.any(is_unnamed)
     }
 
     /// Whether a line is a failure that names no command.

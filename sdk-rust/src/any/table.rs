@@ -69,9 +69,6 @@ pub(super) struct Differs {
     /// The parameters of the command with one of which that is so; none where it is so without them.
     #[serde(default)]
     pub with: Vec<String>,
-    /// Whether that is so also in front of an agent of the same kind.
-    #[serde(default)]
-    pub between: bool,
     /// The revisions of the agent of which that is true; none for all of them.
     #[serde(default)]
     pub of: Vec<String>,

@@ -36,6 +36,8 @@ impl Engine {
         let points = self.fork_messages();
         let found = points.iter().enumerate().find(|(_, (id, _))| id.as_str() == entry);
         let Some((number, (_, text))) = found else { return Err(ForkError::Unknown) };
+        // What is going on is stopped first, whatever the agent does with it: some take it along, some refuse.
+        drop(self.idle().await);
         let done = self.replaced(led, None, Some(entry), led.lead.fork(number, text)).await;
         Ok((text.clone(), done.map_err(ForkError::Elsewhere)?))
     }
@@ -56,6 +58,7 @@ impl Engine {
         let Some((number, (id, text))) = point else {
             return Err(ForkError::Elsewhere(ONLY_BEFORE.to_owned()));
         };
+        drop(self.idle().await);
         let forked = self.replaced(led, None, Some(id.as_str()), led.lead.fork(number, &text)).await;
         forked.map_err(ForkError::Elsewhere)
     }

@@ -34,8 +34,6 @@ const CALLS: &str = "calls";
 
 /// All that events tell of a run, until it ends.
 pub(super) const EVENTS: &str = "events";
-/// Whether an answer that was stopped goes on in a run of its own.
-const AGAIN: &str = "again";
 /// Whether a run of the agent's own follows a summary that it makes by itself.
 pub const GOES_ON: &str = "goesOn";
 /// What tells of such a summary, and where it stands.
@@ -79,10 +77,6 @@ impl Report {
         let Some(frame) = frames.first() else { return false };
         if frame.kind == RowKind::Event {
             let ends = mismatch.path.is_empty() && self.ends_runs(&frame.row);
-            // Such a run is one more: none that was recorded is missing for it.
-            if places.contains(AGAIN) && mismatch.expected.is_none() {
-                return true;
-            }
             if self.breaks_off_earlier(frame, mismatch, golden) {
                 return true;
             }
@@ -188,13 +182,7 @@ impl Report {
     pub(super) fn other_from<'a>(&'a self, place: usize, session: &'a Transcript) -> BTreeSet<&'a str> {
         let over = self.run_ends(session);
         self.other(session, |place_sent, one| {
-            let ended = || over.iter().filter(|end| (place_sent..place).contains(*end)).count();
-            let is_still = match one {
-                EVENTS => ended() == 0,
-                // From the end of the run that was stopped to the end of the next one.
-                AGAIN => ended() == 1,
-                _ => true,
-            };
+            let is_still = one != EVENTS || !over.iter().any(|end| (place_sent..place).contains(end));
             place_sent < place && is_still
         })
     }

@@ -427,38 +427,3 @@ fn a_command_that_the_agent_refuses_by_rules_of_its_own_may_be_refused() {
     let aborting = session(&[(true, r#"{"id":"1","type":"abort"}"#), (false, &abort)]);
     assert!(!report.explains(&mismatch(1, &abort, "success"), &aborting));
 }
-
-#[test]
-fn a_refusal_that_names_no_command_is_not_waited_for() {
-    let line = |sent: bool, line: Value| match sent {
-        true => Record::Sent(line.to_string().into()),
-        false => Record::Received(line.to_string().into()),
-    };
-    let prompt = || line(true, serde_json::json!({"id": "1", "type": "prompt", "message": "go"}));
-    let fork = |name: &str| line(true, serde_json::json!({"id": "2", "type": name, "entryId": "e"}));
-    let of = |name: &str, came: Option<Value>| {
-        let records = [Some(prompt()), Some(fork(name)), came.map(|came| line(false, came))];
-        Transcript {
-            header: TranscriptHeader::new(1, "omp"),
-            records: records.into_iter().flatten().collect(),
-        }
-    };
-    let parse =
-        || serde_json::json!({"type": "response", "command": "parse", "success": false, "error": "busy"});
-    let case: Scenario = serde_json::from_value(serde_json::json!({
-        "scenario": 1, "name": "c", "dialect": "omp@12.7", "title": "t",
-        "steps": [{"send": {"id": "1"}}, {"send": {"id": "2"}}, {"wait": {"type": "response", "id": "2"}}],
-    }))
-    .unwrap();
-    let left = |agent: &str, name: &str, came: Option<Value>| {
-        let mut report = Report::of("omp@12.7", agent);
-        report.observe(Some(of(name, came)));
-        let says = r#"step 3: `id` is missing: nothing like {"type":"response","id":"2"} within 9 ms: the time is over"#;
-        let wait = failed(SCENARIO, Mismatch { says: says.to_owned(), ..Mismatch::default() });
-        report.unexplained(&case, &[wait], &of(name, None)).len()
-    };
-    assert_eq!(left("operator@seed", "branch", Some(parse())), 0);
-    assert_eq!(left("operator@seed", "branch", None), 1, "no refusal came");
-    assert_eq!(left("operator@seed", "get_state", Some(parse())), 1, "nothing says that it is refused");
-    assert_eq!(left("pi@0.55", "branch", Some(parse())), 1, "nothing says that of this agent");
-}

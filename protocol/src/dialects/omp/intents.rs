@@ -2,8 +2,7 @@
 
 use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL, PROMPT};
 use crate::intent::{
-    AGAIN, Carrier, EVENTS, GOES_ON, HISTORY, Intent, Intents, Own, SHELLS, by_front, carries, from, own,
-    says,
+    Carrier, EVENTS, GOES_ON, HISTORY, Intent, Intents, Own, SHELLS, by_front, carries, from, own, says,
 };
 use crate::meaning::{at, each};
 
@@ -16,13 +15,7 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Fork, "branch")
         .sends(&[("entryId", from("entry"))])
         .gives(&[("cancelled", at("data.cancelled")), ("text", at("data.text"))])
-        .differs(&[
-            FORK,
-            says("an answer that is being given goes along, and is told once more in a run of its own")
-                .changes(&[AGAIN, HISTORY])
-                .when_busy()
-                .between(),
-        ])
+        .differs(&[FORK])
         .alone(&[says("who stands between stops an answer that is being given, where omp takes it along")
             .changes(&[EVENTS, HISTORY])
             .when_busy()]),

@@ -17,8 +17,8 @@ pub struct Difference {
     /// there are; `answers` is how many answers of the model follow such words, and which, each of them whole; `calls` is in
     /// which answers calls stand; `stopped` is calls of a stopped answer: those that had not begun are not told,
     /// and neither is what those gave that had, nor the empty answer at the end of the run; `shells` is whether a shell command of the user leaves a message; `history` is all that
-    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends; `again` is whether an answer that was
-    /// stopped is told once more, to its end, in a run of its own, `goesOn` whether a run of the agent's own follows a summary that it makes by itself.
+    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends; `goesOn` is whether a
+    /// run of the agent's own follows a summary that it makes by itself.
     pub places: Vec<String>,
     /// Whether that is so only of a command that comes while a run is going on.
     pub busy: bool,
@@ -34,9 +34,8 @@ impl Pair<'_> {
     pub(super) fn otherwise(&self, intent: Intent, front: &'static Carrier) -> Vec<&'static Differs> {
         match self.agent.table.carrier(self.agent.spec, intent) {
             Some(carrier) => {
-                let is_other = |differs: &&Differs| {
-                    (differs.between || !front.differs.contains(differs)) && differs.is_of(self.agent.spec)
-                };
+                let is_other =
+                    |differs: &&Differs| !front.differs.contains(differs) && differs.is_of(self.agent.spec);
                 let others = carrier.differs.iter().filter(is_other);
                 others.chain(&front.alone).collect()
             }

@@ -137,8 +137,6 @@ fn what_is_other_behind_a_command_is_told() {
     };
     assert!(has("pi", "opal", "abort", "stopped") && !has("pi", "omp", "abort", "stopped"));
     assert!(has("pi", "omp", "prompt", "goesOn") && !has("omp", "pisces", "prompt", "goesOn"));
-    assert!(has("pi", "omp", "fork", "again") && !has("pi", "opal", "fork", "again"));
-    assert!(has("omp", "pisces", "branch", "again") && !has("omp", "pi", "branch", "again"));
     assert!(has("omp", "pi", "branch", "events") && has("omp", "pisces", "branch", "events"));
     // A front that knows the providers of the agent's models alone.
     let set = differs("opal", "pi", "model/set");
