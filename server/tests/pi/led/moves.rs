@@ -26,6 +26,22 @@ async fn sessions_are_moved_there_and_taken_over() {
     assert_eq!(answer["error"], "the agent behind this one cannot run commands of the user");
 }
 
+#[tokio::test]
+async fn a_fork_stops_what_is_going_on_before_the_other_agent_is_asked() {
+    let begun = [vec![Deed::RunBegan], says("two")[..3].to_vec()].concat();
+    let (mut link, other, _place) = pair(vec![run(says("one")), begun]);
+    link.run("first").await;
+    let points = link.data(json!({"type": "get_fork_messages"})).await;
+    link.send(json!({"id": "run", "type": "prompt", "message": "second"})).await;
+    link.until_event("message_update").await;
+    *other.when_stopped.lock().unwrap() =
+        vec![Deed::RunOver { will_retry: false }, Deed::Rested { aborted: true }];
+    link.data(json!({"type": "fork", "entryId": points["messages"][0]["entryId"]})).await;
+    assert_eq!(other.asked()[2..], ["abort", "fork 0 first"]);
+    let ends = link.seen.iter().filter(|frame| frame["type"] == "agent_end").count();
+    assert_eq!(ends, 2, "both runs are over: {:?}", link.seen);
+}
+
 /// The ids of the messages that were told, in their order.
 fn ids(link: &Link) -> Vec<Value> {
     let told = link.seen.iter().map(|frame| frame.get("event").unwrap_or(frame));
