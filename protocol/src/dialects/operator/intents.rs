@@ -1,7 +1,7 @@
 //! Which commands of Operator carry which intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, EVENTS, HISTORY, Intent, Intents, Own, carries, from, lost, own, says};
+use crate::intent::{Carrier, HISTORY, Intent, Intents, Own, carries, from, lost, own, says};
 use crate::meaning::{Slot, at, each};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
@@ -30,11 +30,11 @@ const CARRIERS: &[Carrier] = &[
                 .refuses()
                 .of(SEED),
         ]),
-    carries(Intent::Fork, "fork").sends(&[("entry_id", from("entry"))]).gives(&[CANCELLED]).differs(&[
-        says("the agent goes back within its session, which keeps its id and file")
-            .changes(&["session.id", "session.file"]),
-        says("the agent refuses while a run is going on").changes(&[EVENTS]).when_busy().refuses().of(SEED),
-    ]),
+    carries(Intent::Fork, "fork")
+        .sends(&[("entry_id", from("entry"))])
+        .gives(&[CANCELLED])
+        .differs(&[says("the agent goes back within its session, which keeps its id and file")
+            .changes(&["session.id", "session.file"])]),
     carries(Intent::Messages, "get_messages")
         .gives(&[("messages", each("message", "data.messages"))])
         .differs(&[says("the messages of the process, without the user's prompts")]),
