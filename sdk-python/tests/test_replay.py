@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from conftest import ROOT
-from support.driver import BOTH, DIALECTS
+from support.driver import BOTH, DIALECTS, LIMIT
 from support.model import MODEL as DECLARATION
 from support.model import merged
 from support.peer import playing
@@ -229,17 +229,17 @@ class Calls:
     def start(self, name, members):
         if self.aio:
             return self._start(name, members)
-        return self.driver.client._connection.start(name, encode_members(members), 20.0)
+        return self.driver.client._connection.start(name, encode_members(members), LIMIT)
 
     def _start(self, name, members):
         async def work():
-            return self.driver.client._start(name, members, 20.0)
+            return self.driver.client._start(name, members, LIMIT)
 
         return self.driver.run(work())
 
     def request(self, name, members):
         if not self.aio:
-            return self.driver.client._connection.call(name, encode_members(members), 20.0)
+            return self.driver.client._connection.call(name, encode_members(members), LIMIT)
 
         async def quiet(call):
             try:
@@ -248,7 +248,7 @@ class Calls:
                 return error
 
         async def work():
-            return asyncio.ensure_future(quiet(self.driver.client._send(name, encode_members(members), 20.0)))
+            return asyncio.ensure_future(quiet(self.driver.client._send(name, encode_members(members), LIMIT)))
 
         return self.driver.run(work())
 
@@ -260,7 +260,7 @@ class Calls:
 
             return self.driver.run(work())
         try:
-            asked.wait(20.0)
+            asked.wait(LIMIT)
             return asked.take(decoder)
         except AgenteseError as error:
             return error

@@ -9,7 +9,7 @@ from typing import Any
 from agentese import omp, opal, operator, pi, pisces
 
 DIALECTS = {"pi": pi, "omp": omp, "pisces": pisces, "operator": operator, "opal": opal}
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 class Sync:
