@@ -1,33 +1,16 @@
 // `agentese inspect` on recordings of the real agents: each is loaded, and stepped through.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
-import { AGENTESE, PATIENCE, REPOSITORY, openBrowser, skip } from "./support/page.mjs";
+import { REPOSITORY, openBrowser, skip } from "./support/page.mjs";
+import { inspect } from "./support/inspect.mjs";
 import { serious } from "./support/axe.mjs";
 
 const TRANSCRIPTS = join(REPOSITORY, "conformance/transcripts");
-
-/** Opens a recording. */
-async function inspect(browser, file) {
-  const child = spawn(AGENTESE, ["inspect", "--no-open", file], { stdio: ["ignore", "pipe", "inherit"] });
-  const address = await new Promise((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`agentese inspect ended with ${code}`)));
-    createInterface({ input: child.stdout }).once("line", resolve);
-  });
-  const page = await browser.newPage({ viewport: { width: 1180, height: 820 } });
-  page.setDefaultTimeout(PATIENCE);
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  await page.goto(address);
-  return { page, complaints, close: async () => (await page.close(), child.kill("SIGTERM")) };
-}
 
 describe("a recorded session", { skip, timeout: 180_000 }, () => {
   let browser;

@@ -2,7 +2,9 @@ import type { Conversation } from "agentese/ui";
 
 import { endedText } from "../link.js";
 import { coloured } from "../text/ansi.js";
+import { laidOut } from "../text/json.js";
 import { dollars, short, taken } from "../text/words.js";
+import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
 /** What the run is doing, above the place where one writes. */
@@ -37,10 +39,12 @@ export function Activity() {
           )}
         </p>
       )}
-      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{run.error}</p>}
+      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{typeof run.error === "string" ? run.error : laidOut(run.error)}</p>}
       {shells.map((shell) => (
         <div key={shell.key} class="shell-running">
-          <code>$ {shell.command}</code>
+          <code>
+            $ <Revealed text={shell.command} />
+          </code>
           {store.can("abortShell") === undefined && (
             <button type="button" class="link" onClick={() => void store.try("abortShell")}>
               Stop
@@ -53,7 +57,7 @@ export function Activity() {
         <ul class="queue" aria-label="Waiting to be said">
           {waiting.map((one) => (
             <li key={one.key}>
-              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> {one.text}
+              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> <Revealed text={one.text} />
               {one.images > 0 && <i> + {one.images} picture{one.images > 1 ? "s" : ""}</i>}
             </li>
           ))}

@@ -20,6 +20,8 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
+import { revealedHtml } from "./hidden.js";
+
 const LANGUAGES = {
   bash, c, cpp, css, diff, go, ini, java, javascript, json, markdown, python, ruby, rust, sql, typescript, xml, yaml,
 };
@@ -37,7 +39,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** The language of a file, by its name. */
 export function languageOf(path: string): string | undefined {
-  return ENDINGS[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ""];
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
 }
 
 /** Text as HTML that shows it as it is. */
@@ -45,8 +48,14 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Code as HTML: its own characters are escaped, spans with classes give the colours. */
+/**
+ * Code as HTML: its own characters are escaped, spans with classes give the colours, and characters that nobody sees are shown by
+ * their numbers.
+ */
 export function highlighted(code: string, language: string | undefined): string {
-  if (language === undefined || code.length > LONGEST || hljs.getLanguage(language) === undefined) return escaped(code);
-  return hljs.highlight(code, { language, ignoreIllegals: true }).value;
+  return revealedHtml(language !== undefined && isColoured(code, language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : escaped(code));
+}
+
+function isColoured(code: string, language: string): boolean {
+  return code.length <= LONGEST && hljs.getLanguage(language) !== undefined;
 }
