@@ -1,14 +1,11 @@
 // The page in front of what nobody should send: it shows what it can, and goes on.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe } from "node:test";
 
 import { REPOSITORY, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
-import { inspect } from "./support/inspect.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
@@ -56,6 +53,12 @@ const HARD = {
   "many short blocks": "- a\n\n".repeat(50_000),
 };
 
+/** The answers that the agent has got to its questions. */
+function readAnswers(site) {
+  const file = join(site.folder, "turns.json.answers");
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.parse(line)) : [];
+}
+
 describe("the page in front of hostile frames", { skip, timeout: 300_000, concurrency: 1 }, () => {
   let browser;
   before(async () => {
@@ -88,4 +91,118 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
       assert.equal(await page.locator(".message").count(), 4);
     });
   }
+
+  const texts = (count, word) => `${lines(count, word)}\n`;
+  for (const [name, frames, said] of [
+    ["an edit of twenty thousand lines", call("edit", { path: "a.txt", oldText: texts(20_000, "old"), newText: texts(20_000, "new") }), "39,"],
+    ["an edit of which each line is another one", call("edit", { path: "a.txt", oldText: texts(3000, "a"), newText: texts(3000, "b") }), "5,"],
+    ["a thousand edits in one call", call("edit", { path: "a.txt", edits: [...Array(1000)].map((_, at) => ({ oldText: `${at}\nx`, newText: `${at}\ny` })) }), "more lines"],
+    ["a diff of sixty thousand lines", call("edit", { path: "a.txt" }, { diff: lines(60_000, "+1") }), "59,"],
+    ["a file of fifty thousand lines", call("write", { path: "a.txt", content: texts(50_000, "line") }), "49,"],
+  ]) {
+    on(`${name} is drawn in part, with all of it as text, and what follows it`, plays([...frames, text("Changed.")]), async (page) => {
+      await say(page, "go");
+      await page.getByText("Changed.").waitFor();
+      await settled(page);
+      const tool = page.locator(".tool");
+      if (!(await tool.locator(".diff").isVisible())) await tool.locator("summary").click();
+      await tool.locator(".cut-note", { hasText: said }).waitFor();
+      const drawn = await tool.locator(".diff tr").count();
+      assert.ok(drawn > 100 && drawn < 1000, `${drawn} lines are drawn`);
+      await tool.locator(".cut-note button").click();
+      const all = (await tool.locator(".diff-text").textContent()) ?? "";
+      assert.ok(all.split("\n").length > 2000, `${all.split("\n").length} lines of text`);
+      await goesOn(page);
+      await page.click("nav >> text=Files");
+      await page.locator(".file .cut-note").waitFor();
+      await page.reload();
+      await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
+    });
+  }
+
+  const deep = (depth) => `${"[".repeat(depth)}1${"]".repeat(depth)}`;
+  /** Names that every object inherits something under. */
+  const INHERITED = ["constructor", "__proto__", "hasOwnProperty", "toString", "valueOf"];
+  const wrong = [5, true, "abc", [], {}, [5, {}], { toString: null }];
+  on("frames with names that every object has, and of wrong shapes, are drawn or left out, and the panels open", plays([
+    ...INHERITED.flatMap((name) => [
+      `{"type":${JSON.stringify(name)}}`,
+      { type: "response", command: name, success: true, data: {} },
+      { type: "response", command: name, success: false, error: { message: name } },
+      { type: "extension_ui_request", id: `m-${name}`, method: name, title: "x", options: ["a"] },
+      { type: "extension_ui_request", id: `s-${name}`, method: "setStatus", statusKey: name, statusText: `status of ${name}` },
+      { type: "extension_ui_request", id: `w-${name}`, method: "setWidget", widgetKey: name, widgetLines: ["a line"] },
+      { type: "message_end", message: { role: name, content: [{ type: name, text: "x" }] } },
+      ...call(name, JSON.parse(`{"__proto__":{"path":"p"},"constructor":{"name":"n"},"path":"a.${name}"}`), { [name]: {} }),
+      ...call("task", { description: name }, { results: [{ id: name, exitCode: 0 }], progress: [{ id: name, status: name }] }),
+    ]),
+    ...wrong.flatMap((value) => [
+      { type: value },
+      { type: "response", command: value, success: value, data: value, error: value, id: value },
+      { type: "message_end", message: value },
+      { type: "message_end", message: { role: "assistant", content: value } },
+      { type: "message_end", message: { role: "assistant", content: [value, { type: "text", text: value }, { type: "thinking", thinking: value }, { type: "image", data: value, mimeType: value }] } },
+      { type: "message_end", message: { role: "assistant", content: [{ type: "toolCall", id: value, name: value, arguments: value }], usage: value, stopReason: value, errorMessage: value, model: value, timestamp: value } },
+      { type: "message_end", message: { role: "assistant", content: [], usage: { input: value, output: value, cost: { total: value }, cacheRead: value } } },
+      { type: "message_end", message: { role: "bashExecution", command: value, output: value, exitCode: value } },
+      ...call("edit", { path: value, edits: [value, null], oldText: value }, { diff: value }),
+      ...call("task", { description: value, tasks: value }, { results: value, progress: [value, { id: value }] }),
+      { type: "tool_execution_update", toolCallId: "c1", partialResult: { content: value, details: value } },
+      { type: "queue_update", steering: value, followUp: value },
+      { type: "auto_retry_start", attempt: value, maxAttempts: value, delayMs: value, errorMessage: value },
+      { type: "auto_retry_end", success: value, attempt: value, finalError: value },
+      { type: "extension_error", extensionPath: value, error: value },
+      ...["notify", "setStatus", "setWidget", "setTitle", "set_editor_text"].map((method) => ({
+        type: "extension_ui_request", id: `x-${method}`, method, message: value, notifyType: value, statusKey: value, statusText: value,
+        widgetKey: value, widgetLines: value, widgetPlacement: value, title: value, text: value,
+      })),
+    ]),
+    `{"type":"deep","value":${deep(20_000)}}`,
+    `{"type":"response","id":${deep(20_000)},"command":"prompt","success":true}`,
+    `{"type":"message_end","message":{"role":"assistant","content":[{"type":"toolCall","id":"d","name":"deep","arguments":{"a":${deep(20_000)}}}]}}`,
+    `{"type":"tool_execution_update","toolCallId":"d","partialResult":{"content":[${deep(20_000)}],"details":${deep(20_000)}}}`,
+    text("Alive."),
+  ]), async (page) => {
+    await say(page, "go");
+    await page.getByText("Alive.").waitFor();
+    await settled(page);
+    for (const [title, part] of [["Inspector", ".rows .frame"], ["Files", ".panel-files"], ["Sessions", ".panel-sessions input"], ["Forks", ".panel-forks"], ["About", ".panel-about select"]]) {
+      await page.click(`nav >> text=${title}`);
+      await page.locator(part).first().waitFor();
+    }
+    assert.equal(await page.locator(".banner.warning").count(), 0);
+    await page.getByText("status of __proto__").waitFor();
+    await goesOn(page);
+    await page.reload();
+    await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
+    await page.getByText("Alive.").waitFor();
+  });
+
+  const ask = (members) => ({ ask: { type: "extension_ui_request", ...members } });
+  on("questions of wrong shapes can be dismissed, and the next one answered", plays([
+    ...wrong.map((value, at) => ask({ id: `q${at}`, method: "select", title: value, options: value, timeout: value })),
+    ...wrong.map((value, at) => ask({ id: `c${at}`, method: "confirm", title: value, message: value })),
+    ...wrong.map((value, at) => ask({ id: `i${at}`, method: "editor", title: value, prefill: value })),
+    ask({ id: "last", method: "confirm", title: "Go on?", message: "It is safe." }),
+  ]), async (page, site) => {
+    await say(page, "go");
+    for (const kind of [".dialog", ".dialog", ".dialog textarea"]) {
+      for (const _ of wrong) {
+        const before = await page.locator(".dialog").count().then(() => page.locator(kind).first().waitFor());
+        assert.equal(before, undefined);
+        const answers = () => readAnswers(site).length;
+        const known = answers();
+        await page.getByRole("button", { name: "Dismiss" }).click();
+        await page.waitForFunction(() => true);
+        for (let tries = 0; answers() === known && tries < 600; tries++) await new Promise((resolve) => setTimeout(resolve, 25));
+        assert.equal(answers(), known + 1);
+      }
+    }
+    await page.locator(".dialog h2", { hasText: "Go on?" }).waitFor();
+    await page.getByRole("button", { name: "Yes" }).click();
+    await settled(page);
+    assert.equal(readAnswers(site).at(-1).confirmed, true);
+    await page.click("nav >> text=Inspector");
+    await page.locator(".rows .frame").first().waitFor();
+  });
 });

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { OpenQuestion } from "agentese/ui";
 
 import { answerFrame, dismissFrame } from "../answer.js";
-import { isLong, warnings } from "../text/decision.js";
+import { isLong } from "../text/decision.js";
 import { revealed } from "../text/hidden.js";
-import { Decision } from "./decision.jsx";
+import { Decision, Warning } from "./decision.jsx";
 import { Part } from "./guard.jsx";
 import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
@@ -87,7 +87,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
         </h2>
         {seconds !== undefined && <span class="countdown">{seconds} s left</span>}
       </header>
-      {words !== "" && <Decision text={words} />}
+      {words !== "" && <Decision text={words} name="The text of the question" />}
       <fieldset disabled={reason !== undefined}>
         {dialog.kind === "input" && (
           <input
@@ -108,9 +108,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         )}
-        {isWritten(dialog) && !dialog.secret && warnings(text).length > 0 && (
-          <p class="decision-warning">Look closely: the text has {warnings(text).join(" and ")}.</p>
-        )}
+        {isWritten(dialog) && !dialog.secret && <Warning text={text} />}
         {dialog.kind === "select" && options.length === 0 && (
           <p class="note">The agent names no choices that can be shown; the inspector has the question as it came.</p>
         )}

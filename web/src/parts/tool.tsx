@@ -9,6 +9,7 @@ import { highlighted, languageOf } from "../text/highlight.js";
 import { laidOut } from "../text/json.js";
 import { duration } from "../text/words.js";
 import { Agents, Child } from "./agents.jsx";
+import { Decision } from "./decision.jsx";
 import { Revealed } from "./hidden.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
@@ -91,30 +92,22 @@ function pathOf(tool: ToolBlock): string | undefined {
 
 /** The arguments, where one line does not say it all. */
 function Given({ tool }: { tool: ToolBlock }) {
-  if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Code html={highlighted(laidOut(tool.arguments), "json")} name="Arguments" />;
+  if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={laidOut(tool.arguments)} language="json" name="Arguments" />;
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
     // A short one stands above.
     if (command.length < ABOVE && !command.includes("\n")) return null;
-    return <Code html={highlighted(command, "bash")} name="Command" />;
+    return <Decision text={command} language="bash" name="Command" />;
   }
-  if (names.length === 0) return tool.argumentsText ? <Code html={highlighted(tool.argumentsText, undefined)} name="Arguments" /> : null;
+  if (names.length === 0) return tool.argumentsText ? <Decision text={tool.argumentsText} name="Arguments" /> : null;
   const [only] = Object.values(given);
   if (names.length === 1 && typeof only !== "object" && String(only).length < 80) return null;
-  return <Code html={highlighted(laidOut(given), "json")} name="Arguments" />;
+  return <Decision text={laidOut(given)} language="json" name="Arguments" />;
 }
 
 const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
-
-function Code({ html, name }: { html: string; name: string }) {
-  return (
-    <pre class="given" tabIndex={0} role="region" aria-label={name}>
-      <code dangerouslySetInnerHTML={{ __html: html }} />
-    </pre>
-  );
-}
 
 function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
   const [all, showAll] = useState(false);

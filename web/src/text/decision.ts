@@ -6,6 +6,8 @@ import { hiddenIn } from "./hidden.js";
 export interface Piece {
   readonly text: string;
   readonly isGap: boolean;
+  /** What a gap is made of. */
+  readonly of?: "lines" | "spaces";
 }
 
 /** Blank lines that follow each other, or spaces within a line, that are too many to be shown. */
@@ -18,7 +20,8 @@ export function pieces(text: string): Piece[] {
   for (const { 0: gap, index } of text.matchAll(GAPS)) {
     const lines = gap.split("\n").length - 2;
     if (index > from) found.push({ text: text.slice(from, index), isGap: false });
-    found.push({ text: lines > 0 ? `${lines.toLocaleString("en")} blank lines` : `${gap.length.toLocaleString("en")} spaces`, isGap: true });
+    if (lines > 0) found.push({ text: `${lines.toLocaleString("en")} blank lines`, isGap: true, of: "lines" });
+    else found.push({ text: `${gap.length.toLocaleString("en")} spaces`, isGap: true, of: "spaces" });
     from = index + gap.length;
   }
   if (from < text.length) found.push({ text: text.slice(from), isGap: false });
