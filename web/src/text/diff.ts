@@ -24,7 +24,7 @@ export interface Change {
 /** How many lines around a change are shown. */
 const AROUND = 3;
 /** How many lines may differ for the shortest way from one text to the other to be looked for. */
-const MOST_EDITS = 1500;
+const MOST_EDITS = 500;
 
 /** The changes of calls that were looked at: a call that changes is another object. */
 const known = new WeakMap<ToolBlock, { readonly change: Change | undefined }>();

@@ -27,8 +27,10 @@ const LANGUAGES = {
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** Code beyond this length, in characters, stays without colours. */
-const LONGEST = 50_000;
+/** Code beyond this length stays without colours, in characters. */
+const LONGEST = 20_000;
+/** Words and gaps that are too long for colours: the search for their end begins anew at each of their characters. */
+const TOO_LONG = /\S{200}|\s{200}/;
 
 const ENDINGS: Readonly<Record<string, string>> = {
   rs: "rust", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript", mjs: "javascript",
@@ -57,5 +59,5 @@ export function highlighted(code: string, language: string | undefined): string 
 }
 
 function isColoured(code: string, language: string): boolean {
-  return code.length <= LONGEST && hljs.getLanguage(language) !== undefined;
+  return code.length <= LONGEST && hljs.getLanguage(language) !== undefined && !TOO_LONG.test(code);
 }
