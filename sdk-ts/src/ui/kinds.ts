@@ -50,6 +50,8 @@ const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
 export function whole(reader: string, made: JsonObject): JsonObject | undefined {
   const lacks = NEEDED.get(reader)?.some((name) => typeof made[name] !== "string");
   if (lacks === true) return undefined;
+  // A message names its model and itself; elsewhere these names stand for other kinds of values.
+  if ("role" in made) for (const name of ["id", "model"]) if (typeof made[name] !== "string") delete made[name];
   const always = BLOCKS.get(made["type"]);
   if (always === undefined) return made;
   for (const [name, value] of Object.entries(always)) made[name] ??= value;
