@@ -12,7 +12,7 @@ const DEEPEST = 40;
  * How much work a text may be. A step at one place counts the characters that follow it in its block, as looking for the end of
  * a mark may pass all of them.
  */
-const MOST_WORK = 8_000_000;
+const MOST_WORK = 5_000_000;
 /** How much work a block is at most, besides what is in it. */
 const BLOCK_WORK = 500;
 /** How many pieces a text may fall into: blocks, and parts of lines. */

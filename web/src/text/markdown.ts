@@ -66,6 +66,8 @@ export interface Piece {
 /** What was rendered lately, by its source: a text that grows renders its last piece only. */
 const cache = new Map<string, string>();
 const CACHED = 500;
+/** Texts that could not be rendered: they are not tried again when they come into sight again. */
+const failed = new Map<string, MarkdownBoundError>();
 
 /** How long a text may be of which open marks are mended while it grows, in characters. */
 const MENDED = 50_000;
@@ -75,14 +77,18 @@ const MENDED = 50_000;
  * over a bound, or cannot be read.
  */
 export function render(source: string, isGrowing: boolean): Piece[] {
+  const known = failed.get(source);
+  if (known !== undefined) throw known;
   try {
     const tokens = lexed(isGrowing && source.length < MENDED ? remend(source) : source, marked.defaults as MarkedOptions<string, string>);
     return tokens
       .filter((token) => token.type !== "space")
       .map((token, at) => ({ key: `${at}`, html: one(token, tokens.links) }));
   } catch (error) {
-    if (error instanceof MarkdownBoundError) throw error;
-    throw new MarkdownBoundError(error instanceof Error ? error.message : String(error));
+    const reason = error instanceof MarkdownBoundError ? error : new MarkdownBoundError(error instanceof Error ? error.message : String(error));
+    if (failed.size >= CACHED) failed.delete(failed.keys().next().value ?? "");
+    if (!isGrowing) failed.set(source, reason);
+    throw reason;
   }
 }
 
