@@ -104,6 +104,31 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     });
   }
 
+  on("a message that cannot be drawn is shown as text, and those around it as ever", plays([
+    text("The **first**."),
+    { say: { role: "assistant", content: [{ type: "text", text: "The **second**." }, { type: "toolCall", id: "c", name: "n", arguments: { a: 1 } }], usage: { output: 1, cost: { total: 0.125 } }, stopReason: "stop" } },
+    text("The **third**."),
+  ]), async (page) => {
+    // What fails is made up: nothing that an agent can say is known to.
+    await page.addInitScript(() => {
+      const { toFixed } = Number.prototype;
+      Number.prototype.toFixed = function (digits) {
+        if (Number(this) === 0.125) throw new TypeError("made up");
+        return toFixed.call(this, digits);
+      };
+    });
+    await page.reload();
+    await say(page, "go");
+    await page.locator(".as-text pre", { hasText: "The **second**." }).waitFor();
+    await page.locator(".as-text pre", { hasText: '"name": "n"' }).waitFor();
+    assert.deepEqual(await page.locator(".message strong").allTextContents(), ["first", "third"]);
+    // The line of state has the cost as well.
+    await page.locator(".banner.warning", { hasText: "The line of state cannot be shown: made up." }).waitFor();
+    await goesOn(page);
+    await page.click("nav >> text=Files");
+    await page.locator(".panel-files").waitFor();
+  });
+
   const texts = (count, word) => `${lines(count, word)}\n`;
   for (const [name, frames, said] of [
     ["an edit of twenty thousand lines", call("edit", { path: "a.txt", oldText: texts(20_000, "old"), newText: texts(20_000, "new") }), "39,"],

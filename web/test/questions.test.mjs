@@ -89,6 +89,13 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.equal(existsSync(join(site.work, "PWN")), true);
   });
 
+  on("warn of what nobody sees in a text that an extension puts where one writes", { responses: [] }, async (page) => {
+    await page.fill(".composer > textarea", "ls\u200b");
+    await page.locator(".composer .decision-warning", { hasText: "U+200B" }).waitFor();
+    await page.fill(".composer > textarea", "ls 👨‍👩‍👧");
+    await page.locator(".composer .decision-warning").waitFor({ state: "detached" });
+  });
+
   const long = Array.from({ length: 300 }, (_, at) => `echo ${at}`).join("\n");
   for (const [name, command, hint] of [
     ["blank lines", `echo safe${"\n".repeat(300)}touch PWN`, /299 blank lines/],

@@ -121,7 +121,8 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
             ))}
           {dialog.kind === "confirm" && (
             <>
-              <button type="button" onClick={() => answer(true)}>
+              {/* The second click of two belongs to the question before. */}
+              <button type="button" onClick={({ detail }) => detail < 2 && answer(true)}>
                 Yes
               </button>
               <button type="button" onClick={() => answer(false)}>

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Block, Message as Told } from "agentese/ui";
 
-import { coloured } from "../text/ansi.js";
 import { laidOut } from "../text/json.js";
 import { dollars, short, taken } from "../text/words.js";
 import { AsText } from "./as_text.jsx";
@@ -10,7 +9,7 @@ import { Revealed } from "./hidden.jsx";
 import { Markdown } from "./markdown.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
-import { Tool } from "./tool.jsx";
+import { Output, Tool } from "./tool.jsx";
 
 const NAMES = { user: "You", assistant: "Agent", tool: "Tool", system: "System", summary: "Summary", shell: "Shell", note: "Note" } as const;
 
@@ -86,7 +85,7 @@ const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"];
   switch (block.type) {
     case "text":
       if (role === "user") return <p class="said">{block.text}</p>;
-      if (role === "shell") return <pre class="shell" tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(block.text) }} />;
+      if (role === "shell") return <Output blocks={[block]} live={growing} path={undefined} />;
       if (role === "summary") return <Summary text={block.text} />;
       return <Markdown text={block.text} growing={growing} />;
     case "thinking":

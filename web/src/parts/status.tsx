@@ -7,6 +7,9 @@ import { dollars, short, taken } from "../text/words.js";
 import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
+/** How much of the output of a running command is shown, in characters: its end tells most. */
+const SHOWN = 20_000;
+
 /** What the run is doing, above the place where one writes. */
 export function Activity() {
   const { store, page, conversation } = useNow();
@@ -50,7 +53,7 @@ export function Activity() {
               Stop
             </button>
           )}
-          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(shell.output) }} />}
+          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(shell.output.slice(-SHOWN)) }} />}
         </div>
       ))}
       {waiting.length > 0 && (

@@ -109,7 +109,8 @@ function Given({ tool }: { tool: ToolBlock }) {
 
 const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
+/** What a tool or a command has printed: of a long output the end, and all of it when somebody asks for it. */
+export function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
   const [all, showAll] = useState(false);
   return (
     <>
@@ -118,7 +119,6 @@ function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolea
         const text = block.type === "text" ? block.text : block.type === "data" ? laidOut(block.value) : "";
         if (text === "") return null;
         const isCut = !all && text.length > SHOWN;
-        // Of a long output the end tells most.
         const part = isCut ? text.slice(-SHOWN) : text;
         const language = path === undefined ? undefined : languageOf(path);
         const html = language !== undefined && !part.includes("\u001b") ? highlighted(part, language) : coloured(part);

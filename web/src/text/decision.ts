@@ -10,8 +10,8 @@ export interface Piece {
   readonly of?: "lines" | "spaces";
 }
 
-/** Blank lines that follow each other, or spaces within a line, that are too many to be shown. */
-const GAPS = /\n(?:[^\S\n]*\n){4,}|[^\S\n]{24,}/g;
+/** Blank lines that follow each other, and spaces within a line or at its beginning, that are too many to be shown. */
+const GAPS = /\n(?:[^\S\n]*\n){4,}|(?<=\S)[^\S\n]{24,}|[^\S\n]{80,}/g;
 
 /** The text with long gaps told of. */
 export function pieces(text: string): Piece[] {
