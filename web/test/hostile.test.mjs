@@ -104,6 +104,21 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     });
   }
 
+  on("many hard answers are shown one after the other, and the page answers meanwhile", plays([
+    ...Array.from({ length: 40 }, (_, at) => text(`${at} ${HARD["strong text in strong text"]}`)),
+    text("The **last**."),
+  ]), async (page) => {
+    await say(page, "go");
+    await settled(page);
+    await goesOn(page);
+    await page.reload();
+    await page.click("nav >> text=About");
+    await page.locator(".panel-about").waitFor();
+    await page.locator(".message strong", { hasText: "last" }).waitFor();
+    await page.locator(".waits").first().waitFor({ state: "detached" });
+    assert.ok((await page.locator(".as-text").count()) >= 20);
+  });
+
   on("a message that cannot be drawn is shown as text, and those around it as ever", plays([
     text("The **first**."),
     { say: { role: "assistant", content: [{ type: "text", text: "The **second**." }, { type: "toolCall", id: "c", name: "n", arguments: { a: 1 } }], usage: { output: 1, cost: { total: 0.125 } }, stopReason: "stop" } },

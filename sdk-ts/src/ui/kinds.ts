@@ -30,13 +30,9 @@ export function fits(name: string, value: JsonValue): boolean {
 }
 
 /** Members without which an item of a list says nothing, by the reader of the list. */
-const NEEDED = new Map<string, readonly string[]>([
-  ["model", ["id"]],
-  ["command", ["name"]],
-  ["fork", ["id", "text"]],
-  ["todo", ["text"]],
-  ["task", ["text"]],
-]);
+const NEEDED = new Map<string, readonly string[]>(
+  Object.entries({ model: ["id"], command: ["name"], fork: ["id", "text"], todo: ["text"], task: ["text"] }),
+);
 
 /** The members that a block always has, by its type, as they are where a frame has no value for them. */
 const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
@@ -50,10 +46,14 @@ const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
 export function whole(reader: string, made: JsonObject): JsonObject | undefined {
   const lacks = NEEDED.get(reader)?.some((name) => typeof made[name] !== "string");
   if (lacks === true) return undefined;
-  // A message names its model and itself; elsewhere these names stand for other kinds of values.
-  if ("role" in made) for (const name of ["id", "model"]) if (typeof made[name] !== "string") delete made[name];
+  if ("role" in made) return named(made);
   const always = BLOCKS.get(made["type"]);
   if (always === undefined) return made;
   for (const [name, value] of Object.entries(always)) made[name] ??= value;
   return made;
+}
+
+/** A message, whose id and model are texts; elsewhere these names stand for other kinds of values. */
+function named({ id, model, ...others }: JsonObject): JsonObject {
+  return { ...others, ...(typeof id === "string" && { id }), ...(typeof model === "string" && { model }) };
 }

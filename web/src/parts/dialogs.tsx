@@ -9,7 +9,10 @@ import { Part } from "./guard.jsx";
 import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
-/** All questions that wait for an answer, the oldest first. */
+/** How many questions are shown at a time. */
+const SHOWN = 20;
+
+/** The questions that wait for an answer, the oldest first. */
 export function Dialogs() {
   const { conversation } = useNow();
   const open = conversation.dialogs;
@@ -18,8 +21,8 @@ export function Dialogs() {
   if (waiting.length === 0) return null;
   return (
     <section class="dialogs" aria-label={`${waiting.length} waiting for your answer`}>
-      {waiting.length > 1 && <p class="dialogs-count">{waiting.length} questions wait for an answer</p>}
-      {waiting.map((dialog, at) => (
+      {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions wait for an answer{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
+      {waiting.slice(0, SHOWN).map((dialog, at) => (
         <Part key={dialog.key} name="A question" of={dialog}>
           <Dialog dialog={dialog} first={at === 0} />
         </Part>

@@ -18,6 +18,16 @@ const BLOCK_WORK = 500;
 /** How many pieces a text may fall into: blocks, and parts of lines. */
 const MOST_STEPS = 40_000;
 
+/** How much work is done before the browser gets its turn. */
+const AT_ONCE = MOST_WORK;
+/** The work that was done since the browser had its turn. */
+let done = 0;
+
+/** Whether reading another text should wait until the browser had its turn. */
+export function isTired(): boolean {
+  return done > AT_ONCE;
+}
+
 /** A text that is not read as Markdown; the message says why. */
 export class MarkdownBoundError extends Error {
   override readonly name = "MarkdownBoundError";
@@ -29,6 +39,8 @@ class CountingTokenizer extends Tokenizer<string, string> {
 
   /** Counts work. */
   count(work: number): void {
+    if (done === 0) setTimeout(() => (done = 0));
+    done += work;
     this.work += work;
     if (this.work > MOST_WORK) throw new MarkdownBoundError("its marks are too much work to read");
   }
