@@ -32,7 +32,9 @@ function summary(tool: ToolBlock): string {
   const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
   const several = Object.values(given).find(Array.isArray)?.map(described).filter((one) => one !== "");
   const rest = Object.values(given).find((value) => typeof value === "string") ?? "";
-  return String(telling ?? (several?.length ? several.join(", ") : rest)).split("\n", 1)[0]?.slice(0, LINE) ?? "";
+  const all = String(telling ?? (several?.length ? several.join(", ") : rest));
+  const line = all.split("\n", 1)[0]?.slice(0, LINE) ?? "";
+  return all.trimEnd().length > line.length ? `${line} …` : line;
 }
 
 /** One of several things that a call is about, as the subagents that it sets to work. */
