@@ -154,3 +154,84 @@ def test_an_error_that_is_no_text_is_said_as_json():
     error = {"code": "full", "path": "/tmp/ä"}
     view.received({"id": "1", "type": "response", "command": "compact", "success": False, "error": error})
     assert [notice.text for notice in view.conversation.notices] == ['{"code":"full","path":"/tmp/ä"}']
+
+
+WRONG = [5, True, "abc", [], {}, [5, {}], {"toString": None}, None, math.inf, "constructor", "__class__", "__init__", "__proto__"]
+"""Values of which few fit any one member."""
+
+HOSTILE = [
+    ("pi", "ext-ui-values"),
+    ("pi", "tool-write-read-edit"),
+    ("omp", "ext_dialogs"),
+    ("omp", "task_tool"),
+    ("operator", "d01_prompt_answered_at_completion"),
+    ("opal", "12_ask_user"),
+    ("opal", "05_tool_read"),
+]
+
+
+def spoiled(value, wrong):
+    """The value with each of its members in turn replaced, at every depth; long ones by their first members alone."""
+    if not isinstance(value, dict | list):
+        return
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, inner in list(items)[:12]:
+        for other in (wrong, *spoiled(inner, wrong)):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[name] = other
+            yield copy
+
+
+def misshapen(conversation):
+    """Where a conversation is not what its types say, of what front ends rely on."""
+
+    def texts(*values):
+        return all(value is None or isinstance(value, str) for value in values)
+
+    faults = []
+    for message in conversation.messages:
+        faults += [] if texts(message.key, message.id, message.role, message.model, message.text) else ["message"]
+        for block in message.blocks:
+            faults += [] if texts(block.text, block.name, block.call_id, block.label, block.data) else [block.type]
+    for dialog in conversation.dialogs:
+        faults += [] if texts(dialog.title, dialog.text, *(dialog.options or ())) else ["dialog"]
+        faults += [] if dialog.timeout_ms is None or isinstance(dialog.timeout_ms, int | float) else ["timeout"]
+    faults += [] if all(texts(notice.text, notice.source) for notice in conversation.notices) else ["notice"]
+    faults += [] if texts(*conversation.status.values(), conversation.title, conversation.session.id) else ["status"]
+    faults += [] if all(texts(waiting.text) for waiting in conversation.waiting) else ["waiting"]
+    faults += [] if all(texts(model.id, model.name) for model in conversation.models or ()) else ["model"]
+    return faults
+
+
+@pytest.mark.parametrize(("dialect", "scenario"), HOSTILE)
+def test_a_frame_of_a_wrong_shape_leaves_a_conversation_of_the_right_shape(dialect, scenario):
+    conversation = Conversation(dialect=dialect)
+    tried = set()
+    lines = (ROOT / "conformance/transcripts" / dialect / f"{scenario}.jsonl").read_text(encoding="utf-8").splitlines()
+    for record in map(json.loads, lines[1:]):
+        if not record.get("line", "").startswith("{"):
+            continue
+        frame, direction = json.loads(record["line"]), "sent" if record["dir"] == "c2s" else "received"
+        kind = (direction, frame.get("type"), frame.get("method"), frame.get("command"))
+        # Of each kind of frame one is enough.
+        for wrong in WRONG if kind not in tried else []:
+            for one in spoiled(frame, wrong):
+                after = fold(fold(conversation, direction, one, 7.0), "received", {"type": "x"}, 8.0)
+                assert misshapen(after) == [], json.dumps(one)[:500]
+        tried.add(kind)
+        conversation = fold(conversation, direction, frame, 7.0)
+
+
+def test_a_frame_that_is_nested_too_deeply_ends_nothing():
+    deep = "[" * 900 + "1" + "]" * 900
+    conversation = Conversation(dialect="pi")
+    for frame in (
+        f'{{"type":"response","id":{deep},"command":"prompt","success":false,"error":{deep}}}',
+        f'{{"type":"message_end","message":{{"role":"assistant","content":[{deep}]}}}}',
+        f'{{"type":"tool_execution_update","toolCallId":"d","partialResult":{{"content":[],"details":{deep}}}}}',
+        f'{{"type":"tool_execution_update","toolCallId":"d","partialResult":{{"content":[],"details":{deep}}}}}',
+        f'{{"type":"deep","value":{"[" * 20_000}{"]" * 20_000}}}',
+    ):
+        conversation = fold(conversation, "received", frame)
+    words = {"role": "assistant", "content": [{"type": "text", "text": "On."}]}
+    assert fold(conversation, "received", {"type": "message_end", "message": words}).messages[-1].text == "On."

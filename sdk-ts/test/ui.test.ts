@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { type Conversation, type ToolBlock, View, fold, readArguments, readPartial } from "../src/ui.js";
+import type { JsonObject, JsonValue } from "../src/generated/types.js";
 import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { type Folded, foldTranscript } from "./support/view.js";
 
@@ -260,4 +261,107 @@ test("long arguments that are not over are read in one pass", () => {
     assert.equal(value.content, JSON.parse(`"${content}"`));
     assert.deepEqual(readPartial(`{"path": "a", "content": "${content}", "rest`), { path: "a", content: value.content });
   }
+});
+
+/** Names that every object inherits something under. */
+const INHERITED = ["constructor", "__proto__", "hasOwnProperty", "toString"];
+/** Values of which few fit any one member. */
+const WRONG: readonly JsonValue[] = [5, true, "abc", [], {}, [5, {}], { toString: null }, JSON.parse('{"__proto__":{"type":5}}') as JsonValue, ...INHERITED];
+
+/** The value with each of its members in turn replaced, at every depth; long lists by their first members alone. */
+function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, member] of Object.entries(value).slice(0, 12)) {
+    const put = (other: JsonValue): JsonValue =>
+      Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
+    yield put(wrong);
+    for (const inner of spoiled(member as JsonValue, wrong)) yield put(inner);
+  }
+}
+
+/** Where a conversation is not what its types say, of what front ends rely on. */
+function misshapen({ messages, dialogs, notices, status, widgets, waiting, models, commands, forkPoints, run, session, title }: Conversation): string[] {
+  const faults: string[] = [];
+  const check = (holds: boolean, what: string) => holds || faults.push(what);
+  const text = (value: unknown) => typeof value === "string";
+  const textOr = (value: unknown) => value === undefined || text(value);
+  for (const { key, id, role, state, blocks, usage, kind, model, time } of messages) {
+    check([key, role, state].every(text) && [id, kind, model].every(textOr), "message");
+    check(time === undefined || typeof time === "number", "time");
+    check(usage?.cost === undefined || typeof usage.cost === "number", "cost");
+    check(Array.isArray(blocks), "blocks");
+    for (const block of blocks) {
+      if (block.type === "text" || block.type === "thinking") check(text(block.text), block.type);
+      if (block.type === "image") check(text(block.data) && text(block.mimeType), "image");
+      if (block.type === "tool") check(text(block.callId) && text(block.name) && textOr(block.label), "tool");
+    }
+  }
+  for (const { title, text: about, options, timeoutMs, prefill } of dialogs) {
+    check([title, about, prefill].every(textOr), "dialog");
+    check(options === undefined || options.every(text), "options");
+    check(timeoutMs === undefined || typeof timeoutMs === "number", "timeout");
+  }
+  check(notices.every(({ text: words, source }) => text(words) && textOr(source)), "notice");
+  check(Object.values(status).every(text), "status");
+  check(Object.values(widgets).every(({ lines }) => lines.every(text)), "widget");
+  check(waiting.every(({ text: words }) => text(words)), "waiting");
+  check((models ?? []).every(({ id, name }) => text(id) && textOr(name)), "model");
+  check((commands ?? []).every(({ name, description }) => text(name) && textOr(description)), "command");
+  check((forkPoints ?? []).every(({ id, text: words }) => text(id) && text(words)), "fork point");
+  check([session.id, session.name, session.file, title, run.activity].every(textOr), "session");
+  return faults;
+}
+
+describe("a frame of a wrong shape", () => {
+  for (const [name, dialect] of [["ext-ui-values", "pi"], ["tool-write-read-edit", "pi"], ["ext_dialogs", "omp"], ["task_tool", "omp"], ["d01_prompt_answered_at_completion", "operator"], ["12_ask_user", "opal"], ["05_tool_read", "opal"]] as const) {
+    test(`leaves a conversation of the right shape: ${dialect}, ${name}`, () => {
+      const { text } = transcripts().find(({ scenario, dialect: its }) => scenario === name && its === dialect) as { text: string };
+      const frames = text.trim().split("\n").slice(1).map((line) => JSON.parse(line) as { dir: string; line?: string }).filter(({ line }) => line?.startsWith("{"));
+      const view = View.open(dialect);
+      const tried = new Set<string>();
+      for (const { dir, line } of frames) {
+        const frame = JSON.parse(line ?? "") as { type?: string; method?: string; command?: string };
+        const direction = dir === "c2s" ? "sent" : "received";
+        const kind = JSON.stringify([direction, frame.type, frame.method, frame.command]);
+        // Of each kind of frame a few are enough.
+        if (!tried.has(kind)) {
+          for (const wrong of WRONG) {
+            for (const one of spoiled(frame as JsonValue, wrong)) {
+              const after = fold(view.conversation, direction, JSON.stringify(one), 7);
+              assert.deepEqual(misshapen(after), [], JSON.stringify(one).slice(0, 500));
+            }
+          }
+        }
+        tried.add(kind);
+        view[direction](line ?? "", 7);
+      }
+    });
+  }
+
+  test("that is nested more deeply than functions can call each other, ends nothing", () => {
+    const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+    const view = shown({ type: "agent_start" });
+    for (const frame of [
+      `{"type":"deep","value":${deep}}`,
+      `{"type":"response","id":${deep},"command":"prompt","success":false,"error":${deep}}`,
+      `{"type":"message_end","message":{"role":"assistant","content":[${deep},{"type":"toolCall","id":"d","name":"n","arguments":{"a":${deep}}}]}}`,
+      `{"type":"tool_execution_update","toolCallId":"d","partialResult":{"content":[],"details":${deep}}}`,
+      `{"type":"tool_execution_update","toolCallId":"d","partialResult":{"content":[],"details":${deep}}}`,
+    ]) view.received(frame);
+    view.received({ type: "message_end", message: assistant([{ type: "text", text: "On." }]) });
+    assert.equal(view.conversation.messages.at(-1)?.blocks[0]?.type, "text");
+  });
+
+  test("with names that every object has keeps what they stand for", () => {
+    const inherited = JSON.parse('{"__proto__":{"a":1},"constructor":"c","toString":[]}') as JsonObject;
+    const call = (args: JsonObject) => ({ type: "tool_execution_start", toolCallId: "c", toolName: "n", args });
+    const view = shown({ type: "agent_start" }, call({}), call({ ...inherited, b: 1 }), call(inherited));
+    const block = view.conversation.messages[0]?.blocks[0] as ToolBlock;
+    assert.equal(JSON.stringify(block.arguments), JSON.stringify(inherited));
+    for (const name of INHERITED) {
+      view.received({ type: name });
+      view.received({ type: "extension_ui_request", id: name, method: "setStatus", statusKey: name, statusText: "on" });
+    }
+    assert.deepEqual(Object.entries(view.conversation.status), INHERITED.map((name) => [name, "on"]));
+  });
 });

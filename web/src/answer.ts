@@ -8,9 +8,14 @@ function framed(spec: Spec, id: unknown, members: object): object {
   return { jsonrpc: "2.0", id, result: members };
 }
 
+/** What the tables say of the dialog. */
+function rowOf(spec: Spec, { method }: OpenQuestion): Spec["dialogs"][string] | undefined {
+  return Object.hasOwn(spec.dialogs, method) ? spec.dialogs[method] : undefined;
+}
+
 /** Answers with what was chosen, entered or edited. Where a dialect wants a word for yes and no, it is one of the options. */
 export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | boolean): object {
-  const row = spec.dialogs[dialog.method];
+  const row = rowOf(spec, dialog);
   const member = row?.member ?? "value";
   if (typeof value === "string" || spec.dialogFrames !== undefined) return framed(spec, dialog.id, { [member]: value });
   const options = dialog.options ?? [];
@@ -21,7 +26,7 @@ export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | bo
 
 /** Says that there is no answer. */
 export function dismissFrame(spec: Spec, dialog: OpenQuestion): object {
-  const fallback = spec.dialogs[dialog.method]?.fallback;
+  const fallback = rowOf(spec, dialog)?.fallback;
   if (fallback !== undefined) return framed(spec, dialog.id, fallback);
   if (spec.dialogFrames !== undefined) return framed(spec, dialog.id, { cancelled: true });
   return { jsonrpc: "2.0", id: dialog.id, error: { code: -32000, message: "Nobody answered" } };

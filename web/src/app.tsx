@@ -3,12 +3,14 @@ import type { Message as Told } from "agentese/ui";
 
 import { Composer } from "./parts/composer.jsx";
 import { Dialogs } from "./parts/dialogs.jsx";
+import { Part } from "./parts/guard.jsx";
 import { Header, type PanelName } from "./parts/header.jsx";
 import { Messages } from "./parts/messages.jsx";
 import { Activity, StatusLine, Widgets } from "./parts/status.jsx";
 import { Toasts } from "./parts/toasts.jsx";
 import { useNow } from "./parts/use.js";
 import { Panel } from "./panels/panel.jsx";
+import { revealed } from "./text/hidden.js";
 
 /** The whole page. */
 export function App() {
@@ -18,7 +20,7 @@ export function App() {
   useEffect(() => {
     const name = conversation.title ?? conversation.session.name;
     const mark = waits > 0 ? `(${waits}) ` : conversation.run.working ? "… " : "";
-    document.title = `${mark}${name ? `${name} – ` : ""}agentese`;
+    document.title = `${mark}${name ? `${revealed(name)} – ` : ""}agentese`;
   }, [waits, conversation.run.working, conversation.title, conversation.session.name]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
@@ -38,21 +40,29 @@ export function App() {
   const fork = useCallback((message: Told) => void store.forkAt(message), [store]);
   return (
     <div class={panel === undefined ? "app" : "app with-panel"}>
-      <Header panel={panel} onPanel={show} />
+      <Part name="The head of the page" of={conversation}>
+        <Header panel={panel} onPanel={show} />
+      </Part>
       <main>
         <Messages messages={conversation.messages} onFork={canFork ? fork : undefined}>
           {conversation.messages.length === 0 && <Welcome />}
         </Messages>
         <div class="below">
-          <Activity />
+          <Part name="What the agent does" of={conversation}>
+            <Activity />
+          </Part>
           <Dialogs />
-          <Widgets placement="aboveEditor" />
+          <Part name="A widget" of={conversation}>
+            <Widgets placement="aboveEditor" />
+          </Part>
           <Composer />
-          <Widgets placement="belowEditor" />
-          <StatusLine />
+          <Part name="The line of state" of={conversation}>
+            <Widgets placement="belowEditor" />
+            <StatusLine />
+          </Part>
         </div>
       </main>
-      {panel !== undefined && <Panel name={panel} onClose={() => show(undefined)} />}
+      {panel !== undefined && <Panel key={panel} name={panel} onClose={() => show(undefined)} />}
       <Toasts />
     </div>
   );

@@ -2,6 +2,8 @@
 
 import { type FailureKind, type Spec, failureKind } from "agentese";
 
+import { laidOut } from "./text/json.js";
+
 /** What the server says when a tab comes. */
 export interface Hello {
   readonly agentese: "hello";
@@ -201,11 +203,12 @@ export class Link {
   #settle(line: string): void {
     const isRpc = this.spec?.framing === "json-rpc";
     if (!isRpc && !line.includes('"response"')) return;
-    const frame = JSON.parse(line) as Record<string, unknown>;
+    const frame = membersOf(line);
     if (isRpc ? "method" in frame : frame["type"] !== "response") return;
-    const id = frame["id"] === undefined || frame["id"] === null ? this.#oldest(frame["command"]) : String(frame["id"]);
-    const call = id === undefined ? undefined : this.#waiting.get(id);
-    if (id === undefined || call === undefined) return;
+    const id = frame["id"] ?? this.#oldest(frame["command"]);
+    // The ids of the page are texts.
+    const call = typeof id === "string" ? this.#waiting.get(id) : undefined;
+    if (typeof id !== "string" || call === undefined) return;
     this.#waiting.delete(id);
     // What was sent before that call has arrived, too.
     this.#answers = this.#answers.filter(({ after }) => after >= call.number);
@@ -272,6 +275,12 @@ export class Link {
   }
 }
 
+/** The members of a frame; none where the line is no object. */
+export function membersOf(line: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(line);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
 function newName(): string {
   return crypto.randomUUID().slice(0, 18).replaceAll("-", "");
 }
@@ -279,5 +288,5 @@ function newName(): string {
 function errorText(error: unknown): string {
   if (typeof error === "string") return error;
   const message = (error as { message?: unknown } | null)?.message;
-  return typeof message === "string" ? message : JSON.stringify(error);
+  return typeof message === "string" ? message : laidOut(error);
 }

@@ -5,7 +5,7 @@ import { type Conversation, type Message, View } from "agentese/ui";
 import { Recorder } from "./inspector/recorder.js";
 import { type Action, type Call, DIALECTS, type Dialect, type Needs, TITLES } from "./dialects/index.js";
 import { Revision } from "./revision.js";
-import { CallError, type Ended, type Hello, Link, endedText, type Listed, type Word } from "./link.js";
+import { CallError, type Ended, type Hello, Link, endedText, type Listed, type Word, membersOf } from "./link.js";
 
 /** What is shown beside the conversation. */
 export interface Page {
@@ -115,14 +115,23 @@ export class Store {
   }
 
   #frame(direction: "sent" | "received", line: string, others: boolean): void {
-    this.recorder.add(direction, line, others);
-    if (direction === "received") this.#lookAt(line);
+    this.#reads(() => this.recorder.add(direction, line, others));
+    if (direction === "received") this.#reads(() => this.#lookAt(line));
     this.#fold(direction, line);
+  }
+
+  /** Does something with a frame. What cannot be done with it is told of in the inspector, and nothing else suffers. */
+  #reads(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      this.recorder.note(`a frame could not be read: ${error instanceof Error ? error.message : "unknown"}`);
+    }
   }
 
   #fold(direction: "sent" | "received", line: string, at = Date.now()): void {
     const wasComplete = this.conversation.complete;
-    this.#view[direction](line, at);
+    this.#reads(() => this.#view[direction](line, at));
     const { session, complete } = this.conversation;
     if (session.file !== undefined || session.id !== undefined) this.#lastSession = session;
     if (wasComplete && !complete && this.#refreshing === 0) void this.refresh();
@@ -132,11 +141,11 @@ export class Store {
   /** What the frame shows of the agent's revision may bring controls. */
   #lookAt(line: string): void {
     if (this.#revision?.isKnown !== false) return;
-    const frame = JSON.parse(line) as Record<string, unknown>;
+    const frame = membersOf(line);
     const isAnswer = frame["type"] === "response";
-    const seen = isAnswer
-      ? frame["success"] === true && this.#revision.look("answer", String(frame["command"]), frame["data"] ?? {})
-      : this.#revision.look("event", String(frame["type"]), frame);
+    const name = frame[isAnswer ? "command" : "type"];
+    if (typeof name !== "string") return;
+    const seen = isAnswer ? frame["success"] === true && this.#revision.look("answer", name, frame["data"] ?? {}) : this.#revision.look("event", name, frame);
     if (seen) void this.refresh();
   }
 
@@ -173,7 +182,7 @@ export class Store {
   }
 
   #greeted(hello: Hello): void {
-    const known = DIALECTS[hello.dialect];
+    const known = Object.hasOwn(DIALECTS, hello.dialect) ? DIALECTS[hello.dialect] : undefined;
     if (known === undefined) return this.toast("error", `this page does not speak ${hello.dialect}`);
     this.link.spec = known.spec;
     this.dialect = known.dialect;
@@ -356,11 +365,16 @@ export class Store {
       const data = await this.ask({ command: act.command, params: act.params(this.conversation) });
       if (action === "tree") this.#set({ tree: data });
       if (action === "stats") this.#set({ stats: data });
-      if (action === "thinkingLevels") this.#set({ levels: (data as { levels?: string[] }).levels });
+      if (action === "thinkingLevels") this.#set({ levels: textsIn((data as { levels?: unknown } | null | undefined)?.levels) });
     } catch (error) {
       if (error instanceof CallError && error.isUnknown) this.#failed(error);
     }
   }
+}
+
+/** The texts in a list; `undefined` where it is none. */
+function textsIn(value: unknown): string[] | undefined {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
 }
 
 /** The text of a message. */

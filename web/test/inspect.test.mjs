@@ -1,33 +1,16 @@
 // `agentese inspect` on recordings of the real agents: each is loaded, and stepped through.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
-import { AGENTESE, PATIENCE, REPOSITORY, openBrowser, skip } from "./support/page.mjs";
+import { REPOSITORY, openBrowser, skip } from "./support/page.mjs";
+import { inspect } from "./support/inspect.mjs";
 import { serious } from "./support/axe.mjs";
 
 const TRANSCRIPTS = join(REPOSITORY, "conformance/transcripts");
-
-/** Opens a recording. */
-async function inspect(browser, file) {
-  const child = spawn(AGENTESE, ["inspect", "--no-open", file], { stdio: ["ignore", "pipe", "inherit"] });
-  const address = await new Promise((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`agentese inspect ended with ${code}`)));
-    createInterface({ input: child.stdout }).once("line", resolve);
-  });
-  const page = await browser.newPage({ viewport: { width: 1180, height: 820 } });
-  page.setDefaultTimeout(PATIENCE);
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  await page.goto(address);
-  return { page, complaints, close: async () => (await page.close(), child.kill("SIGTERM")) };
-}
 
 describe("a recorded session", { skip, timeout: 180_000 }, () => {
   let browser;
@@ -62,6 +45,54 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
     const { page, complaints, close } = await inspect(browser, file);
     try {
       await page.locator(".frame").first().waitFor();
+      assert.deepEqual(complaints, []);
+    } finally {
+      await close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("may have frames that no agent sends", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "agentese-inspect-"));
+    const file = join(folder, "hostile.jsonl");
+    const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+    const names = ["constructor", "__proto__", "hasOwnProperty", "toString"];
+    const said = (text) => JSON.stringify({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text }] } });
+    const received = [
+      ...names.flatMap((name) => [`{"type":"${name}"}`, `{"type":"response","id":"c","command":"${name}","success":true,"data":{}}`]),
+      `{"type":"deep","value":${deep}}`,
+      `{"type":"message_update","message":${deep},"assistantMessageEvent":{"partial":${deep}}}`,
+      `{"type":"response","id":${deep},"command":"prompt","success":true,"data":${deep}}`,
+      `{"type":{"toString":null},"id":{"toString":null},"command":[],"method":{}}`,
+      "null", "[]", "5", "no JSON",
+      said(`${">".repeat(2000)}a`),
+      said("The **end**."),
+    ];
+    const sent = names.map((name) => `{"type":"${name}","id":"c"}`);
+    const lines = [
+      { transcript: 1, agent: "constructor", title: { toString: null } },
+      ...sent.map((line, at) => ({ t: at, dir: "c2s", line })),
+      ...received.map((line, at) => ({ t: at === 0 ? "never" : at, dir: "s2c", line })),
+      { dir: "s2c", line: 5 },
+      { dir: "__proto__", text: "a note" },
+    ];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const { page, complaints, close } = await inspect(browser, file);
+    try {
+      await page.locator(".message strong", { hasText: "end" }).waitFor();
+      await page.locator(".as-text pre", { hasText: ">>>>a" }).waitFor();
+      const count = sent.length + received.length + 2;
+      await page.getByText(`${count} of ${count}`, { exact: true }).waitFor();
+      // Each frame is chosen, with its details.
+      await page.locator(".stepper input").fill("0");
+      for (let step = 1; step < count; step++) {
+        await page.getByRole("button", { name: "Next" }).click();
+        await page.getByText(`${step + 1} of ${count}`, { exact: true }).waitFor();
+        await page.locator(".detail pre").waitFor();
+      }
+      await page.locator(".filters input[type=checkbox]").check();
+      await page.getByText(/^\d+ of \d+ frames/).waitFor();
+      assert.equal(await page.locator(".banner").count(), 0);
       assert.deepEqual(complaints, []);
     } finally {
       await close();

@@ -6,7 +6,7 @@ import { isObject } from "./read.js";
 
 /** The arguments of a tool call, as far as they can be read by now: meant to be called when they are shown. */
 export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsText">): JsonObject {
-  if (block.arguments !== undefined) return block.arguments;
+  if (block.arguments !== undefined) return isObject(block.arguments) ? block.arguments : {};
   const value = readPartial(block.argumentsText ?? "");
   return isObject(value) ? value : {};
 }

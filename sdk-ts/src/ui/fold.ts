@@ -31,7 +31,13 @@ export function fold(conversation: Conversation, direction: Direction, frame: st
   const open = expired(conversation, at);
   if (!isObject(object)) return open;
   const folding = new Folding(meaningOf(conversation.dialect), at);
-  return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
+  try {
+    return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
+  } catch (error) {
+    // Values that are nested more deeply than functions can call each other cannot be read.
+    if (error instanceof RangeError) return open;
+    throw error;
+  }
 }
 
 function parsed(line: string): unknown {
@@ -100,7 +106,7 @@ class Folding {
   /** The answer to a command; `error` where it was refused. */
   #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
     const { internal } = conversation;
-    const key = place(id ?? undefined, String(named));
+    const key = place(id ?? undefined, typeof named === "string" ? named : "");
     const known = Object.hasOwn(internal.sent, key) ? internal.sent[key] : undefined;
     const command = known?.command ?? named;
     const { [key]: _, ...left } = internal.sent;

@@ -1,6 +1,7 @@
 /** Finding values in frames, and writing them in the neutral form. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
+import { fits, whole } from "./kinds.js";
 import type { Meaning, Reader, Source, Sources, Test } from "./meaning.js";
 
 /** A value of a frame; null counts as none. */
@@ -15,7 +16,7 @@ export function at(value: Found, path: string): Found {
   let found = value;
   if (path !== "") {
     for (const name of path.split(".")) {
-      if (Array.isArray(found)) found = found[Number(name)];
+      if (Array.isArray(found)) found = /^\d+$/.test(name) ? found[Number(name)] : undefined;
       else found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     }
   }
@@ -32,12 +33,12 @@ export function holds(tests: readonly Test[] | undefined, value: Found): boolean
   });
 }
 
-/** The values of all sources that have one. */
+/** The values of all sources that have one of the right kind. */
 export function readAll(meaning: Meaning, sources: Sources, value: Found): JsonObject {
   const all: JsonObject = {};
   for (const [name, source] of Object.entries(sources)) {
     const found = read(meaning, source, value);
-    if (found !== undefined) all[name] = found;
+    if (found !== undefined && fits(name, found)) all[name] = found;
   }
   return all;
 }
@@ -80,10 +81,10 @@ function each(meaning: Meaning, reader: string, value: Found): Found {
 }
 
 function neutral(meaning: Meaning, name: string, value: Found): Found {
-  const reader = meaning.readers[name];
+  const reader = Object.hasOwn(meaning.readers, name) ? meaning.readers[name] : undefined;
   if (value === undefined || value === null || reader === undefined) return undefined;
   const found = caseOf(reader, value);
-  return found === undefined ? undefined : readAll(meaning, found.gives, value);
+  return found === undefined ? undefined : whole(name, readAll(meaning, found.gives, value));
 }
 
 function caseOf({ tag, cases }: Reader, value: Found): Reader["cases"][number] | undefined {

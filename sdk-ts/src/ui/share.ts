@@ -1,11 +1,15 @@
 /** Keeping what did not change: a new value takes over those parts of the old one that are equal. */
 
+/** How deep equal parts are looked for: values of agents and tools may be nested deeper than functions can call each other. */
+const DEEPEST = 100;
+
 /** The old value where both are equal, else the new one with every part of the old one that is equal. */
-export function share<T>(old: unknown, value: T): T {
+export function share<T>(old: unknown, value: T, depth = 0): T {
+  if (depth > DEEPEST) return value;
   if (old === value || typeof old !== "object" || typeof value !== "object" || old === null || value === null) return value;
   if (Array.isArray(old) !== Array.isArray(value)) return value;
   if (Array.isArray(old) && Array.isArray(value)) {
-    const items = value.map((item, place) => share(old[place], item) as unknown);
+    const items = value.map((item, place) => share(old[place], item, depth + 1) as unknown);
     const isSame = old.length === items.length && items.every((item, place) => item === old[place]);
     return (isSame ? old : items) as T;
   }
@@ -14,9 +18,12 @@ export function share<T>(old: unknown, value: T): T {
   const shared: Record<string, unknown> = {};
   let isSame = names.length === Object.keys(known).length;
   for (const name of names) {
-    const member = share(known[name], (value as Record<string, unknown>)[name]);
-    shared[name] = member;
-    isSame &&= member === known[name] && Object.hasOwn(known, name);
+    const isKnown = Object.hasOwn(known, name);
+    const member = share(isKnown ? known[name] : undefined, (value as Record<string, unknown>)[name], depth + 1);
+    // Assigned, this one name would set what the object inherits from.
+    if (name === "__proto__") Object.defineProperty(shared, name, { value: member, writable: true, enumerable: true, configurable: true });
+    else shared[name] = member;
+    isSame &&= isKnown && member === known[name];
   }
   return (isSame ? old : shared) as T;
 }

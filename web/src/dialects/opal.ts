@@ -6,6 +6,12 @@ import type { Dialect } from "./actions.js";
 
 const session = (at: Conversation) => ({ session_id: at.session.id ?? "" });
 
+/** The sessions in the answer of the list. */
+function kept(data: unknown): readonly { readonly id?: unknown; readonly title?: unknown; readonly modified?: unknown }[] {
+  const sessions = (data as { sessions?: unknown } | null | undefined)?.sessions;
+  return Array.isArray(sessions) ? sessions.filter((one) => typeof one === "object" && one !== null) : [];
+}
+
 export const opal: Dialect = {
   actions: {
     prompt: { command: "agent/prompt", params: (text, _pictures, _delivery, at) => ({ ...session(at), text }) },
@@ -27,8 +33,8 @@ export const opal: Dialect = {
   forkReturnsText: false,
   opensBy: "id",
   listed: (data) =>
-    ((data as { sessions?: { id: string; title: string | null; modified: string }[] }).sessions ?? []).map(
-      ({ id, title, modified }) => ({ path: id, id, modified, ...(title !== null && { name: title }) }),
+    kept(data).flatMap(({ id, title, modified }) =>
+      typeof id === "string" ? [{ path: id, id, modified: typeof modified === "string" ? modified : "", ...(typeof title === "string" && { name: title }) }] : [],
     ),
   begin: async (ask) => void (await ask({ command: "session/start", params: { session: true } })),
 };

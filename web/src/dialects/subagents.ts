@@ -35,7 +35,8 @@ export function agentsOf(tool: ToolBlock): readonly Agent[] {
 }
 
 function progressed(one: Members): AgentState {
-  return STATES[String(one["status"])] ?? "running";
+  const status = text(one["status"]) ?? "";
+  return (Object.hasOwn(STATES, status) && STATES[status]) || "running";
 }
 
 function ended(one: Members): AgentState {
@@ -44,7 +45,7 @@ function ended(one: Members): AgentState {
 }
 
 function agent(one: Members, state: AgentState): Agent {
-  const id = String(one["id"]);
+  const id = text(one["id"]) ?? "";
   const assignment = text(one["assignment"]);
   const usage = isMembers(one["usage"]) ? one["usage"] : {};
   const cost = isMembers(usage["cost"]) ? usage["cost"]["total"] : undefined;

@@ -21,14 +21,19 @@ function answers(question: Entry, answer: Entry): boolean {
   return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
 }
 
+/** Whether a command changes nothing. */
+function isReading(spec: Spec | undefined, { type }: Entry): boolean {
+  return spec !== undefined && Object.hasOwn(spec.commands, type) && spec.commands[type]?.reads === true;
+}
+
 /** What a command or a dialog led to. */
 export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | undefined): Effect {
   const start = entries.indexOf(entry);
   const behind = start < 0 ? [] : entries.slice(start + 1);
   const answer = behind.find((one) => answers(entry, one));
   const took = answer && answer.t - entry.t;
-  if (entry.kind !== "command" || spec?.commands[entry.type]?.reads) return { answer, took, events: [] };
-  const end = behind.findIndex((one) => one.kind === "command" && !spec?.commands[one.type]?.reads);
+  if (entry.kind !== "command" || isReading(spec, entry)) return { answer, took, events: [] };
+  const end = behind.findIndex((one) => one.kind === "command" && !isReading(spec, one));
   const events = (end < 0 ? behind : behind.slice(0, end)).filter((one) => one.kind === "event");
   return { answer, took, events };
 }
@@ -75,7 +80,7 @@ export interface Cost {
 
 /** What the kinds of frames cost, the dearest first. */
 export function costs(entries: readonly Entry[], dialect: string): Cost[] {
-  const paths = DIALECTS[dialect]?.dialect.repeated ?? {};
+  const paths = (Object.hasOwn(DIALECTS, dialect) && DIALECTS[dialect]?.dialect.repeated) || {};
   const found = new Map<string, { name: string; direction: "sent" | "received"; frames: number; bytes: number; saved: number }>();
   for (const entry of entries) {
     if (entry.direction === "note") continue;
@@ -84,7 +89,7 @@ export function costs(entries: readonly Entry[], dialect: string): Cost[] {
     const cost = found.get(key) ?? { name, direction: entry.direction, frames: 0, bytes: 0, saved: 0 };
     cost.frames++;
     cost.bytes += entry.bytes;
-    cost.saved += entry.kind === "event" ? repeated(entry, paths[entry.type] ?? []) : 0;
+    cost.saved += entry.kind === "event" ? repeated(entry, (Object.hasOwn(paths, entry.type) && paths[entry.type]) || []) : 0;
     found.set(key, cost);
   }
   return [...found.values()].sort((one, other) => other.bytes - one.bytes);
@@ -92,14 +97,23 @@ export function costs(entries: readonly Entry[], dialect: string): Cost[] {
 
 const encoder = new TextEncoder();
 
+/** The value as JSON; nothing where it is nested too deeply to be written. */
+function flat(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "";
+  }
+}
+
 /** The bytes of the members that tell again what was told. */
 function repeated(entry: Entry, paths: readonly string[]): number {
   if (paths.length === 0) return 0;
   const frame: unknown = JSON.parse(entry.line);
   return paths.reduce((sum, path) => {
     const names = path.split(".");
-    const value = names.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], frame);
+    const value = names.reduce<unknown>((at, name) => (typeof at === "object" && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined), frame);
     if (value === undefined) return sum;
-    return sum + encoder.encode(`"${names.at(-1)}":${JSON.stringify(value)},`).length;
+    return sum + encoder.encode(`"${names.at(-1)}":${flat(value)},`).length;
   }, 0);
 }

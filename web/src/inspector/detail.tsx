@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Spec } from "agentese";
 
+import { Revealed } from "../parts/hidden.jsx";
 import { highlighted } from "../text/highlight.js";
 import { bytes, duration } from "../text/words.js";
 import { causeOf, effectOf, misfitOf } from "./analysis.js";
@@ -52,14 +53,19 @@ export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: 
         </p>
       )}
       <pre tabIndex={0} role="region" aria-label="Frame">
-        {isRaw || entry.kind === "noise" || entry.kind === "note" ? entry.line : <code dangerouslySetInnerHTML={{ __html: pretty(entry.line) }} />}
+        {isRaw || entry.kind === "noise" || entry.kind === "note" ? <Revealed text={entry.line} /> : <code dangerouslySetInnerHTML={{ __html: pretty(entry.line) }} />}
       </pre>
     </section>
   );
 }
 
 function pretty(line: string): string {
-  return highlighted(JSON.stringify(JSON.parse(line), null, 2), "json");
+  try {
+    return highlighted(JSON.stringify(JSON.parse(line), null, 2), "json");
+  } catch {
+    // Nested more deeply than functions can call each other.
+    return highlighted(line, undefined);
+  }
 }
 
 /** Types of events with their numbers, the most frequent first. */

@@ -2,6 +2,8 @@
 
 import type { Spec } from "agentese";
 
+import { laidOut } from "../text/json.js";
+
 /** A line on the wire, or a remark. */
 export interface Entry {
   readonly number: number;
@@ -37,8 +39,14 @@ export function classify(spec: Spec | undefined, direction: "sent" | "received",
   } catch {
     return { ...base, kind: "noise", type: "no frame", id: undefined };
   }
-  const id = frame["id"] === undefined ? undefined : JSON.stringify(frame["id"]);
+  const id = frame["id"] === undefined ? undefined : laidOut(frame["id"]);
   return { ...base, id, ...(spec?.framing === "json-rpc" ? rpc(spec, direction, frame) : flat(spec, direction, frame)) };
+}
+
+/** A member that is a text. */
+function named(value: unknown, name: string): string | undefined {
+  const member = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof member === "string" ? member : undefined;
 }
 
 function rpc(spec: Spec, direction: "sent" | "received", frame: Record<string, unknown>) {
@@ -48,23 +56,23 @@ function rpc(spec: Spec, direction: "sent" | "received", frame: Record<string, u
     return { kind, type: "", failed: "error" in frame };
   }
   if (method === spec.notification) {
-    return { kind: "event" as const, type: String((frame["params"] as { type?: unknown } | undefined)?.type ?? method) };
+    return { kind: "event" as const, type: named(frame["params"], "type") ?? method };
   }
   return { kind: direction === "sent" ? ("command" as const) : ("dialog" as const), type: method };
 }
 
 function flat(spec: Spec | undefined, direction: "sent" | "received", frame: Record<string, unknown>) {
-  const type = String(frame["type"] ?? "");
+  const type = named(frame, "type") ?? "";
   if (direction === "sent") {
     const isReply = spec?.dialogFrames?.answer === type;
     return { kind: isReply ? ("reply" as const) : ("command" as const), type };
   }
   if (type === "response") {
-    return { kind: "answer" as const, type: String(frame["command"] ?? ""), failed: frame["success"] !== true };
+    return { kind: "answer" as const, type: named(frame, "command") ?? "", failed: frame["success"] !== true };
   }
-  if (spec?.dialogFrames?.request === type) return { kind: "dialog" as const, type: String(frame["method"] ?? type) };
+  if (spec?.dialogFrames?.request === type) return { kind: "dialog" as const, type: named(frame, "method") ?? type };
   if (spec?.framing === "enveloped" && type === "event") {
-    return { kind: "event" as const, type: String((frame["event"] as { type?: unknown } | undefined)?.type ?? type) };
+    return { kind: "event" as const, type: named(frame["event"], "type") ?? type };
   }
   return { kind: "event" as const, type };
 }

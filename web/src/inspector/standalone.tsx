@@ -2,6 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { type Conversation, View } from "agentese/ui";
 
 import { DIALECTS } from "../dialects/index.js";
+import { Part } from "../parts/guard.jsx";
+import { Revealed } from "../parts/hidden.jsx";
 import { Messages } from "../parts/messages.jsx";
 import type { Entry } from "./frames.js";
 import { read } from "./transcript.js";
@@ -16,13 +18,13 @@ interface Loaded {
 }
 
 function load(name: string, text: string, fallback: string): Loaded {
-  const dialectOf = (agent: string): string => (DIALECTS[agent] === undefined ? fallback : agent);
+  const dialectOf = (agent: string): string => (Object.hasOwn(DIALECTS, agent) ? agent : fallback);
   const { header, entries } = read(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
   const dialect = dialectOf(header.agent);
   const view = View.open(dialect);
   // What did not change is shared, so that a conversation for each record costs little.
   const after = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
-  return { name: header.title ?? name, dialect, entries, after };
+  return { name: typeof header.title === "string" ? header.title : name, dialect, entries, after };
 }
 
 /** The page of `agentese inspect`: a transcript, step by step, with the conversation that it tells. */
@@ -54,7 +56,9 @@ export function Standalone() {
   return (
     <div class="standalone">
       <header class="top">
-        <h1>{loaded?.name ?? "agentese inspect"}</h1>
+        <h1>
+          <Revealed text={loaded?.name ?? "agentese inspect"} />
+        </h1>
         {loaded && (
           <div class="stepper" role="group" aria-label="Steps">
             <button type="button" disabled={step === 0} onClick={() => go(step - 1)}>
@@ -92,13 +96,15 @@ export function Standalone() {
       {failure !== undefined && <p class="banner failure" role="alert">{failure}</p>}
       {loaded && conversation && (
         <div class="standalone-inside">
-          <Wire
-            entries={loaded.entries}
-            spec={DIALECTS[loaded.dialect]?.spec}
-            dialect={loaded.dialect}
-            step={loaded.entries[step]?.number ?? 0}
-            onChoose={(entry) => go(loaded.entries.indexOf(entry))}
-          />
+          <Part name="The list of frames" of={loaded.entries[step]}>
+            <Wire
+              entries={loaded.entries}
+              spec={DIALECTS[loaded.dialect]?.spec}
+              dialect={loaded.dialect}
+              step={loaded.entries[step]?.number ?? 0}
+              onChoose={(entry) => go(loaded.entries.indexOf(entry))}
+            />
+          </Part>
           <main>
             <Messages messages={conversation.messages} onFork={undefined} />
           </main>

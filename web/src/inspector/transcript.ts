@@ -36,14 +36,14 @@ export function read(text: string, specOf: (agent: string) => Spec | undefined):
   if (header?.transcript !== 1) throw new SyntaxError("not a transcript: the first line is not a header");
   const spec = specOf(header.agent);
   const entries = lines.map((text, at): Entry => {
-    const record = JSON.parse(text) as Line;
-    const base = { number: at + 1, t: record.t ?? 0, others: false };
+    const record = (JSON.parse(text) ?? {}) as Line;
+    const base = { number: at + 1, t: typeof record.t === "number" ? record.t : 0, others: false };
     if (record.dir !== "c2s" && record.dir !== "s2c") {
       const about = [record.event, record.code, record.text].filter((part) => part !== undefined && part !== null).join(" ");
       return { ...base, direction: "note", line: about, bytes: 0, kind: "note", type: about, id: undefined };
     }
     const parts = record.line_parts?.map((part) => (typeof part === "string" ? part : part.repeat.repeat(part.n)));
-    return { ...base, ...classify(spec, record.dir === "c2s" ? "sent" : "received", record.line ?? parts?.join("") ?? "") };
+    return { ...base, ...classify(spec, record.dir === "c2s" ? "sent" : "received", typeof record.line === "string" ? record.line : (parts?.join("") ?? "")) };
   });
   return { header, entries };
 }

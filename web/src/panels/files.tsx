@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Message } from "agentese/ui";
 
+import { Revealed } from "../parts/hidden.jsx";
 import { Counts, Diff } from "../parts/tool.jsx";
 import { useNow } from "../parts/use.js";
 import { type Change, changeOf } from "../text/diff.js";
@@ -40,7 +41,9 @@ export function Files() {
                 toggle(next);
               }}
             >
-              <code>{path}</code> <Counts change={{ path, lines: [], added, removed, whole: false }} />
+              <code>
+                <Revealed text={path} />
+              </code> <Counts change={{ path, lines: [], added, removed, whole: false }} />
             </summary>
             {isOpen && changes.map((change, at) => <Diff key={at} change={change} />)}
           </details>

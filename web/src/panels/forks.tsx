@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 
+import { Revealed } from "../parts/hidden.jsx";
 import { useNow } from "../parts/use.js";
 
 interface Node {
@@ -27,7 +28,9 @@ export function Forks() {
             {points.map((point) => (
               <li key={point.id}>
                 <button type="button" disabled={reason !== undefined || page.ended !== undefined} onClick={() => void store.fork(point.id)}>
-                  <b>{point.text.slice(0, 200)}</b>
+                  <b>
+                    <Revealed text={point.text.slice(0, 200)} />
+                  </b>
                 </button>
               </li>
             ))}
@@ -63,7 +66,7 @@ function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
     <li>
       {line.filter(isShown).map(({ entry }) => (
         <div key={entry.id} class={entry.id === leaf ? "entry here" : "entry"}>
-          <span class="badge">{entry.message?.role ?? entry.type}</span> {words(entry)}
+          <span class="badge">{entry.message?.role ?? entry.type}</span> <Revealed text={words(entry)} />
         </div>
       ))}
       {ends.length > 1 && (

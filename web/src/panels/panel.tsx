@@ -1,4 +1,6 @@
 import type { PanelName } from "../parts/header.jsx";
+import { Part } from "../parts/guard.jsx";
+import { useNow } from "../parts/use.js";
 import { About } from "./about.jsx";
 import { Files } from "./files.jsx";
 import { Forks } from "./forks.jsx";
@@ -9,6 +11,7 @@ const TITLES = { sessions: "Sessions", forks: "Forks", files: "Files changed", i
 
 /** What stands beside the conversation. */
 export function Panel({ name, onClose }: { name: PanelName; onClose: () => void }) {
+  const { conversation } = useNow();
   return (
     <aside class={`panel panel-${name}`} aria-label={TITLES[name]}>
       <header>
@@ -17,11 +20,13 @@ export function Panel({ name, onClose }: { name: PanelName; onClose: () => void 
           ×
         </button>
       </header>
-      {name === "sessions" && <Sessions />}
-      {name === "forks" && <Forks />}
-      {name === "files" && <Files />}
-      {name === "inspector" && <Inspector />}
-      {name === "about" && <About />}
+      <Part name="The panel" of={conversation}>
+        {name === "sessions" && <Sessions />}
+        {name === "forks" && <Forks />}
+        {name === "files" && <Files />}
+        {name === "inspector" && <Inspector />}
+        {name === "about" && <About />}
+      </Part>
     </aside>
   );
 }

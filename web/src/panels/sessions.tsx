@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { Revealed } from "../parts/hidden.jsx";
 import { useNow } from "../parts/use.js";
 import { ago } from "../text/words.js";
 
@@ -31,7 +32,9 @@ export function Sessions() {
                 aria-current={session.id === conversation.session.id}
                 onClick={() => void store.renew("openSession", session.path, session.id)}
               >
-                <b>{session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"}</b>
+                <b>
+                  <Revealed text={session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"} />
+                </b>
                 <span>
                   {ago(session.modified)}
                   {session.messageCount !== undefined && ` · ${session.messageCount} messages`}

@@ -3,6 +3,7 @@ import type { Conversation, Task } from "agentese/ui";
 import { type Agent, type AgentState } from "../text/agents.js";
 import { coloured } from "../text/ansi.js";
 import { dollars, duration, short } from "../text/words.js";
+import { Revealed } from "./hidden.jsx";
 import { Message } from "./message.jsx";
 import { useNow } from "./use.js";
 
@@ -41,15 +42,23 @@ function Row({ agent, task }: { agent: Agent; task: Task | undefined }) {
     <li class={`agent ${state}`}>
       <p class="agent-head">
         <span class="agent-mark" role="img" aria-label={STATES[state]} />
-        <span class="agent-title">{title}</span>
+        <span class="agent-title">
+          <Revealed text={title} />
+        </span>
         <span class="agent-facts">{facts.join(" · ")}</span>
       </p>
-      {assignment !== undefined && assignment !== title && <p class="agent-assignment">{assignment}</p>}
+      {assignment !== undefined && assignment !== title && (
+        <p class="agent-assignment">
+          <Revealed text={assignment} />
+        </p>
+      )}
       {agent.doing !== undefined && <p class="agent-doing">{agent.doing}…</p>}
       {state === "running" && tools.length > 0 && (
         <ul class="agent-tools">
           {tools.slice(-4).map((tool, at) => (
-            <li key={at}>{tool}</li>
+            <li key={at}>
+              <Revealed text={tool} />
+            </li>
           ))}
         </ul>
       )}

@@ -1,3 +1,5 @@
+import { Revealed } from "./hidden.jsx";
+
 interface Command {
   readonly name: string;
   readonly description?: string;
@@ -30,7 +32,13 @@ export function Completions({ offered, chosen, onTake }: { offered: readonly Com
             onTake(at);
           }}
         >
-          <b>/{command.name}</b> <span>{command.description}</span> <i>{command.source}</i>
+          <b>
+            /<Revealed text={command.name} />
+          </b>{" "}
+          <span>
+            <Revealed text={command.description ?? ""} />
+          </span>{" "}
+          <i>{command.source}</i>
         </li>
       ))}
     </ul>

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Completions, completionsFor } from "./completions.jsx";
 import { type Delivery, type Picture as Given } from "../dialects/index.js";
+import { hiddenIn } from "../text/hidden.js";
 import { Picture } from "./picture.jsx";
 import { type Attached, readPictures } from "./pictures.js";
 import { useNow } from "./use.js";
@@ -26,6 +27,8 @@ export function Composer() {
   const isWorking = conversation.run.working;
   const reason = store.can("prompt") ?? (page.ended ? "the agent does not run" : undefined);
   const deliveries = store.dialect.deliveries;
+  // The agent may have put the text here.
+  const hidden = hiddenIn(text);
   const offered = isClosed ? [] : completionsFor(text, conversation.commands ?? []);
 
   const put = (of: string | undefined, next: string): void => {
@@ -144,6 +147,7 @@ export function Composer() {
           ))}
         </ul>
       )}
+      {hidden.length > 0 && <p class="decision-warning">The text has invisible characters ({hidden.slice(0, 5).join(", ")}).</p>}
       <textarea
         ref={field}
         rows={1}

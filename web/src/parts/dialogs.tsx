@@ -2,9 +2,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { OpenQuestion } from "agentese/ui";
 
 import { answerFrame, dismissFrame } from "../answer.js";
+import { isLong } from "../text/decision.js";
+import { revealed } from "../text/hidden.js";
+import { Decision, Warning } from "./decision.jsx";
+import { Part } from "./guard.jsx";
+import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
-/** All questions that wait for an answer, the oldest first. */
+/** How many questions are shown at a time. */
+const SHOWN = 20;
+
+/** The questions that wait for an answer, the oldest first. */
 export function Dialogs() {
   const { conversation } = useNow();
   const open = conversation.dialogs;
@@ -13,12 +21,19 @@ export function Dialogs() {
   if (waiting.length === 0) return null;
   return (
     <section class="dialogs" aria-label={`${waiting.length} waiting for your answer`}>
-      {waiting.length > 1 && <p class="dialogs-count">{waiting.length} questions wait for an answer</p>}
-      {waiting.map((dialog, at) => (
-        <Dialog key={dialog.key} dialog={dialog} first={at === 0} />
+      {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions wait for an answer{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
+      {waiting.slice(0, SHOWN).map((dialog, at) => (
+        <Part key={dialog.key} name="A question" of={dialog}>
+          <Dialog dialog={dialog} first={at === 0} />
+        </Part>
       ))}
     </section>
   );
+}
+
+/** Whether the answer is a text that somebody writes. */
+function isWritten({ kind }: OpenQuestion): boolean {
+  return kind === "input" || kind === "editor";
 }
 
 /** The seconds that are left for an answer. */
@@ -30,14 +45,20 @@ function left(dialog: OpenQuestion): number | undefined {
 function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
   const { store } = useNow();
   const [text, setText] = useState(dialog.prefill ?? "");
-  const title = dialog.title ?? "The agent asks";
+  const options = dialog.options ?? [];
+  const isNamed = dialog.title !== undefined && dialog.title.trim() !== "" && !isLong(dialog.title);
+  const title = isNamed ? (dialog.title ?? "") : "The agent asks";
+  // What is too long for a line or a button stands in the text.
+  const told = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
+  const words = told.filter((part) => part !== undefined && part !== "").join("\n\n");
+  const label = revealed(title);
   const box = useRef<HTMLFormElement>(null);
   const seconds = left(dialog);
   const reason = store.page.hello?.readOnly ? "agentese web was started with --read-only" : undefined;
-  // The keyboard goes to the first question, unless somebody is writing.
+  // The keyboard goes to the first question, unless somebody is writing; to no button, so that no key that is pressed just then answers.
   useEffect(() => {
     const isFree = document.activeElement === document.body || (document.activeElement as HTMLTextAreaElement | null)?.value === "";
-    if (first && isFree) box.current?.querySelector<HTMLElement>("[data-first]")?.focus();
+    if (first && isFree) (box.current?.querySelector<HTMLElement>("[data-first]") ?? box.current)?.focus({ preventScroll: true });
   }, [first]);
   const spec = store.link.spec;
   const answer = (value: string | boolean): void => {
@@ -50,10 +71,11 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
     <form
       ref={box}
       class="dialog"
-      aria-label={title}
+      tabIndex={-1}
+      aria-label={label}
       onSubmit={(event) => {
         event.preventDefault();
-        answer(text);
+        if (isWritten(dialog)) answer(text);
       }}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
@@ -63,17 +85,19 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
       }}
     >
       <header>
-        <h2>{title}</h2>
+        <h2>
+          <Revealed text={title} />
+        </h2>
         {seconds !== undefined && <span class="countdown">{seconds} s left</span>}
       </header>
-      {dialog.text !== undefined && dialog.text !== "" && <p class="dialog-text">{dialog.text}</p>}
+      {words !== "" && <Decision text={words} name="The text of the question" />}
       <fieldset disabled={reason !== undefined}>
         {dialog.kind === "input" && (
           <input
             data-first
             {...((dialog.secret ? { type: "password" } : { type: "text" }) as { type: "text" })}
-            aria-label={title}
-            placeholder={dialog.placeholder ?? ""}
+            aria-label={label}
+            placeholder={revealed(dialog.placeholder ?? "")}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
@@ -82,21 +106,26 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
           <textarea
             data-first
             rows={8}
-            aria-label={title}
+            aria-label={label}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
         )}
+        {isWritten(dialog) && !dialog.secret && <Warning text={text} />}
+        {dialog.kind === "select" && options.length === 0 && (
+          <p class="note">The agent names no choices that can be shown; the inspector has the question as it came.</p>
+        )}
         <div class="dialog-buttons">
           {dialog.kind === "select" &&
-            (dialog.options ?? []).map((option, at) => (
-              <button key={option} type="button" class={at === 0 ? "primary" : ""} {...(at === 0 && { "data-first": true })} onClick={() => answer(option)}>
-                {option}
+            options.map((option, at) => (
+              <button key={at} type="button" onClick={() => answer(option)}>
+                {isLong(option) ? `Choice ${at + 1}` : <Revealed text={option} />}
               </button>
             ))}
           {dialog.kind === "confirm" && (
             <>
-              <button type="button" class="primary" data-first onClick={() => answer(true)}>
+              {/* The second click of two belongs to the question before. */}
+              <button type="button" onClick={({ detail }) => detail < 2 && answer(true)}>
                 Yes
               </button>
               <button type="button" onClick={() => answer(false)}>
@@ -104,7 +133,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
               </button>
             </>
           )}
-          {(dialog.kind === "input" || dialog.kind === "editor") && (
+          {isWritten(dialog) && (
             <button type="submit" class="primary">
               {dialog.kind === "editor" ? "Done" : "OK"}
             </button>

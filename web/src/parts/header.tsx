@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 
+import { revealed } from "../text/hidden.js";
 import { fileName, short } from "../text/words.js";
+import { Revealed } from "./hidden.jsx";
 import { useNow } from "./use.js";
 
 export type PanelName = "sessions" | "forks" | "files" | "inspector" | "about";
@@ -49,12 +51,12 @@ function SessionName() {
   const { store, conversation } = useNow();
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const name = conversation.session.name ?? conversation.title ?? "";
-  if (store.can("rename") !== undefined) return <h1>{name || "agentese"}</h1>;
+  if (store.can("rename") !== undefined) return <h1>{revealed(name) || "agentese"}</h1>;
   if (draft === undefined) {
     return (
       <h1>
         <button type="button" class="quiet name" title="Name the session" onClick={() => setDraft(name)}>
-          {name || "agentese"}
+          <Revealed text={name || "agentese"} />
         </button>
       </h1>
     );
@@ -89,7 +91,7 @@ function ModelChoice() {
   const now = conversation.model;
   const key = (model: { provider?: string; id: string } | undefined): string => (model ? `${model.provider ?? ""}\n${model.id}` : "");
   if (store.can("setModel") !== undefined || models.length === 0) {
-    return now ? <span class="model">{now.name ?? now.id}</span> : null;
+    return now ? <span class="model">{revealed(now.name ?? now.id)}</span> : null;
   }
   const isListed = models.some((model) => key(model) === key(now));
   return (
@@ -103,10 +105,10 @@ function ModelChoice() {
         void store.change("setModel", provider, id);
       }}
     >
-      {!isListed && <option value={key(now)}>{now?.name ?? now?.id ?? "No model"}</option>}
+      {!isListed && <option value={key(now)}>{revealed(now?.name ?? now?.id ?? "No model")}</option>}
       {models.map((model) => (
         <option key={key(model)} value={key(model)}>
-          {model.name ?? model.id}
+          {revealed(model.name ?? model.id)}
         </option>
       ))}
     </select>

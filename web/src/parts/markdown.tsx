@@ -1,13 +1,47 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { AsText } from "./as_text.jsx";
 import { memo } from "./memo.js";
-import { render } from "../text/markdown.js";
+import { isTired } from "../text/bounded.js";
+import { type Piece as Rendered, render } from "../text/markdown.js";
+
+/** How much is shown of a text that waits to be rendered, in characters. */
+const WAITING = 5000;
 
 /** A text in Markdown. While it grows, only its last part is drawn again. */
-export const Markdown = memo(({ text, growing }: { text: string; growing: boolean }) => (
-  <div class="markdown">
-    {render(text, growing).map(({ key, html }) => (
-      <Piece key={key} html={html} />
-    ))}
-  </div>
-));
+export const Markdown = memo((props: { text: string; growing: boolean }) => <Inside {...props} />);
+
+function Inside({ text, growing }: { text: string; growing: boolean }) {
+  /** Why the text is not rendered, as far as it had grown when that was found. */
+  const failed = useRef<{ readonly text: string; readonly reason: string } | undefined>(undefined);
+  const drawn = useRef("");
+  const [turn, again] = useState(0);
+  // What grows, or is drawn already, does not go back to plain text.
+  const waits = !growing && drawn.current === "" && isTired();
+  useEffect(() => {
+    const timer = waits ? setTimeout(() => again(turn + 1)) : undefined;
+    return () => clearTimeout(timer);
+  }, [waits, turn]);
+  if (waits) return <div class="markdown waits">{text.slice(0, WAITING)}</div>;
+  drawn.current = text;
+  const isStill = growing && failed.current !== undefined && text.startsWith(failed.current.text);
+  let pieces: readonly Rendered[] = [];
+  if (!isStill) {
+    failed.current = undefined;
+    try {
+      pieces = render(text, growing);
+    } catch (error) {
+      failed.current = { text, reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+  if (failed.current !== undefined) return <AsText text={text} note={`Shown as plain text: ${failed.current.reason}.`} />;
+  return (
+    <div class="markdown">
+      {pieces.map(({ key, html }) => (
+        <Piece key={key} html={html} />
+      ))}
+    </div>
+  );
+}
 
 const Piece = memo(({ html }: { html: string }) => <div class="piece" dangerouslySetInnerHTML={{ __html: html }} />);

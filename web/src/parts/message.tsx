@@ -1,17 +1,50 @@
 import { useState } from "preact/hooks";
 import type { Block, Message as Told } from "agentese/ui";
 
-import { coloured } from "../text/ansi.js";
+import { laidOut } from "../text/json.js";
 import { dollars, short, taken } from "../text/words.js";
+import { AsText } from "./as_text.jsx";
+import { Guard } from "./guard.jsx";
+import { Revealed } from "./hidden.jsx";
 import { Markdown } from "./markdown.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
-import { Tool } from "./tool.jsx";
+import { Output, Tool } from "./tool.jsx";
 
 const NAMES = { user: "You", assistant: "Agent", tool: "Tool", system: "System", summary: "Summary", shell: "Shell", note: "Note" } as const;
 
-/** One message. It is drawn again only when it is another one. */
-export const Message = memo(({ message, onFork }: { message: Told; onFork: ((message: Told) => void) | undefined }) => {
+interface Props {
+  readonly message: Told;
+  readonly onFork: ((message: Told) => void) | undefined;
+}
+
+/** One message. It is drawn again only when it is another one; one that cannot be drawn is shown as text. */
+export const Message = memo((props: Props) => (
+  <Guard of={props.message} instead={() => <Plain message={props.message} />}>
+    <Drawn {...props} />
+  </Guard>
+));
+
+/** A message that cannot be drawn. */
+function Plain({ message }: { message: Told }) {
+  return (
+    <article class="message note" aria-label="A message as text">
+      <AsText text={wordsOf(message)} note="This message cannot be drawn. Its text:" />
+    </article>
+  );
+}
+
+/** The text of a message of which nothing is taken for granted. */
+function wordsOf({ blocks }: Told): string {
+  const all: readonly unknown[] = Array.isArray(blocks) ? blocks : [blocks];
+  const words = (block: unknown): string => {
+    const text = (block as { readonly text?: unknown } | null | undefined)?.text;
+    return typeof text === "string" ? text : laidOut(block);
+  };
+  return all.map(words).join("\n\n");
+}
+
+function Drawn({ message, onFork }: Props) {
   // The result of a tool stands in its call.
   if (message.role === "tool" || message.hidden) return null;
   const isGrowing = message.state === "growing";
@@ -24,18 +57,25 @@ export const Message = memo(({ message, onFork }: { message: Told; onFork: ((mes
         <Part key={at} block={block} role={message.role} growing={isGrowing && at === message.blocks.length - 1} />
       ))}
       {isGrowing && message.blocks.length === 0 && <p class="waiting-dots" aria-label="The agent is working" role="img" />}
-      {message.error !== undefined && <p class="failure" role="alert">{message.error}</p>}
+      {message.error !== undefined && <p class="failure" role="alert">{wordsIn(message.error)}</p>}
       {message.state === "aborted" && <p class="failure">Stopped</p>}
       <Foot message={message} onFork={onFork} />
     </article>
   );
-});
+}
+
+/** An error as text: some agents send more than a text. */
+function wordsIn(error: unknown): string {
+  return typeof error === "string" ? error : laidOut(error);
+}
 
 function ShellHead({ message }: { message: Told }) {
   const code = message.exitCode;
   return (
     <p class="shell-head">
-      <code>$ {message.command}</code>
+      <code>
+        $ <Revealed text={message.command ?? ""} />
+      </code>
       {message.cancelled ? <span class="failure">stopped</span> : code !== 0 && code !== undefined && <span class="failure">exit code {code}</span>}
     </p>
   );
@@ -45,7 +85,7 @@ const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"];
   switch (block.type) {
     case "text":
       if (role === "user") return <p class="said">{block.text}</p>;
-      if (role === "shell") return <pre class="shell" tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(block.text) }} />;
+      if (role === "shell") return <Output blocks={[block]} live={growing} path={undefined} />;
       if (role === "summary") return <Summary text={block.text} />;
       return <Markdown text={block.text} growing={growing} />;
     case "thinking":
@@ -55,7 +95,7 @@ const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"];
     case "tool":
       return <Tool tool={block} />;
     case "data":
-      return <pre class="shell" tabIndex={0}>{JSON.stringify(block.value, null, 2)}</pre>;
+      return <pre class="shell" tabIndex={0}>{laidOut(block.value)}</pre>;
   }
 });
 

@@ -2,8 +2,13 @@ import type { Conversation } from "agentese/ui";
 
 import { endedText } from "../link.js";
 import { coloured } from "../text/ansi.js";
+import { laidOut } from "../text/json.js";
 import { dollars, short, taken } from "../text/words.js";
+import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
+
+/** How much of the output of a running command is shown, in characters: its end tells most. */
+const SHOWN = 20_000;
 
 /** What the run is doing, above the place where one writes. */
 export function Activity() {
@@ -37,23 +42,25 @@ export function Activity() {
           )}
         </p>
       )}
-      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{run.error}</p>}
+      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{typeof run.error === "string" ? run.error : laidOut(run.error)}</p>}
       {shells.map((shell) => (
         <div key={shell.key} class="shell-running">
-          <code>$ {shell.command}</code>
+          <code>
+            $ <Revealed text={shell.command} />
+          </code>
           {store.can("abortShell") === undefined && (
             <button type="button" class="link" onClick={() => void store.try("abortShell")}>
               Stop
             </button>
           )}
-          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(shell.output) }} />}
+          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(shell.output.slice(-SHOWN)) }} />}
         </div>
       ))}
       {waiting.length > 0 && (
         <ul class="queue" aria-label="Waiting to be said">
           {waiting.map((one) => (
             <li key={one.key}>
-              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> {one.text}
+              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> <Revealed text={one.text} />
               {one.images > 0 && <i> + {one.images} picture{one.images > 1 ? "s" : ""}</i>}
             </li>
           ))}

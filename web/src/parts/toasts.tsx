@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { LONG_AGO } from "../store.js";
+import { Revealed } from "./hidden.jsx";
 import { useNow } from "./use.js";
 
 /** Messages that come and go: those of the page, and notices of the agent. */
@@ -20,7 +21,9 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {page.toasts.map((toast) => (
         <div key={toast.key} class={`toast ${toast.level}`}>
-          <span>{toast.text}</span>
+          <span>
+            <Revealed text={toast.text} />
+          </span>
           <button type="button" class="quiet" aria-label="Close" onClick={() => store.dismiss(toast.key)}>
             ×
           </button>

@@ -3,10 +3,14 @@ import { type Block, type ToolBlock, readArguments } from "agentese/ui";
 
 import { agentsOf } from "../dialects/index.js";
 import { coloured } from "../text/ansi.js";
-import { type Change, changeOf } from "../text/diff.js";
+import { type Change, type Line, changeOf } from "../text/diff.js";
+import { revealed } from "../text/hidden.js";
 import { highlighted, languageOf } from "../text/highlight.js";
+import { laidOut } from "../text/json.js";
 import { duration } from "../text/words.js";
 import { Agents, Child } from "./agents.jsx";
+import { Decision } from "./decision.jsx";
+import { Revealed } from "./hidden.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
 
@@ -15,6 +19,9 @@ const SHOWN = 20_000;
 
 /** How long a command may be that stands in the line above alone, in characters. */
 const ABOVE = 40;
+
+/** How much of a line is shown above, in characters. */
+const LINE = 500;
 
 /** The argument that says most about a call, by the names that tools give it. */
 const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
@@ -25,7 +32,9 @@ function summary(tool: ToolBlock): string {
   const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
   const several = Object.values(given).find(Array.isArray)?.map(described).filter((one) => one !== "");
   const rest = Object.values(given).find((value) => typeof value === "string") ?? "";
-  return String(telling ?? (several?.length ? several.join(", ") : rest)).split("\n")[0] ?? "";
+  const all = String(telling ?? (several?.length ? several.join(", ") : rest));
+  const line = all.split("\n", 1)[0]?.slice(0, LINE) ?? "";
+  return all.trimEnd().length > line.length ? `${line} …` : line;
 }
 
 /** One of several things that a call is about, as the subagents that it sets to work. */
@@ -51,8 +60,12 @@ export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
         }}
       >
         <span class="tool-mark" role="img" aria-label={STATES[tool.state]} />
-        <span class="tool-name">{tool.label ?? tool.name}</span>
-        <span class="tool-about">{summary(tool)}</span>
+        <span class="tool-name">
+          <Revealed text={tool.label ?? tool.name} />
+        </span>
+        <span class="tool-about">
+          <Revealed text={summary(tool)} />
+        </span>
         {change && <Counts change={change} />}
         {tool.durationMs !== undefined && <span class="tool-time">{duration(tool.durationMs)}</span>}
       </summary>
@@ -81,37 +94,33 @@ function pathOf(tool: ToolBlock): string | undefined {
 
 /** The arguments, where one line does not say it all. */
 function Given({ tool }: { tool: ToolBlock }) {
+  if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={laidOut(tool.arguments)} language="json" name="Arguments" />;
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
     // A short one stands above.
     if (command.length < ABOVE && !command.includes("\n")) return null;
-    return <Code html={highlighted(command, "bash")} name="Command" />;
+    return <Decision text={command} language="bash" name="Command" />;
   }
-  if (names.length === 0) return tool.argumentsText ? <pre tabIndex={0}>{tool.argumentsText}</pre> : null;
-  if (names.length === 1 && String(given[names[0] ?? ""]).length < 80) return null;
-  return <Code html={highlighted(JSON.stringify(given, null, 2), "json")} name="Arguments" />;
+  if (names.length === 0) return tool.argumentsText ? <Decision text={tool.argumentsText} name="Arguments" /> : null;
+  const [only] = Object.values(given);
+  if (names.length === 1 && typeof only !== "object" && String(only).length < 80) return null;
+  return <Decision text={laidOut(given)} language="json" name="Arguments" />;
 }
 
-function Code({ html, name }: { html: string; name: string }) {
-  return (
-    <pre class="given" tabIndex={0} role="region" aria-label={name}>
-      <code dangerouslySetInnerHTML={{ __html: html }} />
-    </pre>
-  );
-}
+const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
+/** What a tool or a command has printed: of a long output the end, and all of it when somebody asks for it. */
+export function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
   const [all, showAll] = useState(false);
   return (
     <>
       {blocks.map((block, at) => {
         if (block.type === "image") return <Picture key={at} mimeType={block.mimeType} data={block.data} />;
-        const text = block.type === "text" ? block.text : block.type === "data" ? JSON.stringify(block.value, null, 2) : "";
+        const text = block.type === "text" ? block.text : block.type === "data" ? laidOut(block.value) : "";
         if (text === "") return null;
         const isCut = !all && text.length > SHOWN;
-        // Of a long output the end tells most.
         const part = isCut ? text.slice(-SHOWN) : text;
         const language = path === undefined ? undefined : languageOf(path);
         const html = language !== undefined && !part.includes("\u001b") ? highlighted(part, language) : coloured(part);
@@ -140,24 +149,58 @@ export function Counts({ change }: { change: Change }) {
 
 const SIGNS = { same: " ", added: "+", removed: "−", gap: "⋯" } as const;
 
-/** What changed in a file. */
-export const Diff = memo(({ change }: { change: Change }) => {
+/** How much of a change is drawn as a table, in lines and in characters. */
+const DRAWN = { lines: 400, characters: 60_000 };
+
+/** What changed in a file; what is more than a table can hold, as text when somebody asks for it. */
+export const Diff = memo((props: { change: Change }) => <DiffInside {...props} />);
+
+function DiffInside({ change }: { change: Change }) {
+  const [isText, showText] = useState(false);
   const language = languageOf(change.path);
+  const drawn = beginning(change.lines);
+  const left = change.lines.length - drawn.length;
   return (
-    <div class="diff" tabIndex={0} role="region" aria-label={`Changes of ${change.path}`}>
-      <table>
-        <tbody>
-          {change.lines.map((line, at) => (
-            <tr key={at} class={line.kind}>
-              <td class="number">{line.new ?? line.old ?? ""}</td>
-              <td class="sign">{SIGNS[line.kind]}</td>
-              <td class="line">
-                <code dangerouslySetInnerHTML={{ __html: highlighted(line.text, language) }} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <div class="diff" tabIndex={0} role="region" aria-label={`Changes of ${revealed(change.path)}`}>
+        {isText ? (
+          <pre class="diff-text" dangerouslySetInnerHTML={{ __html: highlighted(change.lines.map(plain).join("\n"), undefined) }} />
+        ) : (
+          <table>
+            <tbody>
+              {drawn.map((line, at) => (
+                <tr key={at} class={line.kind}>
+                  <td class="number">{line.new ?? line.old ?? ""}</td>
+                  <td class="sign">{SIGNS[line.kind]}</td>
+                  <td class="line">
+                    <code dangerouslySetInnerHTML={{ __html: highlighted(line.text, language) }} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+      {left > 0 && (
+        <p class="note cut-note">
+          {isText ? "All lines as plain text." : `${left.toLocaleString("en")} more lines of this change are not drawn.`}{" "}
+          <button type="button" class="link" onClick={() => showText(!isText)}>
+            {isText ? "Show the beginning as a table" : `Show all ${change.lines.length.toLocaleString("en")} as plain text`}
+          </button>
+        </p>
+      )}
+    </>
   );
-});
+}
+
+/** A line of a change as text. */
+function plain({ kind, text }: Line): string {
+  return `${SIGNS[kind]} ${text}`;
+}
+
+/** The lines that are drawn. */
+function beginning(lines: readonly Line[]): readonly Line[] {
+  let characters = 0;
+  const end = lines.findIndex(({ text }, at) => at >= DRAWN.lines || (characters += text.length) > DRAWN.characters);
+  return end < 0 ? lines : lines.slice(0, end);
+}

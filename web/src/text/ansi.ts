@@ -2,6 +2,8 @@
 
 import { AnsiUp } from "ansi_up";
 
+import { revealedHtml } from "./hidden.js";
+
 /** Text with the colours of a terminal as HTML: escaped, with classes in place of styles. */
 export function coloured(text: string): string {
   const ansi = new AnsiUp();
@@ -9,7 +11,7 @@ export function coloured(text: string): string {
   ansi.escape_html = true;
   // Links of a terminal could go anywhere.
   ansi.url_allowlist = {};
-  return ansi.ansi_to_html(overwritten(text));
+  return revealedHtml(ansi.ansi_to_html(overwritten(text)));
 }
 
 /** What a line shows after its carriage returns: progress bars draw themselves over and over. */

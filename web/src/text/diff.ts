@@ -23,11 +23,25 @@ export interface Change {
 
 /** How many lines around a change are shown. */
 const AROUND = 3;
+/** How many lines may differ for the shortest way from one text to the other to be looked for. */
+const MOST_EDITS = 500;
+
+/** The changes of calls that were looked at: a call that changes is another object. */
+const known = new WeakMap<ToolBlock, { readonly change: Change | undefined }>();
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 /** The change that a tool call makes, where it makes one that can be told from its arguments or its details. */
 export function changeOf(tool: ToolBlock): Change | undefined {
+  let found = known.get(tool);
+  if (found === undefined) {
+    found = { change: findChange(tool) };
+    known.set(tool, found);
+  }
+  return found.change;
+}
+
+function findChange(tool: ToolBlock): Change | undefined {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const path = text(given["path"]) ?? text(given["file_path"]) ?? text(given["filePath"]) ?? text(given["file"]);
   if (path === undefined) return undefined;
@@ -38,7 +52,8 @@ export function changeOf(tool: ToolBlock): Change | undefined {
   if (old !== undefined && now !== undefined) return counted(path, between(old, now), false);
   const edits = given["edits"];
   if (Array.isArray(edits)) {
-    const parts = edits.flatMap((edit: Record<string, unknown>, at) => {
+    const parts = edits.flatMap((one: unknown, at) => {
+      const edit = (typeof one === "object" && one !== null ? one : {}) as Record<string, unknown>;
       const [before, after] = [text(edit["oldText"]) ?? text(edit["old_text"]), text(edit["newText"]) ?? text(edit["new_text"])];
       if (before === undefined || after === undefined) return [];
       return [...(at > 0 ? [{ kind: "gap", text: "" } as const] : []), ...between(before, after)];
@@ -71,13 +86,42 @@ function fromNumbered(diff: string): Line[] {
 
 /** The lines of a change from one text to another, without what is far from any change. */
 function between(old: string, now: string): Line[] {
-  const lines: Line[] = diffLines(old, now).flatMap((part) => {
-    const kind = part.added ? "added" : part.removed ? "removed" : "same";
-    return part.value.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line }) as const);
-  });
-  const isNear = lines.map((_, at) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(({ kind }) => kind !== "same"));
+  const lines = old === "" ? all("added", now) : (shortest(old, now) ?? replaced(old, now));
+  const isNear = near(lines);
   return lines.flatMap((line, at): Line[] => {
     if (isNear[at]) return [line];
     return isNear[at - 1] ? [{ kind: "gap", text: "" }] : [];
   });
+}
+
+const all = (kind: Line["kind"], text: string): Line[] =>
+  text === "" ? [] : text.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line }));
+
+/** The shortest way from one text to the other; `undefined` where they differ too much for it to be looked for. */
+function shortest(old: string, now: string): Line[] | undefined {
+  return diffLines(old, now, { maxEditLength: MOST_EDITS })?.flatMap((part) => all(part.added ? "added" : part.removed ? "removed" : "same", part.value));
+}
+
+/** One text in the place of the other, but for the lines at both ends that are the same. */
+function replaced(old: string, now: string): Line[] {
+  const [before, after] = [all("removed", old), all("added", now)];
+  const most = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < most && before[head]?.text === after[head]?.text) head++;
+  let tail = 0;
+  while (tail < most - head && before.at(-1 - tail)?.text === after.at(-1 - tail)?.text) tail++;
+  const same = (lines: Line[]): Line[] => lines.map(({ text }) => ({ kind: "same", text }));
+  return [
+    ...same(before.slice(0, head)),
+    ...before.slice(head, before.length - tail),
+    ...after.slice(head, after.length - tail),
+    ...same(before.slice(before.length - tail)),
+  ];
+}
+
+/** Which lines are changed, or near one that is. */
+function near(lines: readonly Line[]): boolean[] {
+  const found = lines.map(() => false);
+  lines.forEach(({ kind }, at) => kind !== "same" && found.fill(true, Math.max(0, at - AROUND), at + AROUND + 1));
+  return found;
 }

@@ -20,13 +20,17 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
+import { revealedHtml } from "./hidden.js";
+
 const LANGUAGES = {
   bash, c, cpp, css, diff, go, ini, java, javascript, json, markdown, python, ruby, rust, sql, typescript, xml, yaml,
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** Code beyond this length, in characters, stays without colours. */
-const LONGEST = 50_000;
+/** Code beyond this length stays without colours, in characters. */
+const LONGEST = 20_000;
+/** Words and gaps that are too long for colours: the search for their end begins anew at each of their characters. */
+const TOO_LONG = /\S{200}|\s{200}/;
 
 const ENDINGS: Readonly<Record<string, string>> = {
   rs: "rust", ts: "typescript", tsx: "typescript", mts: "typescript", js: "javascript", jsx: "javascript", mjs: "javascript",
@@ -37,7 +41,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 /** The language of a file, by its name. */
 export function languageOf(path: string): string | undefined {
-  return ENDINGS[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ""];
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
 }
 
 /** Text as HTML that shows it as it is. */
@@ -45,8 +50,14 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Code as HTML: its own characters are escaped, spans with classes give the colours. */
+/**
+ * Code as HTML: its own characters are escaped, spans with classes give the colours, and characters that nobody sees are shown by
+ * their numbers.
+ */
 export function highlighted(code: string, language: string | undefined): string {
-  if (language === undefined || code.length > LONGEST || hljs.getLanguage(language) === undefined) return escaped(code);
-  return hljs.highlight(code, { language, ignoreIllegals: true }).value;
+  return revealedHtml(language !== undefined && isColoured(code, language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : escaped(code));
+}
+
+function isColoured(code: string, language: string): boolean {
+  return code.length <= LONGEST && hljs.getLanguage(language) !== undefined && !TOO_LONG.test(code);
 }

@@ -1,12 +1,14 @@
 /** Markdown as HTML that runs nothing. What the model, a tool or a file says is foreign text. */
 
 import DOMPurify from "dompurify";
-import { Marked, type Token, type Tokens } from "marked";
+import { Marked, type MarkedOptions, type Token, type Tokens } from "marked";
 import remend from "remend";
 
+import { MarkdownBoundError, lexed } from "./bounded.js";
+import { revealedHtml } from "./hidden.js";
 import { escaped, highlighted } from "./highlight.js";
 
-const marked = new Marked({ gfm: true, breaks: true });
+const marked = new Marked<string, string>({ gfm: true, breaks: true });
 
 marked.use({
   renderer: {
@@ -14,6 +16,9 @@ marked.use({
       const language = lang?.split(/\s/)[0]?.toLowerCase() ?? "";
       const bar = `<span class="language">${escaped(language)}</span><button type="button" class="copy">Copy</button>`;
       return `<div class="code"><div class="code-bar">${bar}</div><pre tabindex="0"><code>${highlighted(text, language)}</code></pre></div>`;
+    },
+    codespan({ text }: Tokens.Codespan): string {
+      return `<code>${revealedHtml(escaped(text))}</code>`;
     },
     // HTML in a message is text like any other.
     html({ text }: Tokens.HTML | Tokens.Tag): string {
@@ -61,14 +66,30 @@ export interface Piece {
 /** What was rendered lately, by its source: a text that grows renders its last piece only. */
 const cache = new Map<string, string>();
 const CACHED = 500;
+/** Texts that could not be rendered: they are not tried again when they come into sight again. */
+const failed = new Map<string, MarkdownBoundError>();
 
-/** Renders Markdown in pieces. `isGrowing` mends what is still open at the end. */
+/** How long a text may be of which open marks are mended while it grows, in characters. */
+const MENDED = 50_000;
+
+/**
+ * Renders Markdown in pieces. `isGrowing` mends what is still open at the end. Fails with a `MarkdownBoundError` where the text is
+ * over a bound, or cannot be read.
+ */
 export function render(source: string, isGrowing: boolean): Piece[] {
-  const tokens = marked.lexer(isGrowing ? remend(source) : source);
-  const links = (tokens as { links?: unknown }).links ?? {};
-  return tokens
-    .filter((token) => token.type !== "space")
-    .map((token, at) => ({ key: `${at}`, html: one(token, links) }));
+  const known = failed.get(source);
+  if (known !== undefined) throw known;
+  try {
+    const tokens = lexed(isGrowing && source.length < MENDED ? remend(source) : source, marked.defaults as MarkedOptions<string, string>);
+    return tokens
+      .filter((token) => token.type !== "space")
+      .map((token, at) => ({ key: `${at}`, html: one(token, tokens.links) }));
+  } catch (error) {
+    const reason = error instanceof MarkdownBoundError ? error : new MarkdownBoundError(error instanceof Error ? error.message : String(error));
+    if (failed.size >= CACHED) failed.delete(failed.keys().next().value ?? "");
+    if (!isGrowing) failed.set(source, reason);
+    throw reason;
+  }
 }
 
 function one(token: Token, links: unknown): string {

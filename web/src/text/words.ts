@@ -4,6 +4,7 @@ const UNITS = ["", "k", "M", "G"];
 
 /** A number of tokens: 950, 12.3k, 1.2M. */
 export function short(count: number): string {
+  if (typeof count !== "number") return "?";
   let unit = 0;
   let value = count;
   while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
@@ -12,7 +13,8 @@ export function short(count: number): string {
 
 /** The tokens that a model was given, those from the cache among them. */
 export function taken(usage: { readonly input?: number; readonly cacheRead?: number; readonly cacheWrite?: number }): number {
-  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
+  const numbers = [usage.input, usage.cacheRead, usage.cacheWrite].filter((count) => typeof count === "number");
+  return numbers.reduce((sum, count) => sum + count, 0);
 }
 
 /** A number of bytes. */

@@ -22,11 +22,19 @@ class Record:
 
     @classmethod
     def of(cls, members: dict[str, Json]) -> Self:
-        """Made of its JSON; members that it does not have are left out."""
+        """Made of its JSON; members that it does not have, or of another kind, are left out.
+
+        Raises `ValueError` where a member is missing that it needs.
+        """
         kind: type = cls
         fields = _fields(kind)
-        values = {name: value for name, value in members.items() if name in fields and value is not None}
-        return cls(**{fields[name][0]: _read(fields[name][1], value) for name, value in values.items()})
+        known = {name: value for name, value in members.items() if name in fields and value is not None}
+        read = ((fields[name][0], _read(fields[name][1], value)) for name, value in known.items())
+        values = {name: value for name, value in read if value is not _UNFIT}
+        for field in dataclasses.fields(kind):
+            if field.name not in values and field.default is field.default_factory is dataclasses.MISSING:
+                raise ValueError(f"a {cls.__name__} needs {camel(field.name)}")
+        return cls(**values)
 
     def to_json(self) -> dict[str, Json]:
         """As JSON; what has no value is left out."""
@@ -40,17 +48,44 @@ def _fields(cls: type[Record]) -> dict[str, tuple[str, Any]]:
     return {camel(field.name): (field.name, hints[field.name]) for field in dataclasses.fields(cls)}
 
 
+_UNFIT: Any = object()
+"""In place of a value that is of another kind than its member."""
+
+
 def _read(hint: Any, value: Json) -> Any:
-    options = [option for option in typing.get_args(hint) if option is not type(None)]
-    if typing.get_origin(hint) is tuple and isinstance(value, list):
-        return tuple(_read(options[0], item) for item in value)
-    if typing.get_origin(hint) is dict and isinstance(value, dict):
-        return {name: _read(options[1], item) for name, item in value.items()}
-    if isinstance(hint, type) and issubclass(hint, Record):
-        return hint.of(value) if isinstance(value, dict) else value
+    """A value of JSON as a member has it, or `_UNFIT`. Of a list, items that do not fit are left out."""
+    origin, options = typing.get_origin(hint), [option for option in typing.get_args(hint) if option is not type(None)]
+    if origin is Literal:
+        return value if isinstance(value, str) and value in options else _UNFIT
+    if origin is tuple:
+        items = [_read(options[0], item) for item in value] if isinstance(value, list) else _UNFIT
+        return items if items is _UNFIT else tuple(item for item in items if item is not _UNFIT)
+    if origin is dict:
+        return {name: _read(options[1], item) for name, item in value.items()} if isinstance(value, dict) else _UNFIT
     if type(None) in typing.get_args(hint) and len(options) == 1:
         return _read(options[0], value)
-    return value
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return _record(hint, value)
+    return value if _fits(hint, value) else _UNFIT
+
+
+def _record(kind: type[Record], value: Json) -> Any:
+    try:
+        return kind.of(value) if isinstance(value, dict) else _UNFIT
+    except ValueError:
+        return _UNFIT
+
+
+def _fits(hint: Any, value: Json) -> bool:
+    if hint is bool or hint is str:
+        return isinstance(value, hint)
+    return hint not in (int, float) or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def member(record: Record, name: str, value: Json) -> Json:
+    """The value as the member of that name has it; `None` where it is of another kind."""
+    read = None if value is None else _read(_fields(type(record))[name][1], value)
+    return None if read is _UNFIT else read
 
 
 def _write(value: Any) -> Json:

@@ -48,7 +48,11 @@ def fold(
     if not isinstance(frame, dict):
         return conversation
     folding = _Folding(meaning_of(conversation.dialect), at)
-    return folding.sent(conversation, frame) if direction == "sent" else folding.received(conversation, frame)
+    try:
+        return folding.sent(conversation, frame) if direction == "sent" else folding.received(conversation, frame)
+    except RecursionError:
+        # Nested more deeply than functions can call each other.
+        return conversation
 
 
 class _Folding:

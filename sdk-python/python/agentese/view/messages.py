@@ -137,6 +137,7 @@ def _merged(block: Block, members: Slots) -> Block:
     given = Block.of({"type": block.type, **members})
     names = {"callId": "call_id", "argumentsText": "arguments_text", "durationMs": "duration_ms"}
     changed = {names.get(name, name): getattr(given, names.get(name, name)) for name in members if name in _BLOCK}
+    changed = {name: value for name, value in changed.items() if value is not None}
     return replace(block, **changed)
 
 

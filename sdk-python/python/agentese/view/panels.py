@@ -7,6 +7,7 @@ from typing import Any, Literal
 from agentese.view.about import About, id_text
 from agentese.view.conversation import Block, Context, Conversation, Draft, Json, Notice, OpenQuestion, Usage, Waiting
 from agentese.view.conversation import camel, next_key
+from agentese.view.conversation import member as kind_of
 from agentese.view.messages import change_tool
 
 Slots = dict[str, Json]
@@ -38,7 +39,10 @@ def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     queued: list[Waiting] = []
     modes: list[tuple[Literal["steer", "followUp"], str]] = [("steer", "steering"), ("followUp", "followUp")]
     for mode, name in modes:
-        for text in slots.get(name) or []:
+        texts = slots.get(name)
+        for text in texts if isinstance(texts, list) else []:
+            if not isinstance(text, str):
+                continue
             # A prompt that was sent during a run waits in one of the queues.
             same = (item for item in left if item.text == text and item.mode in (mode, "prompt"))
             item = next(same, None)
@@ -64,7 +68,8 @@ def _assign(conversation: Conversation, name: str, value: Json) -> Conversation:
         others = {key: item for key, item in old.items() if key != second}
         made: Any = others if value is None else {**others, second: value}
     elif second:
-        made = replace(Context() if old is None else old, **{second: value})
+        base = Context() if old is None else old
+        made = replace(base, **{second: kind_of(base, second, value)})
     else:
         made = None if value is None else getattr(Conversation.of({"dialect": "", first: value}), member)
     return conversation if made == old else replace(conversation, **{member: made})
@@ -139,10 +144,19 @@ def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     is_status = slots.get("in") == "status"
     old: dict[str, Any] = dict(conversation.status if is_status else conversation.widgets)
     others = {name: value for name, value in old.items() if name != key}
-    made = others if slots.get("value") is None else {**others, key: slots["value"]}
+    value = slots.get("value")
+    if value is not None and not (isinstance(value, str) if is_status else _is_widget(value)):
+        return conversation
+    made = others if value is None else {**others, key: value}
     if made == old:
         return conversation
     return replace(conversation, status=made) if is_status else replace(conversation, widgets=made)
+
+
+def _is_widget(value: Json) -> bool:
+    """Whether it has lines."""
+    lines = value.get("lines") if isinstance(value, dict) else None
+    return isinstance(lines, list) and all(isinstance(line, str) for line in lines)
 
 
 def draft(conversation: Conversation, slots: Slots, _about: About) -> Conversation:

@@ -61,8 +61,9 @@ function assign(conversation: Conversation, values: readonly (readonly [string, 
 
 function withMember(record: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
   if (value === undefined) return without(record, name);
-  const shared = share(record[name], value);
-  return shared === record[name] ? record : { ...record, [name]: shared };
+  const known = Object.hasOwn(record, name) ? record[name] : undefined;
+  const shared = share(known, value);
+  return shared === known ? record : { ...record, [name]: shared };
 }
 
 export const set: Act = (conversation, slots, { names }) => assign(conversation, names.map((name) => [name, slots[name]] as const));
@@ -112,6 +113,7 @@ export const entry: Act = (conversation, slots) => {
   const { key, value } = slots;
   if (typeof key !== "string") return conversation;
   const table = slots["in"] === "status" ? "status" : "widgets";
+  if (value !== undefined && (table === "status" ? typeof value !== "string" : !isObject(value) || !Array.isArray(value["lines"]))) return conversation;
   const old = conversation[table] as Record<string, unknown>;
   const changed = withMember(old, key, value);
   return changed === old ? conversation : { ...conversation, [table]: changed as Record<string, string & Widget> };

@@ -1,0 +1,59 @@
+/** The kinds of values that members of a conversation have: a value of another kind counts as none. */
+
+import type { JsonObject, JsonValue } from "../generated/types.js";
+
+const text = (value: JsonValue): boolean => typeof value === "string";
+const number = (value: JsonValue): boolean => typeof value === "number";
+const yesOrNo = (value: JsonValue): boolean => typeof value === "boolean";
+const texts = (value: JsonValue): boolean => Array.isArray(value) && value.every(text);
+
+/** The kind of each member whose value is taken from a frame as it stands; of all others, every value is taken. */
+const KINDS = new Map<string, (value: JsonValue) => boolean>([
+  ...["title", "text", "placeholder", "prefill", "name", "thinkingLevel", "callId", "argumentsText", "source", "key", "label", "kind"].map(
+    (name) => [name, text] as const,
+  ),
+  ...["provider", "api", "stopReason", "mimeType", "data", "signature", "description", "baseUrl", "placement", "command", "status"].map(
+    (name) => [name, text] as const,
+  ),
+  ...["session.id", "session.file", "session.name", "session.directory", "run.activity"].map((name) => [name, text] as const),
+  ...["timeoutMs", "index", "durationMs", "time", "exitCode", "tokensBefore", "context.tokens", "context.window", "window"].map(
+    (name) => [name, number] as const,
+  ),
+  ...["maxTokens", "cacheRead", "cacheWrite", "total", "cost", "attempt", "maxAttempts", "delayMs"].map((name) => [name, number] as const),
+  ...["secret", "redacted", "cancelled", "truncated", "hidden", "reasoning", "on"].map((name) => [name, yesOrNo] as const),
+  ...["options", "lines", "steering", "followUp", "levels"].map((name) => [name, texts] as const),
+]);
+
+/** Whether a member may have that value. */
+export function fits(name: string, value: JsonValue): boolean {
+  return KINDS.get(name)?.(value) ?? true;
+}
+
+/** Members without which an item of a list says nothing, by the reader of the list. */
+const NEEDED = new Map<string, readonly string[]>(
+  Object.entries({ model: ["id"], command: ["name"], fork: ["id", "text"], todo: ["text"], task: ["text"] }),
+);
+
+/** The members that a block always has, by its type, as they are where a frame has no value for them. */
+const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
+  ["text", { text: "" }],
+  ["thinking", { text: "" }],
+  ["image", { mimeType: "", data: "" }],
+  ["tool", { callId: "", name: "", state: "coming" }],
+]);
+
+/** What a reader has made, with what it always has; `undefined` where it lacks what it needs. */
+export function whole(reader: string, made: JsonObject): JsonObject | undefined {
+  const lacks = NEEDED.get(reader)?.some((name) => typeof made[name] !== "string");
+  if (lacks === true) return undefined;
+  if ("role" in made) return named(made);
+  const always = BLOCKS.get(made["type"]);
+  if (always === undefined) return made;
+  for (const [name, value] of Object.entries(always)) made[name] ??= value;
+  return made;
+}
+
+/** A message, whose id and model are texts; elsewhere these names stand for other kinds of values. */
+function named({ id, model, ...others }: JsonObject): JsonObject {
+  return { ...others, ...(typeof id === "string" && { id }), ...(typeof model === "string" && { model }) };
+}
