@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 
 import type { Model } from "../src/protocol.js";
-import { Agent, extension } from "./support/agent.js";
+import { Agent, PATIENCE, extension } from "./support/agent.js";
 
 const MODEL = { id: "m", name: "M", provider: "p", api: "a", reasoning: true } as unknown as Model;
 
@@ -31,7 +31,7 @@ async function value(agent: Agent, expression: string): Promise<unknown> {
 
 /** Waits until a process has ended. */
 async function gone(pid: number): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + PATIENCE;
   for (;;) {
     let stat: string;
     try {

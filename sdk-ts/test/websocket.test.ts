@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 import { pi } from "../src/index.js";
 import { type Socket, connectWebSocket } from "../src/websocket.js";
-import { failure, soon } from "./support/agent.js";
+import { PATIENCE, failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 /** A server in memory: one agent of pi, and what it has said. */
@@ -294,7 +294,7 @@ test("a connection to `agentese web` that is lost in the middle of an answer los
   const program = join(PACKAGE, "build", "test", "support", "web_session.js");
   // Before version 22 the platform has a WebSocket only where it is asked for.
   const flags = "WebSocket" in globalThis ? [] : ["--experimental-websocket", "--no-warnings"];
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: PATIENCE });
   const told = JSON.parse(stdout) as { sockets: number; events: number; run: string; told: number; shown: [string, string][] };
   assert.equal(told.sockets, 2);
   assert.ok(told.events > 10);

@@ -10,7 +10,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::live_operator::{COMMAND, KEY, PROGRAM};
 use crate::support::process::Place;
-use crate::web_client::{LONG, Web};
+use crate::support::LONG;
+use crate::web_client::Web;
 
 /// What `agentese call` says to those words.
 fn called(words: &[&str]) -> (Option<i32>, String, String) {
