@@ -5,7 +5,6 @@ mod long;
 mod recorded;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use agentese::Error;
 use agentese::any::{Agent, Event, Intent, Options, differences};

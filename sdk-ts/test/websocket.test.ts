@@ -125,7 +125,7 @@ const until = (holds: () => boolean): Promise<void> =>
     })(),
   );
 
-const connect = async (server: Server, patience = 2000): Promise<pi.Client> =>
+const connect = async (server: Server, patience = PATIENCE): Promise<pi.Client> =>
   new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience }));
 
 describe("an agent behind a WebSocket", () => {
@@ -159,7 +159,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("an answer to a question that was lost with the connection is sent again, until a later command is answered", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify(frame)}\n`)));
@@ -184,7 +184,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("a question of JSON-RPC settles no command with the same id", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...frame })}\n`)));

@@ -141,8 +141,8 @@ fn output_and_abort_work_as_without_a_guard() {
             succeeds(&context, "bash", json!({"command": "echo one; echo two >&2; pwd; cat; printf end"}))
                 .await;
         assert_eq!(text, format!("one\ntwo\n{}\nend", place.work().display()));
-        let text = fails(&context, "bash", json!({"command": "echo a; sleep 60", "timeout": 0.3})).await;
-        assert_eq!(text, "a\n\n\nCommand timed out after 0.3 seconds");
+        let text = fails(&context, "bash", json!({"command": "echo a; sleep 60", "timeout": 3})).await;
+        assert_eq!(text, "a\n\n\nCommand timed out after 3 seconds");
         assert_eq!(abort(&place, "echo started; sleep 60").await, "started\n\n\nCommand aborted");
     });
 }
@@ -403,7 +403,7 @@ fn the_binary_is_a_guard() {
         assert_eq!(succeeds(&context, "bash", json!({"command": "echo hi"})).await, "hi\n");
         assert_eq!(ending(&context, "kill -9 $$").await, Ending::Exited(Exit::Signal(9)));
         let pid =
-            number(&fails(&context, "bash", json!({"command": "echo $$; sleep 60", "timeout": 0.3})).await);
+            number(&fails(&context, "bash", json!({"command": "echo $$; sleep 60", "timeout": 3})).await);
         kill(pid);
         assert_gone(pid);
     });

@@ -332,7 +332,10 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
         watching.disconnect();
         return steps;
       });
-      console.error(JSON.stringify(steps));
+      const most = (member) => Math.max(...steps.map((step) => step[member]));
+      assert.ok(most("anew") <= 100 && most("drawn") < 400, JSON.stringify(steps));
+      const anew = steps.reduce((sum, step) => sum + step.anew, 0);
+      assert.ok(anew > 0 && anew < 1000, `${anew} messages are drawn in 60 steps`);
       await page.evaluate(() => (document.querySelector(".scroller").scrollTop = 0));
       await page.getByText("question 0", { exact: true }).waitFor();
       assert.deepEqual(page.complaints, []);

@@ -1,7 +1,6 @@
 //! Small services, and a client that writes bytes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentese::framing::{FrameReader, Incoming};
 use agentese::pi::WordsTaken;

@@ -1,7 +1,7 @@
 //! Extensions that do what subagents do: agents as children of a tool, commands, aborts from many sides.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Pid;
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use crate::support::LONG;
+use crate::served::LONG;
 
 /// What comes of a future that has to come soon.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
