@@ -11,6 +11,7 @@ import textwrap
 import warnings
 
 import pytest
+from support.driver import LIMIT
 from support.peer import STATE, playing
 from support.stage import alive_in_group
 

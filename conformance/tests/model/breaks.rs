@@ -208,7 +208,7 @@ async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
 async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {
     let model = start(json!({"responses": [{"text": "answer"}]})).await;
     assert_eq!(post(model.address(), "/v1/elsewhere", &json!({})).await.status, 404);
-    let mut stream = tokio::net::TcpStream::connect(model.address()).await.unwrap();
+    let mut stream = TcpStream::connect(model.address()).await.unwrap();
     let request = b"POST /v1/messages HTTP/1.1\r\ncontent-length: 2\r\n\r\n{]";
     tokio::io::AsyncWriteExt::write_all(&mut stream, request).await.unwrap();
     let response = tokio::time::timeout(LONG, read(stream)).await.unwrap();
