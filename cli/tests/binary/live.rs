@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::live_operator::{COMMAND, KEY, PROGRAM};
-use crate::support::process::Place;
 use crate::support::LONG;
+use crate::support::process::Place;
 use crate::web_client::Web;
 
 /// What `agentese call` says to those words.

@@ -98,7 +98,8 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     let place = Place::new();
     let notes = beside(&place, "notes");
     let server = zoo(&["--log", notes.to_str().unwrap()]);
-    let mut agent = agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 600_000}), &[("hang", json!({}))]);
+    let mut agent =
+        agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 600_000}), &[("hang", json!({}))]);
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("tool_execution_start");
     wait_for(&notes, "tools/call");

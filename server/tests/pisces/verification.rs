@@ -1,6 +1,5 @@
 //! Verifying what subagents did: commands, optional ones, time limits, floods, repairs, and what becomes of changes.
 
-
 use agentese::pisces::Pisces;
 use agentese_server::subagents::{Policies, Policy, select_tools};
 use serde_json::{Value, json};
