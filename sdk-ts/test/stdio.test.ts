@@ -95,9 +95,10 @@ test("an agent that ends while a subscriber does not read: calls fail at once, a
 });
 
 test("fm_F39 an agent that leaves a process behind which holds the pipe ends all the same", async () => {
-  // The process lives longer than the test waits: it is ended by its number.
+  // The process lives longer than the test waits: it is ended by its number. The shell goes on once it has left the group.
   const left = join(scratch, "holds");
-  const script = `(trap "" TERM HUP; exec setsid sleep 1000) & echo $! > ${left}; echo '{"type":"turn_start"}'; exit 5`;
+  const holds = `(trap "" TERM HUP; exec setsid sh -c 'echo $$ > ${left}; exec sleep 1000') & until [ -s ${left} ]; do sleep 0.01; done`;
+  const script = `${holds}; echo '{"type":"turn_start"}'; exit 5`;
   const client = await spawn(pi.Client, ["sh", "-c", script], { eofGrace: 20, termGrace: 20 });
   const types: string[] = [];
   const events = failure((async () => { for await (const event of client.events()) types.push(event.type); })());
