@@ -14,6 +14,9 @@ const block = (language, heading) => {
   return section.match(new RegExp("```" + language + "\\n([\\s\\S]*?)```"))[1];
 };
 
+/** The bound of every wait, in milliseconds. */
+const PATIENCE = 60_000;
+
 const folder = await mkdtemp(join(tmpdir(), "agentese-interop-"));
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -27,7 +30,7 @@ async function run(name, program, file, source) {
   child.stdout.on("data", (data) => (printed += data));
   const exited = new Promise((resolve) => child.on("exit", (code) => resolve({ code })));
   // The Node example goes on until it is stopped: the agent's log says when the run is over.
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + PATIENCE;
   let frames = [];
   while (!frames.some((frame) => frame.type === "agent_end")) {
     assert.ok(Date.now() < deadline, `${name}: no agent_end within a minute`);

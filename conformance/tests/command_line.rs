@@ -2,6 +2,10 @@
 
 use std::process::{Command, Output};
 
+#[path = "../../sdk-rust/tests/support/long.rs"]
+mod long;
+use long::LONG;
+
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_agentese-conformance")).args(arguments).output().unwrap()
 }
@@ -118,11 +122,11 @@ fn the_model_serves_until_it_is_told_to_end() {
         if let Ok(port) = std::fs::read_to_string(path("port")) {
             break port.parse::<u16>().unwrap();
         }
-        assert!(begin.elapsed().as_secs() < 20 && child.try_wait().unwrap().is_none());
+        assert!(begin.elapsed() < LONG && child.try_wait().unwrap().is_none());
         std::thread::yield_now();
     };
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
     stream.write_all(b"POST /v1/messages HTTP/1.1\r\ncontent-length: 13\r\n\r\n{\"model\":\"m\"}").unwrap();
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();

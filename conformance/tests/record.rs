@@ -2,14 +2,16 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use agentese_conformance::Transcript;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
+#[path = "../../sdk-rust/tests/support/long.rs"]
+mod long;
+use long::LONG;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
-const LIMIT: Duration = Duration::from_secs(20);
 
 fn start(arguments: &[&str]) -> Child {
     Command::new(PROGRAM)
@@ -47,7 +49,7 @@ async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<S
         let output = child.wait_with_output().await.unwrap();
         (seen, output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    tokio::time::timeout(LIMIT, talk).await.expect("the session ends")
+    tokio::time::timeout(LONG, talk).await.expect("the session ends")
 }
 
 /// An agent of one line of shell that says every line again.

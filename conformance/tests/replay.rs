@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentese::frame::ClientFrame;
 use agentese::spec::{Dialect, RunRole};
@@ -16,7 +15,9 @@ use agentese_conformance::transcript::{Record, Transcript, recorded};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-const LIMIT: Duration = Duration::from_secs(20);
+#[path = "../../sdk-rust/tests/support/long.rs"]
+mod long;
+use long::LONG;
 
 type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
 
@@ -171,7 +172,7 @@ async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: 
         if is_about_writing(&name) {
             continue;
         }
-        let played = tokio::time::timeout(LIMIT, drive::<D>(&name, transcript, start))
+        let played = tokio::time::timeout(LONG, drive::<D>(&name, transcript, start))
             .await
             .unwrap_or_else(|_| panic!("{dialect}/{name} did not come to its end"));
         sessions += 1;
@@ -289,7 +290,7 @@ async fn three_pi_sessions_end_as_recorded() {
             .cloned();
         let prompts = transcript.sent().filter(|line| line.as_str().contains("\"type\":\"prompt\"")).count();
         let played = tokio::time::timeout(
-            LIMIT,
+            LONG,
             drive::<pi::Pi>(name, transcript, |client, _, members| {
                 Box::pin(async move { prompt!(client, members, prompt_with) })
             }),

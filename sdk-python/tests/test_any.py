@@ -11,6 +11,7 @@ import threading
 import pytest
 import trio
 from conftest import ROOT
+from support.driver import LIMIT
 from support.replay import read
 from test_view import canonical
 
@@ -22,7 +23,6 @@ from agentese.view import View
 VECTORS = json.loads((ROOT / "conformance/vectors/any.json").read_text(encoding="utf-8"))["sessions"]
 NEUTRAL = json.loads((ROOT / "sdk-python/python/agentese/generated/intents/neutral.json").read_text(encoding="utf-8"))
 INTENTS = [name for name in NEUTRAL if not name.startswith("$")]
-PATIENCE = 60
 
 
 @pytest.mark.parametrize("session", VECTORS, ids=[session["transcript"] for session in VECTORS])
@@ -54,7 +54,7 @@ class Awaited:
             yield event
 
     async def result(self):
-        return self._run.result(timeout=PATIENCE)
+        return self._run.result(timeout=LIMIT)
 
 
 class Threads:
@@ -115,7 +115,7 @@ def start(request, agent, tmp_path):
 
 def play(work):
     async def limited():
-        await asyncio.wait_for(work, PATIENCE)
+        await asyncio.wait_for(work, LIMIT)
 
     asyncio.run(limited())
 
@@ -195,10 +195,10 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
 
 
 @pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
-def test_a_run_is_steered_and_stopped(start, dialect, seen, tool):
+def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
     script = {
         "responses": [
-            {"blocks": [{"text": ["First."]}, {"tool": {"id": "c", "name": tool, "args": {"command": "sleep 0.3"}}}]},
+            {"blocks": [{"text": ["First."]}, {"tool": {"id": "c", "name": tool, "args": {"command": "until [ -e go ]; do sleep 0.01; done"}}}]},
             {"when": {"user": "other way"}, "text": "Changed."},
             {"when": {"user": "Go on"}, "blocks": [{"text": ["a "] * 400}], "delay_ms": 25},
         ],
@@ -212,9 +212,11 @@ def test_a_run_is_steered_and_stopped(start, dialect, seen, tool):
             await until(run, "textGrew")
             if agent.can("steer"):
                 assert await agent.steer("other way") in ("queued", None)
+                (tmp_path / "work/go").touch()
                 assert (await run.result()).text == "Changed."
                 assert words(agent, "user") == ["Hello", "other way"]
             else:
+                (tmp_path / "work/go").touch()
                 await run.result()
             slow = await agent.prompt("Go on")
             await until(slow, "textGrew")
@@ -330,7 +332,7 @@ def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
 
 def test_trio_drives_an_agent_too(agent):
     async def main():
-        with trio.fail_after(PATIENCE):
+        with trio.fail_after(LIMIT):
             async with await anything.AsyncAgent.spawn(agent) as connected:
                 run = await connected.prompt("Hello")
                 told = [event.type async for event in run]
@@ -375,7 +377,7 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
             assert agent.dialect == "pi"
             assert agent.state().thinking_level == "medium"
             assert [notice.text for notice in agent.conversation.notices] == ["no"]
-    thread.join(PATIENCE)
+    thread.join(LIMIT)
 
 
 class Played:
@@ -383,7 +385,7 @@ class Played:
 
     def __init__(self, dialect):
         ours, self.theirs = socket.socketpair()
-        self.theirs.settimeout(PATIENCE)
+        self.theirs.settimeout(LIMIT)
         self.lines = self.theirs.makefile("rb")
         self.agent = anything.Agent.connect(ours, dialect=dialect)
         self.ours = ours
@@ -427,7 +429,7 @@ def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         # Up to the end of what the client sends: its writer has a thread of its own.
         assert played.lines.read() == b""
         played.theirs.shutdown(socket.SHUT_RDWR)
-        closing.join(PATIENCE)
+        closing.join(LIMIT)
 
 
 def test_a_parameter_that_the_revision_takes_is_sent_and_a_hint_left_out_where_nobody_takes_it():
@@ -449,7 +451,7 @@ def test_a_parameter_that_the_revision_takes_is_sent_and_a_hint_left_out_where_n
             thread.start()
             heard = played.hear()
             assert {name: value for name, value in heard.items() if name not in ("id", "type")} == sent
-        thread.join(PATIENCE)
+        thread.join(LIMIT)
         assert failed
 
 
@@ -463,14 +465,14 @@ def test_of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to()
             result = {"session_id": name, "context_files": []}
             played.say({"jsonrpc": "2.0", "id": asked[name], "result": result})
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(LIMIT)
         assert played.agent.conversation.session.id == "one"
         aborting = threading.Thread(target=played.agent.abort)
         aborting.start()
         abort = played.hear()
         assert abort["params"]["session_id"] == "one"
         played.say({"jsonrpc": "2.0", "id": abort["id"], "result": {}})
-        aborting.join(PATIENCE)
+        aborting.join(LIMIT)
 
 
 def test_a_refusal_is_raised_and_told(start):

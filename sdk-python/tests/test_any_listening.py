@@ -9,7 +9,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from test_any import KINDS, PATIENCE, Threads, everything, play, start as start, until
+from support.driver import LIMIT
+from test_any import KINDS, Threads, everything, play, start as start, until
 
 from agentese import DetachedError, TerminatedError
 from agentese.any import differences
@@ -188,7 +189,7 @@ def test_nobody_waits_for_a_first_session_where_another_is_followed(kind):
             waiting = asyncio.create_task(aborting())
             await asyncio.sleep(0)
             await agent.open_session("other")
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(LIMIT):
                 await aborting()
                 await waiting
             assert agent.conversation.session.id == "first"
@@ -268,7 +269,7 @@ def test_the_text_alone_needs_no_events(start):
         async with await start("pi", {"responses": [{"text": "One."}, {"text": "Two."}]}) as agent:
             run = await agent.prompt("Hello")
             run = getattr(run, "_run", run)
-            assert await settled(run.text(timeout=PATIENCE)) == "One."
+            assert await settled(run.text(timeout=LIMIT)) == "One."
             assert agent._following._listeners == []
             run = await agent.prompt("Again")
             assert [event.type for event in await everything(run)].count("messageEnded") == 2

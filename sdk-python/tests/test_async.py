@@ -9,7 +9,7 @@ import anyio
 import pytest
 import trio
 from conftest import ROOT
-from support.driver import BOTH, DIALECTS
+from support.driver import BOTH, DIALECTS, LIMIT
 from support.peer import STATE, playing
 
 from agentese import RefusedError, TimedOutError, UsageError, pi
@@ -60,7 +60,7 @@ def on_asyncio(script, work):
     """Runs work with a client, a run that `script` plays, and what waits for the next events of it."""
 
     async def main(end):
-        async with asyncio.timeout(20), pi.AsyncClient.connect(end) as client:
+        async with asyncio.timeout(LIMIT), pi.AsyncClient.connect(end) as client:
             run = client.prompt("hi")
             await run
             await client.get_state()
@@ -199,7 +199,7 @@ def test_every_dialect_has_its_text(dialect):
 
 def test_the_agent_is_asked(agent):
     with pi.Client.spawn(agent, cwd=ROOT) as client:
-        assert "Cargo.toml" in client.ask("What is in this directory?", timeout=60)
+        assert "Cargo.toml" in client.ask("What is in this directory?", timeout=LIMIT)
 
 
 async def work_with(client_of, fail_after):
@@ -216,7 +216,7 @@ async def work_with(client_of, fail_after):
         assert (await client.get_state()).message_count == 7
         run = await client.prompt("hi")
         assert [event.type async for event in run] == EVENTS
-        assert (await run.result(timeout=5)).last.type == "agent_end"
+        assert (await run.result(timeout=LIMIT)).last.type == "agent_end"
         with fail_after:
             await client.request("never_answered", timeout=None)
         assert (await client.get_state()).message_count == 7
@@ -272,7 +272,7 @@ def test_a_loop_without_readers_is_woken_by_a_thread():
         client_of = functools.partial(pi.AsyncClient.connect, end)
 
         async def main():
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LIMIT):
                 await work_with(client_of, anyio.move_on_after(0.05))
 
         with asyncio.Runner(loop_factory=NoReaders) as runner:

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.driver import LIMIT
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
 NAMES = ["ask", "ask_asyncio", "parrot"]
 PROGRAMS = ["terminal", "streaming", "dialogs", "ten_at_once", "supervisor", "parrot", "replay_test", "sse", "ctrl_c"]
-LIMIT = 60.0
 
 
 def blocks(readme):
@@ -62,8 +62,8 @@ def running(agent, name, *arguments, cwd):
     )
     said = bytearray()
 
-    def until(pattern, limit=LIMIT):
-        end = time.monotonic() + limit
+    def until(pattern):
+        end = time.monotonic() + LIMIT
         while not (found := re.search(pattern, said.decode(errors="replace"), re.DOTALL)):
             assert time.monotonic() < end, f"{pattern} is not in {said.decode()!r}"
             if select.select([program.stdout], [], [], 0.1)[0]:

@@ -8,7 +8,7 @@ answer tells, an exception, a diagnostic.
 import json
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
 from agentese import DecodeError, RefusedError, TimedOutError, Unknown, omp, pi
@@ -43,7 +43,7 @@ def test_what_an_agent_says(kind, said, expected, diagnostic):
         peer.answer(peer.hear(), data={**STATE, "messageCount": 8})
         peer.rest()
 
-    with playing(script) as end, kind().connect(pi, end, max_line=1 << 19, timeout=15.0) as client:
+    with playing(script) as end, kind().connect(pi, end, max_line=1 << 19, timeout=LIMIT) as client:
         if expected is OK:
             state = client.call("get_state")
             assert state.message_count == 7
@@ -208,11 +208,11 @@ class TestFaults:
             assert told.value.attributed and told.value.command == "get_messages"
 
 
-def pass_until(there, seconds=10.0):
+def pass_until(there):
     """Waits for something that another thread does."""
     import time
 
-    end = time.monotonic() + seconds
+    end = time.monotonic() + LIMIT
     while not there():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.002)

@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
 from agentese import omp
@@ -47,7 +47,7 @@ def test_a_handler_carries_out_tools_and_reads_addresses():
         peer.answer(asked, data=STATE)
         peer.rest()
 
-    with playing(script) as end, omp.Client.connect(end, dialogs=Host(), timeout=15.0) as client:
+    with playing(script) as end, omp.Client.connect(end, dialogs=Host(), timeout=LIMIT) as client:
         client.get_state()
     text = [{"type": "text", "text": "ping"}]
     assert heard[0] == {"type": "host_tool_result", "id": "1", "result": {"content": text}}
@@ -76,7 +76,7 @@ def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind)
 
     shown = []
     tap = {"on_frame": lambda direction, text: shown.append((direction, text))}
-    with playing(script) as end, kind().connect(omp, end, timeout=15.0, **tap) as client:
+    with playing(script) as end, kind().connect(omp, end, timeout=LIMIT, **tap) as client:
         assert client.call("get_last_assistant_text").text == "whole"
         [(found, told)] = client.client.diagnostics()
         assert (found, told.endswith("pieces of a came, then piece 2 of a")) == ("chunks", True)

@@ -11,6 +11,7 @@ import textwrap
 import warnings
 
 import pytest
+from support.driver import LIMIT
 from support.peer import STATE, playing
 from support.stage import alive_in_group
 
@@ -23,10 +24,10 @@ DEAF = ["sh", "-c", """trap "" TERM; read -r asked; echo '{"type":"agent_start"}
 
 def python(agent, code, **more):
     """Runs a program; it has to end by itself."""
-    head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF = {json.dumps(agent)}, {json.dumps(DEAF)}\n"
+    head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF, LIMIT = {json.dumps(agent)}, {json.dumps(DEAF)}, {LIMIT}\n"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],
-        capture_output=True, text=True, timeout=40, **more,
+        capture_output=True, text=True, timeout=2 * LIMIT, **more,
     )
 
 
@@ -136,7 +137,7 @@ PROGRAMS = {
         # It goes while the interpreter does, when threads that ask for the lock are ended.
         sys.modules["late"] = type(sys)("late")
         sys.modules["late"].one = Late()
-        assert making.wait(20)
+        assert making.wait(LIMIT)
         print("child parent")
     """,
     "interpreter_ends_under_asyncio": """
@@ -161,7 +162,7 @@ PROGRAMS = {
                 del client
                 os._exit(1 if wrong else 0)
             assert os.waitpid(child, 0)[1] == 0
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT):
                 assert (await client.get_state()).message_count == 0
                 await client.close()
             print("child parent")
@@ -170,7 +171,7 @@ PROGRAMS = {
     "a_forked_child_leaves_async_with": """
         async def main():
             child = None
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT):
                 try:
                     async with pi.AsyncClient.spawn(AGENT) as client:
                         await client.get_state()
@@ -187,10 +188,10 @@ PROGRAMS = {
     """,
     "a_forked_child_takes_no_tickets": """
         async def main():
-            async with pi.AsyncClient.spawn(AGENT) as client, asyncio.timeout(10):
+            async with pi.AsyncClient.spawn(AGENT) as client, asyncio.timeout(LIMIT):
                 call = asyncio.ensure_future(client.get_state())
                 # The answer is there, and the loop has not looked.
-                while not select.select([client._reactor.mailbox.fileno()], [], [], 5)[0]:
+                while not select.select([client._reactor.mailbox.fileno()], [], [], LIMIT)[0]:
                     await asyncio.sleep(0)
                 child = os.fork()
                 if child == 0:
@@ -227,10 +228,10 @@ PROGRAMS = {
                 return True
         client = pi.Client.spawn([sys.executable, "-c", code, json.dumps(ask)], dialogs=Forks())
         try:
-            client.get_state(timeout=20)
+            client.get_state(timeout=LIMIT)
         except agentese.TerminatedError:
             pass
-        assert done.wait(20) and told == [0], told
+        assert done.wait(LIMIT) and told == [0], told
         client.close()
         print("child parent")
     """,
@@ -255,7 +256,7 @@ PROGRAMS = {
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 serving = asyncio.create_task(serve_async(Forks(), theirs))
-                async with asyncio.timeout(20), pi.AsyncClient.connect(ours) as client:
+                async with asyncio.timeout(LIMIT), pi.AsyncClient.connect(ours) as client:
                     await client.abort()
                 ours.shutdown(socket.SHUT_RDWR)
                 await serving
@@ -287,24 +288,24 @@ def test_interpreter(agent, name):
 
 
 def test_fm_F42_a_handler_at_the_end_gets_what_a_thread_in_native_code_holds():
-    code = """
+    code = f"LIMIT = {LIMIT}\n" """
 import atexit, threading
 lock, is_held, ends = threading.Lock(), threading.Event(), threading.Event()
 def at_end():
     ends.set()
-    print("got it" if lock.acquire(timeout=20) else "waits", flush=True)
+    print("got it" if lock.acquire(timeout=LIMIT) else "waits", flush=True)
 # Runs after the handler of the package, because it was there before.
 atexit.register(at_end)
 from agentese import types
 def holds():
     with lock:
         is_held.set()
-        ends.wait(20)
+        ends.wait(LIMIT)
         repr(types.SessionState.from_json("{}"))
 threading.Thread(target=holds, daemon=True).start()
-assert is_held.wait(20)
+assert is_held.wait(LIMIT)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=2 * LIMIT)
     assert (ended.returncode, ended.stdout) == (0, "got it\n"), ended.stderr
 
 
@@ -325,7 +326,7 @@ def test_fm_F42_keyboard_interrupt(work):
     try:
         assert child.stdout is not None and child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 0
+        assert child.wait(LIMIT) == 0
         assert child.stdout.read() == "interrupted\n"
     finally:
         child.kill()
@@ -356,7 +357,7 @@ def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
                 await run.result(timeout=0.05)
 
     with playing(script) as end:
-        asyncio.run(asyncio.wait_for(main(end), 20))
+        asyncio.run(asyncio.wait_for(main(end), LIMIT))
 
 
 def test_what_is_asked_after_the_end_is_answered_with_it(agent):
@@ -374,7 +375,7 @@ def test_what_is_asked_after_the_end_is_answered_with_it(agent):
                 pass
         assert (await asyncio.gather(client.close(), client.close())) == [end, end]
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), LIMIT))
 
 
 def test_closing_again_after_it_was_cancelled():
@@ -386,7 +387,7 @@ def test_closing_again_after_it_was_cancelled():
                     await client.close()
         assert (await client.close()).signal == signal.SIGKILL
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), LIMIT))
 
 
 def test_a_closed_loop_leaves_nothing_behind(agent):
@@ -422,4 +423,4 @@ def test_events_left_over_by_one_loop_are_there_for_the_next():
             assert seen == 5
 
     with playing(script) as end:
-        asyncio.run(asyncio.wait_for(main(end), 20))
+        asyncio.run(asyncio.wait_for(main(end), LIMIT))

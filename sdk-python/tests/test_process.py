@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.stage import alive_in_group
 
 from agentese import SpawnError, TerminatedError, pi
@@ -17,7 +17,7 @@ PYTHON = sys.executable
 
 def gone(process):
     """Waits until a process is no more."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         try:
             os.kill(process, 0)

@@ -155,7 +155,7 @@ def play(kind, dialect, path):
 
     def script(peer):
         try:
-            assert listening.wait(20)
+            assert listening.wait(LIMIT)
             Player(peer.socket, dialect).play(records, cut)
         finally:
             played.set()
@@ -215,7 +215,7 @@ def play(kind, dialect, path):
             assert listed or not noise
         # What the client said last is heard before the agent's side is taken away.
         end.close()
-        assert played.wait(20)
+        assert played.wait(LIMIT)
     return counts
 
 

@@ -1,7 +1,7 @@
 """One client for all revisions of a dialect."""
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
 from agentese import NotInRevisionError, RefusedError, UsageError, operator, pi
@@ -17,7 +17,7 @@ def test_a_command_that_the_named_revision_lacks_is_not_sent(kind):
         peer.answer(call, data=STATE)
         peer.rest()
 
-    with playing(script) as end, kind().connect(pi, end, revision="0.55", timeout=15.0) as client:
+    with playing(script) as end, kind().connect(pi, end, revision="0.55", timeout=LIMIT) as client:
         with pytest.raises(NotInRevisionError, match="it is in pi@1.5") as told:
             client.call("get_tree")
         assert (told.value.command, told.value.revision, told.value.known) == ("get_tree", "pi@0.55", "pi@1.5")
@@ -31,7 +31,7 @@ def test_an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
         peer.refuse(peer.hear(), "Unknown command: get_state")
         peer.rest()
 
-    with playing(script) as end, kind().connect(pi, end, timeout=15.0) as client:
+    with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
         assert client.client.revision is None
         with pytest.raises(NotInRevisionError):
             client.call("clear_queue")
@@ -49,7 +49,7 @@ def test_the_events_of_every_revision_have_their_classes(kind):
         peer.answer(peer.hear(), data=STATE)
         peer.rest()
 
-    with playing(script) as end, kind().connect(pi, end, revision="pi@0.55", timeout=15.0) as client:
+    with playing(script) as end, kind().connect(pi, end, revision="pi@0.55", timeout=LIMIT) as client:
         client.call("get_state")
         assert ("other_revision", "the agent speaks pi@1.5, not pi@0.55") in client.client.diagnostics()
         assert "unknown_frame" not in [found for found, _ in client.client.diagnostics()]
@@ -77,7 +77,7 @@ def test_a_line_that_a_live_operator_would_not_read_is_not_sent(kind):
     def on_frame(direction, text):
         seen.append(text)
 
-    with playing(script) as end, kind().connect(operator, end, timeout=15.0, on_frame=on_frame) as client:
+    with playing(script) as end, kind().connect(operator, end, timeout=LIMIT, on_frame=on_frame) as client:
         run = client.call("prompt", half)
         assert [event.type for event in client.events(run)] == ["before_provider_request", "settled"]
         assert client.client.revision == "operator@live"

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-from support.driver import DIALECTS
+from support.driver import DIALECTS, LIMIT
 
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
 # Of each dialect its first revision, which is the one that is served where none is named.
 MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
-LIMIT = 60.0
 
 
 class Play:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.driver import BOTH, DIALECTS
+from support.driver import BOTH, DIALECTS, LIMIT
 
 from agentese import RefusedError, pi
 from agentese.service import Refusal, serve_async
@@ -31,7 +31,7 @@ def test_edges_over_stdio():
     lines = [
         '{"id":1,"type":"set_thinking_level","level":"loud"}', '{"id":2,"type":"nope"}', "not json", '{"id":{"any":1},"type":"get_last_assistant_text"}'
     ]
-    ended = subprocess.run([sys.executable, PARROT], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=30)
+    ended = subprocess.run([sys.executable, PARROT], input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=LIMIT)
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
     assert ended.returncode == 0, ended.stderr
     assert [answer["success"] for answer in answers] == [False, False, False, True]

@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
 from agentese import (
@@ -97,7 +97,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
             del reactor
             before = held() if cycle == 1 else before
         # What the native core closes may still be on its way.
-        limit = time.monotonic() + 5
+        limit = time.monotonic() + LIMIT
         while held() > before and time.monotonic() < limit:
             time.sleep(0.01)
         assert held() <= before
@@ -111,7 +111,7 @@ def test_one_slow_dialog_holds_up_no_other():
     class Handler(pi.Dialogs):
         def confirm(self, dialog):
             if dialog.title == "first":
-                return second.wait(10)
+                return second.wait(LIMIT)
             second.set()
             return True
 
@@ -122,7 +122,7 @@ def test_one_slow_dialog_holds_up_no_other():
         peer.rest()
 
     with playing(script) as end, pi.Client.connect(end, dialogs=Handler()) as client:
-        limit = time.monotonic() + 15
+        limit = time.monotonic() + LIMIT
         while len(answers) < 2 and time.monotonic() < limit:
             time.sleep(0.005)
         assert client.termination is None
@@ -142,7 +142,7 @@ def test_notices_are_told_in_order():
         peer.rest()
 
     with playing(script) as end, pi.Client.connect(end, dialogs=Handler()):
-        limit = time.monotonic() + 15
+        limit = time.monotonic() + LIMIT
         while len(told) < 200 and time.monotonic() < limit:
             time.sleep(0.005)
     assert told == [str(number) for number in range(200)]
@@ -223,7 +223,7 @@ def test_a_dialog_whose_own_time_is_up_is_withdrawn(kind):
     handler = Threads() if kind.name == "threads" else Loop()
     with playing(script) as end, kind().connect(pi, end, dialogs=handler) as client:
         if kind.name == "threads":
-            assert ended.wait(8)
+            assert ended.wait(LIMIT)
         else:
             client.run(asyncio.to_thread(ended.wait, 8))
             assert ended.is_set()

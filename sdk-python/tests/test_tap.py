@@ -5,7 +5,7 @@ import logging
 import sys
 
 import pytest
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
 from agentese import pi
@@ -64,7 +64,7 @@ class TestTap:
         def tap(direction, text):
             sizes.append(len(text))
             if kind.name == "threads":
-                assert go_on.wait(10)
+                assert go_on.wait(LIMIT)
 
         with playing(script) as end, kind().connect(pi, end, on_frame=tap) as client:
             try:

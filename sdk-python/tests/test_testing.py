@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from support.driver import BOTH
+from support.driver import BOTH, LIMIT
 
 from agentese import EncodeError, RefusedError, omp, opal, pi, testing
 
@@ -74,4 +74,4 @@ class TestTesting:
 
         with pytest.raises(EncodeError, match="the event does not fit its declaration"):
             with testing.memory_agent(Broken()) as agent, kind().connect(pi, agent) as client:
-                client.call("ask", "Hello", timeout=30)
+                client.call("ask", "Hello", timeout=LIMIT)

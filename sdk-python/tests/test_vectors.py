@@ -6,6 +6,7 @@ import time
 
 import pytest
 from conftest import ROOT
+from support.driver import LIMIT
 from support.stage import Loop, Stage, Threads, held
 
 FILES = ["client.json", "client_ends.json", "client_live.json"]
@@ -24,7 +25,7 @@ def test_case(case, kind):
     for _ in range(int(os.environ.get("AGENTESE_CYCLES", case["repeat"]))):
         Stage(case, kind).play()
     # What was closed last may still be on its way out.
-    end = time.monotonic() + 5
+    end = time.monotonic() + LIMIT
     while (after := held()) > before and time.monotonic() < end:
         time.sleep(0.01)
     assert after[0] <= before[0] + 1 and after[1] <= before[1] + 1

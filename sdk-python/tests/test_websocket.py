@@ -6,6 +6,8 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from support.driver import LIMIT
+
 from agentese import websocket
 
 pytest.importorskip("websockets")
@@ -60,7 +62,7 @@ def listening():
 
 
 def until(holds):
-    end = time.monotonic() + 10
+    end = time.monotonic() + LIMIT
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -72,7 +74,7 @@ def command(id):
 
 def test_a_message_is_a_frame():
     with listening() as (server, address), websocket.connect(address) as end:
-        end.settimeout(10)
+        end.settimeout(LIMIT)
         with end.makefile("rb") as lines:
             end.sendall(command("a") + command("b"))
             assert [json.loads(lines.readline())["id"] for _ in range(2)] == ["a", "b"]
@@ -81,7 +83,7 @@ def test_a_message_is_a_frame():
 
 def test_a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice():
     with listening() as (server, address), websocket.connect(address) as end:
-        end.settimeout(10)
+        end.settimeout(LIMIT)
         with end.makefile("rb") as lines:
             end.sendall(command("a"))
             lines.readline()
@@ -102,7 +104,7 @@ def test_an_answer_that_was_lost_with_the_connection_is_sent_again_until_a_later
         return [text for text in server.heard if "extension_ui_response" in text]
 
     with listening() as (server, address), websocket.connect(address) as end:
-        end.settimeout(10)
+        end.settimeout(LIMIT)
         until(lambda: server.sockets)
         with end.makefile("rb") as lines:
             server.said.append(json.dumps({"type": "extension_ui_request", "id": "q1", "method": "confirm"}))
@@ -126,7 +128,7 @@ def test_a_question_of_json_rpc_settles_no_command_with_the_same_id():
         return json.dumps({"jsonrpc": "2.0", "id": 1, **members}).encode() + b"\n"
 
     with listening() as (server, address), websocket.connect(address) as end:
-        end.settimeout(10)
+        end.settimeout(LIMIT)
         server.seen.add(1)
         with end.makefile("rb") as lines:
             end.sendall(frame(method="a", params={}))
@@ -146,7 +148,7 @@ def test_the_end_is_the_end_of_the_stream(resumes):
     with listening() as (server, address):
         server.resumes = resumes
         with websocket.connect(address) as end:
-            end.settimeout(10)
+            end.settimeout(LIMIT)
             end.sendall(command("a"))
             assert end.recv(1000).startswith(b'{"id": "a"')
             server.has_forgotten = True
@@ -160,7 +162,7 @@ def test_the_end_is_the_end_of_the_stream(resumes):
 )
 def test_who_comes_back_and_is_not_told_that_it_goes_on_reaches_the_end(greeting):
     with listening() as (server, address), websocket.connect(address) as end:
-        end.settimeout(10)
+        end.settimeout(LIMIT)
         end.sendall(command("a"))
         assert end.recv(1000).startswith(b'{"id": "a"')
         server.greeting = greeting
@@ -169,5 +171,5 @@ def test_who_comes_back_and_is_not_told_that_it_goes_on_reaches_the_end(greeting
 
 
 def test_a_server_that_is_not_there():
-    with pytest.raises(OSError), websocket.connect("ws://127.0.0.1:9/", timeout=5):
+    with pytest.raises(OSError), websocket.connect("ws://127.0.0.1:9/", timeout=LIMIT):
         pass

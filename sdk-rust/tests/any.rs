@@ -1,14 +1,16 @@
 //! Neutral events: every recorded session tells what the vectors say, which are the same in every language.
 
+#[path = "support/long.rs"]
+mod long;
 mod recorded;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use agentese::Error;
 use agentese::any::{Agent, Event, Intent, Options, differences};
 use agentese::transport::Transport;
 use agentese::view::{RunState, View};
+use long::LONG;
 use recorded::{conformance, digest, frames};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -27,9 +29,6 @@ struct Told {
 struct Vectors {
     sessions: Vec<Told>,
 }
-
-/// No wait of these tests is longer.
-const BOUND: Duration = Duration::from_secs(20);
 
 fn events(transcript: &str) -> Vec<Event> {
     let (dialect, _) = transcript.split_once('/').unwrap();
@@ -123,11 +122,11 @@ async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     });
     let agent = Agent::over(Transport::from_io(reader, writer), Options::new().dialect("pi")).await.unwrap();
     let results =
-        tokio::time::timeout(BOUND, agent.call(Intent::Messages, Map::new())).await.unwrap().unwrap();
+        tokio::time::timeout(LONG, agent.call(Intent::Messages, Map::new())).await.unwrap().unwrap();
     assert!(json!(results).to_string().contains("cut \u{fffd}"), "{results:?}");
     assert_eq!(agent.conversation().run.state, RunState::Idle);
     agent.close().await;
-    tokio::time::timeout(BOUND, peer).await.unwrap().unwrap();
+    tokio::time::timeout(LONG, peer).await.unwrap().unwrap();
 }
 
 /// The other end of an agent in memory: it hears lines and says lines.
@@ -138,7 +137,7 @@ struct Peer {
 
 impl Peer {
     async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(BOUND, self.lines.next_line()).await.unwrap().unwrap().unwrap();
+        let line = tokio::time::timeout(LONG, self.lines.next_line()).await.unwrap().unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
@@ -196,7 +195,7 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         json!({"id": asked["id"], "type": "response", "command": "bash", "success": true, "data": data}),
     )
     .await;
-    tokio::time::timeout(BOUND, call).await.unwrap().unwrap().unwrap();
+    tokio::time::timeout(LONG, call).await.unwrap().unwrap().unwrap();
 }
 
 /// Where a dialect asks what becomes of words during a run, the others have one answer to that.
@@ -226,7 +225,7 @@ async fn of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to()
         peer.say(answer(session)).await;
     }
     for opened in opening {
-        tokio::time::timeout(BOUND, opened).await.unwrap().unwrap().unwrap();
+        tokio::time::timeout(LONG, opened).await.unwrap().unwrap().unwrap();
     }
     assert_eq!(agent.conversation().session.id.as_deref(), Some("one"));
     let abort = tokio::spawn(async move { agent.abort().await });
@@ -251,10 +250,10 @@ async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
         // Both come at once.
         let text: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
         peer.writer.write_all(text.as_bytes()).await.unwrap();
-        tokio::time::timeout(BOUND, open).await.unwrap().unwrap().unwrap();
+        tokio::time::timeout(LONG, open).await.unwrap().unwrap().unwrap();
         let aborts = peer.hear().await;
         peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
-        tokio::time::timeout(BOUND, call).await.unwrap().unwrap().unwrap();
+        tokio::time::timeout(LONG, call).await.unwrap().unwrap().unwrap();
         assert_eq!(agent.conversation().session.id.as_deref(), Some(last));
         let again = tokio::spawn(async move { agent.abort().await });
         assert_eq!(
@@ -274,12 +273,12 @@ async fn nobody_waits_for_a_first_session_where_another_is_followed() {
     let open = tokio::spawn(async move { opens.open_session("other").await });
     let other = peer.hear().await;
     peer.say(json!({"jsonrpc": "2.0", "id": other["id"], "result": {"session_id": "other"}})).await;
-    tokio::time::timeout(BOUND, open).await.unwrap().unwrap().unwrap();
+    tokio::time::timeout(LONG, open).await.unwrap().unwrap().unwrap();
     let again = tokio::spawn(async move { follows.abort().await });
-    let aborts = tokio::time::timeout(BOUND, peer.hear()).await.expect("the first one is not waited for");
+    let aborts = tokio::time::timeout(LONG, peer.hear()).await.expect("the first one is not waited for");
     assert_eq!(aborts["params"]["session_id"], "other");
     peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
-    tokio::time::timeout(BOUND, again).await.unwrap().unwrap().unwrap();
+    tokio::time::timeout(LONG, again).await.unwrap().unwrap().unwrap();
     peer.say(json!({"jsonrpc": "2.0", "id": first["id"], "result": {"session_id": "first"}})).await;
     assert_eq!(peer.hear().await["params"]["session_id"], "first");
     call.abort();

@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
+#[path = "support/long.rs"]
+mod long;
+use long::LONG;
+
 const NAMES: [&str; 8] =
     ["agent", "ctrl_c", "dialogs", "replay", "sse", "streaming", "supervisor", "ten_at_once"];
 
-/// A busy machine starts ten agents slowly.
-const LIMIT: Duration = Duration::from_secs(60);
-
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LIMIT, future).await.unwrap_or_else(|_| panic!("{what} did not happen"))
+    tokio::time::timeout(LONG, future).await.unwrap_or_else(|_| panic!("{what} did not happen"))
 }
 
 /// Where cargo puts programs.

@@ -10,6 +10,10 @@ use agentese::framing::{Bom, FrameReader, FrameText, Framer, FramerOptions, Fram
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, ReadBuf};
 
+#[path = "support/long.rs"]
+mod long;
+use long::LONG;
+
 type Lines = Vec<Result<String, FramingError>>;
 
 /// What the sans-I/O framer makes of these chunks.
@@ -266,7 +270,7 @@ async fn a_small_batch_does_not_wait() {
     tokio::io::AsyncWriteExt::write_all(&mut far.writer, b"a\nb\nhalf").await.unwrap();
     let mut reader = FrameReader::new(near.reader);
     let mut batch = Vec::new();
-    let read = tokio::time::timeout(std::time::Duration::from_secs(10), reader.next_batch(&mut batch));
+    let read = tokio::time::timeout(LONG, reader.next_batch(&mut batch));
     assert_eq!(read.await.expect("waits for more").unwrap(), 2);
     assert_eq!(batch, [Incoming::Frame("a".into()), Incoming::Frame("b".into())]);
 

@@ -11,11 +11,12 @@ use agentese::framing::{FrameReader, Incoming};
 use agentese::transport::{BoxReader, ChildOptions, ChildProcess, Exit, SpawnErrorKind, Transport};
 use tokio::io::AsyncWriteExt;
 
-/// No wait of these tests is longer.
-const BOUND: Duration = Duration::from_secs(20);
+#[path = "support/long.rs"]
+mod long;
+use long::LONG;
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(BOUND, future).await.expect("waited in vain")
+    tokio::time::timeout(LONG, future).await.expect("waited in vain")
 }
 
 /// A shell script that is expected to end when told so, however busy the machine is.
@@ -24,7 +25,7 @@ fn sh(script: &str) -> ChildOptions {
 }
 
 /// Longer than anything that heeds the end of its input or a signal takes.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = LONG;
 /// For those that heed neither.
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -74,7 +75,7 @@ fn gone(pid: u32) -> bool {
 async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
-        assert!(start.elapsed() < BOUND, "waited in vain until {what}");
+        assert!(start.elapsed() < LONG, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -160,7 +161,7 @@ async fn fm_F34_an_exit_before_the_first_answer_carries_code_and_stderr() {
 
 #[tokio::test]
 async fn the_end_is_noticed_while_others_hold_the_pipes() {
-    let mut child = start(sh("sleep 1000 & echo $!; exit 3").graces(BOUND, BOUND));
+    let mut child = start(sh("sleep 1000 & echo $!; exit 3").graces(LONG, LONG));
     let grandchild = child.pid().await;
     let exit = soon(child.child.exit()).await;
     assert_eq!(exit.code, Some(3));
@@ -253,7 +254,7 @@ async fn fm_F38_a_dropped_handle_takes_the_child_down_the_ladder() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fm_F38_a_group_is_waited_for_and_killed_without_its_handle() {
-    let mut started = start(sh("trap '' TERM; echo $$; sleep 60; sleep 60").graces(SHORT, BOUND));
+    let mut started = start(sh("trap '' TERM; echo $$; sleep 60; sleep 60").graces(SHORT, LONG));
     let pid = started.pid().await;
     let group = started.child.group();
     assert!(!group.is_over());
@@ -302,7 +303,7 @@ async fn closing_stdin_from_outside_wakes_the_writer() {
 fn fm_F38_a_runtime_that_ends_first_kills_and_reaps() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (child, leader, grandchild) = runtime.block_on(async {
-        let mut child = start(sh("trap '' TERM; sleep 1000 & echo $!; wait").graces(BOUND, BOUND));
+        let mut child = start(sh("trap '' TERM; sleep 1000 & echo $!; wait").graces(LONG, LONG));
         let grandchild = child.pid().await;
         let leader = child.child.id();
         (child.child, leader, grandchild)

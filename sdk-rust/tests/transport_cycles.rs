@@ -2,11 +2,13 @@
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
-use std::time::Duration;
-
 use agentese::framing::FrameReader;
 use agentese::transport::{ChildOptions, Transport};
 use tokio::io::AsyncWriteExt;
+
+#[path = "support/long.rs"]
+mod long;
+use long::LONG;
 
 #[derive(Debug, PartialEq)]
 struct Held {
@@ -30,7 +32,7 @@ fn held() -> Held {
 }
 
 async fn cycle(number: usize) {
-    let options = ChildOptions::new("cat").graces(Duration::from_secs(5), Duration::from_secs(5));
+    let options = ChildOptions::new("cat").graces(LONG, LONG);
     let transport = Transport::from_child(options).unwrap();
     let (mut writer, child) = (transport.writer, transport.child.unwrap());
     let mut reader = FrameReader::new(transport.reader);
@@ -68,7 +70,7 @@ async fn fm_F40_start_and_stop_leak_nothing() {
     };
     let before = settled().await;
     for number in 0..cycles {
-        tokio::time::timeout(Duration::from_secs(20), cycle(number)).await.expect("a cycle hangs");
+        tokio::time::timeout(LONG, cycle(number)).await.expect("a cycle hangs");
     }
     let after = settled().await;
     assert_eq!(after, before);

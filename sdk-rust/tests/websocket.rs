@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 const ADDRESS: &str = "ws://memory:1/token/ws";
 /// What takes this long hangs.
-const LONG: Duration = Duration::from_secs(600);
+const TEN_MINUTES: Duration = Duration::from_secs(600);
 
 /// A server that answers each command once.
 #[derive(Clone, Default)]
@@ -162,7 +162,7 @@ impl Server {
 }
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
-    timeout(LONG, future).await.expect("nothing within ten minutes of the paused clock")
+    timeout(TEN_MINUTES, future).await.expect("nothing within ten minutes of the paused clock")
 }
 
 fn end(error: &agentese::Error) -> &Cause {

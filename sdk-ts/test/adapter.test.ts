@@ -17,8 +17,6 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type Members = { [name: string]: Json };
 
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
-const LIMIT = 60_000;
-
 /** How much of the end of stderr is told with an exit. */
 const TAIL = 2000;
 
@@ -64,7 +62,7 @@ class Adapter {
     const id = (this.#last += 1);
     const answer = new Promise<Json>((done, failed) => this.#calls.set(id, { done, failed }));
     this.#send({ jsonrpc: "2.0", id, method, params: renamed(params, snake) });
-    return soon(answer, LIMIT) as Promise<Members>;
+    return soon(answer) as Promise<Members>;
   }
 
   /** The events of a prompt, up to the one with which it is over. */
@@ -74,7 +72,7 @@ class Adapter {
     for (;;) {
       const over = this.events.slice(begin).findIndex(({ type }) => ["agentEnd", "agentAbort", "error"].includes(String(type)));
       if (over >= 0) return this.events.slice(begin, begin + over + 1);
-      await soon(new Promise<void>((resolve) => (this.#heard = resolve)), LIMIT);
+      await soon(new Promise<void>((resolve) => (this.#heard = resolve)));
     }
   }
 
@@ -82,7 +80,7 @@ class Adapter {
     const exited = new Promise((resolve) => this.child.once("exit", resolve));
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill();
-    await soon(exited, LIMIT);
+    await soon(exited);
   }
 
   #send(frame: Json): void {

@@ -66,8 +66,6 @@ const AGENTS = [
   ["opal", "opal", "shell"],
 ] as const;
 
-const PATIENCE = 60_000;
-
 const scratch = mkdtempSync(join(tmpdir(), "agentese-any-"));
 after(() => rmSync(scratch, { recursive: true }));
 
@@ -78,7 +76,7 @@ async function start(dialect: string, script: object, options: AgentOptions = {}
   writeFileSync(join(place, "script.json"), JSON.stringify(script));
   const command = [AGENT, "--mode", "rpc", "--dialect", dialect, "--script", join(place, "script.json")];
   const env = { ...process.env, HOME: place, AGENTESE_HOME: undefined, OPAL_HOME: undefined };
-  const agent = await soon(connect(await spawnChild(command, { cwd: join(place, "work"), env }), options), PATIENCE);
+  const agent = await soon(connect(await spawnChild(command, { cwd: join(place, "work"), env }), options));
   after(() => agent.close());
   return agent;
 }
@@ -88,7 +86,7 @@ async function all(run: AnyRun): Promise<AnyEvent[]> {
   const read = async (): Promise<void> => {
     for await (const event of run) events.push(event);
   };
-  await soon(read(), PATIENCE);
+  await soon(read());
   return events;
 }
 
@@ -139,7 +137,8 @@ describe("an agent of any dialect", () => {
     });
 
     test(`is steered and stopped (${started})`, async () => {
-      const call = { id: "call-1", name: tool, args: { command: "sleep 0.3" } };
+      const go = join(mkdtempSync(join(scratch, "go-")), "go");
+      const call = { id: "call-1", name: tool, args: { command: `until [ -e ${go} ]; do sleep 0.01; done` } };
       const agent = await start(started, {
         responses: [
           { blocks: [{ text: ["First."] }, { tool: call }] },
@@ -152,16 +151,18 @@ describe("an agent of any dialect", () => {
       // What comes tells the revision.
       for await (const { type } of run) if (type === "textGrew") break;
       if (agent.can("steer")) {
-        assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"), PATIENCE)));
-        assert.equal((await soon(run.result(), PATIENCE)).text, "Changed.");
+        assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"))));
+        writeFileSync(go, "");
+        assert.equal((await soon(run.result())).text, "Changed.");
         assert.deepEqual(words(agent, "user"), ["Hello", "other way"]);
       } else {
-        await soon(run.result(), PATIENCE);
+        writeFileSync(go, "");
+        await soon(run.result());
       }
       const slow = await agent.prompt("Go on");
       for await (const { type } of slow) if (type === "textGrew") break;
-      await soon(agent.abort(), PATIENCE);
-      await soon(slow.result(), PATIENCE);
+      await soon(agent.abort());
+      await soon(slow.result());
       assert.equal((await agent.state()).working, false);
       assert.equal(agent.conversation.run.state, "idle");
       await agent.close();
@@ -213,7 +214,7 @@ describe("an agent of any dialect", () => {
   test("is found out where it is a live Operator, and its key is not told", async () => {
     const program = join(REPOSITORY, "conformance/tests/strangers/agents/operator_live.py");
     const options: AgentOptions = { asked: (question) => question.options?.[1] };
-    const agent = await soon(connect(await spawnChild(["python3", program]), options), PATIENCE);
+    const agent = await soon(connect(await spawnChild(["python3", program]), options));
     after(() => agent.close());
     assert.equal(agent.dialect, "operator");
     const heard = agent.client.events().withRaw();
@@ -234,7 +235,7 @@ describe("an agent of any dialect", () => {
 
   test("is not taken for one where it speaks no dialect", async () => {
     for (const command of [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]]) {
-      await assert.rejects(soon(connect(await spawnChild(command), { detectWithin: 2000 }), PATIENCE), NotRecognisedError);
+      await assert.rejects(soon(connect(await spawnChild(command), { detectWithin: 2000 })), NotRecognisedError);
     }
     const agent = await start("pi@1.5", { responses: [] }, { dialect: "pi@1.5" });
     assert.deepEqual([agent.client.revision, agent.can("tree")], ["pi@1.5", true]);

@@ -12,7 +12,7 @@ import { build } from "vite";
 
 import { chromiumPath } from "./support/browser.js";
 import { PACKAGE } from "./support/files.js";
-import { soon } from "./support/agent.js";
+import { PATIENCE, soon } from "./support/agent.js";
 
 const EXAMPLE = join(PACKAGE, "examples", "browser");
 const output = mkdtempSync(join(tmpdir(), "agentese-browser-"));
@@ -53,7 +53,7 @@ describe("the example in a browser", { skip }, () => {
   before(async () => {
     assert.ok(path !== undefined, "REQUIRE_BROWSER is set and there is no browser: set CHROMIUM to one");
     server = await serveFolder(output);
-    browser = await chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: 30_000 });
+    browser = await chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: PATIENCE });
     page = await browser.newPage({ viewport: { width: 760, height: 900 } });
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
@@ -68,7 +68,7 @@ describe("the example in a browser", { skip }, () => {
     const { port } = server.address() as AddressInfo;
     await page.goto(`http://127.0.0.1:${port}/?speed=10`);
     await page.click("#play");
-    await soon(page.waitForSelector('#state[data-state="done"], #state[data-state="failed"]'), 20_000);
+    await soon(page.waitForSelector('#state[data-state="done"], #state[data-state="failed"]'));
     assert.match((await page.textContent("#state")) ?? "", /^done: 3 tool calls, \d+ tokens$/);
     assert.deepEqual(await page.locator(".user").allTextContents(), ["three things"]);
     assert.deepEqual(await page.locator(".thinking").allTextContents(), ["plan"]);
@@ -87,7 +87,7 @@ describe("the example in a browser", { skip }, () => {
 
   test("plays it again", async () => {
     await page.click("#play");
-    await soon(page.waitForSelector('#state[data-state="done"]'), 20_000);
+    await soon(page.waitForSelector('#state[data-state="done"]'));
     assert.equal(await page.locator(".text").count(), 2);
   });
 });

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 
 import { pi } from "../src/index.js";
 import { spawn } from "../src/stdio.js";
-import { failure, soon } from "./support/agent.js";
+import { PATIENCE, failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "replay", "sse", "ctrl_c", "any"];
@@ -16,8 +16,6 @@ const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "re
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
 /** How long an example may take, in milliseconds: a busy machine starts ten agents slowly. */
-const PATIENCE = 60_000;
-
 const scratch = mkdtempSync(join(tmpdir(), "agentese-examples-"));
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => {
@@ -68,13 +66,13 @@ class Example {
       const found = this.output.match(pattern);
       if (found !== null) return found;
       assert.ok(this.child.exitCode === null && Date.now() < deadline, `no ${pattern} in: ${this.output}${this.errors}`);
-      await soon(new Promise<void>((resolve) => (this.#woken = resolve)), PATIENCE);
+      await soon(new Promise<void>((resolve) => (this.#woken = resolve)));
     }
   }
 
   /** Waits for the end, and gives everything that was printed. */
   async end(): Promise<string> {
-    const code = await soon(this.#ended, PATIENCE);
+    const code = await soon(this.#ended);
     assert.equal(code, 0, this.output + this.errors);
     return this.output;
   }
@@ -153,11 +151,11 @@ test("an agent of one's own", async () => {
     }
     return text;
   };
-  assert.equal(await soon(words(await client.prompt({ message: "one two three" })), PATIENCE), "one two three ");
+  assert.equal(await soon(words(await client.prompt({ message: "one two three" }))), "one two three ");
   const long = await client.prompt({ message: "word ".repeat(10_000) });
   assert.match(String(await failure(client.prompt({ message: "x" }))), /Agent is busy/);
   await client.abort();
-  assert.ok((await soon(words(long), PATIENCE)).length < 50_000);
+  assert.ok((await soon(words(long))).length < 50_000);
 });
 
 test("replay in a unit test", async () => {
@@ -174,7 +172,7 @@ test("a bridge to server-sent events", async () => {
   const gone = new AbortController();
   const response = await fetch(`${address}/?message=slow`, { signal: gone.signal });
   const reader = (response.body ?? assert.fail("no body")).getReader();
-  assert.match(new TextDecoder().decode((await soon(reader.read(), PATIENCE)).value), /^event: agent_start\ndata: \{.*\}\n\n/);
+  assert.match(new TextDecoder().decode((await soon(reader.read())).value), /^event: agent_start\ndata: \{.*\}\n\n/);
   gone.abort();
   await reader.read().catch(() => undefined);
   let text = "";

@@ -6,10 +6,10 @@ import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 
 import type { HostFrame, JsonObject, JsonValue } from "../src/extension.js";
+import { PATIENCE } from "./support/agent.js";
 import { PACKAGE } from "./support/files.js";
 
 const FIXTURE = join(PACKAGE, "build/test/support/extension.js");
-const LIMIT_MS = 20_000;
 
 /** The agent's side of an extension process. */
 class Agent {
@@ -96,7 +96,7 @@ class Agent {
 async function within<T>(promise: Promise<T>, what: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(what())), LIMIT_MS);
+    timer = setTimeout(() => reject(new Error(what())), PATIENCE);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

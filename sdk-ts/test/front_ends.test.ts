@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
 import { type Browser, chromium } from "playwright-core";
 
-import { soon } from "./support/agent.js";
+import { PATIENCE, soon } from "./support/agent.js";
 import { chromiumPath } from "./support/browser.js";
 import { PACKAGE, readText, transcript } from "./support/files.js";
 
@@ -44,7 +44,7 @@ describe("quick starts in a browser", { skip }, () => {
   let browser: Browser;
   before(async () => {
     assert.ok(path !== undefined, "REQUIRE_BROWSER is set and there is no browser: set CHROMIUM to one");
-    browser = await chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: 30_000 });
+    browser = await chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: PATIENCE });
   });
   after(() => browser?.close());
 
@@ -61,7 +61,7 @@ describe("quick starts in a browser", { skip }, () => {
       const problems: string[] = [];
       page.on("pageerror", (error) => problems.push(String(error)));
       await page.goto(pathToFileURL(html).href);
-      await soon(page.waitForSelector('main[data-run="idle"] article.assistant pre.tool'), 20_000);
+      await soon(page.waitForSelector('main[data-run="idle"] article.assistant pre.tool'));
       const tools = await page.locator("pre.tool").allTextContents();
       assert.ok(tools.length > 1 && tools.every((tool) => /: (done|failed)$/.test(tool)), tools.join());
       assert.match((await page.textContent("article.user")) ?? "", /three things/);

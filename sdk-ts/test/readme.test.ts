@@ -6,6 +6,7 @@ import { delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 
 import type { JsonObject } from "../src/generated/types.js";
+import { PATIENCE } from "./support/agent.js";
 import { PACKAGE, transcript } from "./support/files.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-readme-"));
@@ -83,7 +84,7 @@ function printed(name: string, input = ""): string {
   return execFileSync(process.execPath, [join(scratch, "out", name)], {
     encoding: "utf8",
     input,
-    timeout: 20_000,
+    timeout: PATIENCE,
     env: { ...process.env, PATH: `${join(scratch, "bin")}${delimiter}${process.env["PATH"]}` },
   });
 }

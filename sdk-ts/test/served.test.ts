@@ -39,8 +39,6 @@ const MODEL = JSON.parse(readText("protocol", "model.json")) as {
 };
 const CLIENTS: Record<string, typeof opal.Client | typeof operator.Client> = { opal: opal.Client, operator: operator.Client };
 const BUILT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug");
-const LIMIT = 60_000;
-
 /** What was used and heard of a dialect. */
 class Seen {
   readonly commands = new Set<string>();
@@ -83,7 +81,7 @@ async function plays(dialect: string, play: Play, place: string, seen: Seen): Pr
   for (const step of play.steps) {
     if ("until" in step) {
       for (let kind = ""; kind !== step.until; seen.events.add(kind)) {
-        const next = await soon(events.next(), LIMIT);
+        const next = await soon(events.next());
         assert.ok(next.done !== true, `${step.until} does not come`);
         kind = (next.value as { type: string }).type;
       }
@@ -96,12 +94,12 @@ async function plays(dialect: string, play: Play, place: string, seen: Seen): Pr
       assert.ok(method !== undefined, name);
       const call = step.params === undefined ? method.call(client) : method.call(client, filled(step.params));
       if (step.fails !== undefined) {
-        const error: unknown = await soon(call, LIMIT).then(() => undefined, (reason: unknown) => reason);
+        const error: unknown = await soon(call).then(() => undefined, (reason: unknown) => reason);
         assert.ok(error instanceof RefusedError, `${name}: ${String(error)}`);
         assert.equal(error.kind, step.fails, `${name}: ${error.message}`);
         continue;
       }
-      const result = await soon(call, LIMIT);
+      const result = await soon(call);
       for (const [path, value] of Object.entries(step.gives ?? {})) assert.deepEqual(member(result, path), filled(value), `${name}: ${path}`);
       for (const [word, path] of Object.entries(step.keep ?? {})) words[word] = String(member(result, path));
     }

@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 
 import { RefusedError, Termination, UsageError, pi } from "../src/index.js";
 import { SpawnError, respawn, spawn } from "../src/stdio.js";
-import { failure, soon } from "./support/agent.js";
+import { PATIENCE, failure, soon } from "./support/agent.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-ts-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -41,7 +41,7 @@ function alive(pid: number): boolean {
 }
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + PATIENCE;
   while (!condition()) {
     assert.ok(Date.now() < deadline, what);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -95,14 +95,19 @@ test("an agent that ends while a subscriber does not read: calls fail at once, a
 });
 
 test("fm_F39 an agent that leaves a process behind which holds the pipe ends all the same", async () => {
-  const script = `(trap "" TERM HUP; exec setsid sleep 3) & echo '{"type":"turn_start"}'; exit 5`;
+  // The process lives longer than the test waits: it is ended by its number. The shell goes on once it has left the group.
+  const left = join(scratch, "holds");
+  const holds = `(trap "" TERM HUP; exec setsid sh -c 'echo $$ > ${left}; exec sleep 1000') & until [ -s ${left} ]; do sleep 0.01; done`;
+  const script = `${holds}; echo '{"type":"turn_start"}'; exit 5`;
   const client = await spawn(pi.Client, ["sh", "-c", script], { eofGrace: 20, termGrace: 20 });
   const types: string[] = [];
   const events = failure((async () => { for await (const event of client.events()) types.push(event.type); })());
-  const before = performance.now();
-  assert.equal((await soon(client.terminated)).exit?.code, 5);
-  assert.ok(performance.now() - before < 2500);
-  await events;
+  try {
+    assert.equal((await soon(client.terminated)).exit?.code, 5);
+    await events;
+  } finally {
+    process.kill(Number(readFileSync(left, "utf8")), "SIGKILL");
+  }
   assert.deepEqual(types, ["turn_start"]);
 });
 
@@ -130,9 +135,7 @@ test("fm_F33 an agent that is killed settles every call at once, with its signal
   await soon(client.request("stderr", { bytes: 100_000 }));
   const run = failure(client.prompt({ message: "x" }).then((run) => run.result()));
   const pending = failure(client.request("mute"));
-  const before = performance.now();
   const error = await failure(client.request("kill"));
-  assert.ok(performance.now() - before < 1000);
   assert.ok(error instanceof Termination);
   assert.deepEqual([error.reason, error.exit?.signal, error.exit?.code], ["exited", "SIGKILL", null]);
   assert.ok(error.stderrTail.endsWith("xxthe end\n") && error.stderrTail.length <= 64 * 1024);
@@ -229,7 +232,7 @@ test("a large line's memory is given back", async () => {
   await soon(client.request("large", { mebibytes: 0 }));
   const before = held();
   for (const mebibytes of [60, 0]) {
-    const data = await soon(client.request("large", { mebibytes }), 20_000);
+    const data = await soon(client.request("large", { mebibytes }));
     assert.equal((data as string).length, mebibytes << 20);
   }
   const kept = held() - before;

@@ -11,7 +11,7 @@ import type { AnyTypes } from "../src/spec.js";
 import { respawn, spawn } from "../src/stdio.js";
 import { Termination } from "../src/termination.js";
 import type { Transport } from "../src/transport.js";
-import { FakeAgent, failure, settle, soon } from "./support/agent.js";
+import { FakeAgent, PATIENCE, failure, settle, soon } from "./support/agent.js";
 import { readText } from "./support/files.js";
 
 type Step =
@@ -214,7 +214,7 @@ class Stage {
         for await (const event of run) types.push((event as { type: string }).type);
       })();
       // The end of a run may wait for the declared limit.
-      await soon(reading, 15_000);
+      await soon(reading);
       assert.deepEqual(types, step.events);
       const result = await soon(run.result());
       assert.equal(result.endedBy, step.by);
@@ -265,7 +265,7 @@ function withoutEnvelope(line: string): string {
 }
 
 async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + PATIENCE;
   while (!holds()) {
     assert.ok(Date.now() < deadline, `waited for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -318,7 +318,7 @@ describe("client vectors", () => {
       for (let n = 0; n < 5; n++) await play(vector);
       const before = held();
       for (let n = 0; n < Number(process.env["AGENTESE_CYCLES"] ?? vector.repeat); n++) await play(vector);
-      const deadline = Date.now() + 5000;
+      const deadline = Date.now() + PATIENCE;
       while (held() > before + 2 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
       assert.ok(held() <= before + 2, `${held()} descriptors, ${before} before`);
     });

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 import { pi } from "../src/index.js";
 import { type Socket, connectWebSocket } from "../src/websocket.js";
-import { failure, soon } from "./support/agent.js";
+import { PATIENCE, failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 /** A server in memory: one agent of pi, and what it has said. */
@@ -125,7 +125,7 @@ const until = (holds: () => boolean): Promise<void> =>
     })(),
   );
 
-const connect = async (server: Server, patience = 2000): Promise<pi.Client> =>
+const connect = async (server: Server, patience = PATIENCE): Promise<pi.Client> =>
   new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience }));
 
 describe("an agent behind a WebSocket", () => {
@@ -159,7 +159,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("an answer to a question that was lost with the connection is sent again, until a later command is answered", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify(frame)}\n`)));
@@ -184,7 +184,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("a question of JSON-RPC settles no command with the same id", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: 2000 });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...frame })}\n`)));
@@ -294,7 +294,7 @@ test("a connection to `agentese web` that is lost in the middle of an answer los
   const program = join(PACKAGE, "build", "test", "support", "web_session.js");
   // Before version 22 the platform has a WebSocket only where it is asked for.
   const flags = "WebSocket" in globalThis ? [] : ["--experimental-websocket", "--no-warnings"];
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: PATIENCE });
   const told = JSON.parse(stdout) as { sockets: number; events: number; run: string; told: number; shown: [string, string][] };
   assert.equal(told.sockets, 2);
   assert.ok(told.events > 10);

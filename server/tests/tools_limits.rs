@@ -55,9 +55,8 @@ fn main() -> ExitCode {
             println!("{name}: test");
             continue;
         }
-        let started = Instant::now();
         assert!(in_a_child(name), "{name} failed");
-        println!("test {name} ... ok ({} ms)", started.elapsed().as_millis());
+        println!("test {name} ... ok");
     }
     ExitCode::SUCCESS
 }

@@ -145,7 +145,7 @@ async fn until_text(run: &mut Run) {
 async fn a_run_is_steered_and_stopped() {
     for (started, _, tool) in AGENTS {
         let place = Place::new();
-        let call = json!({"id": "call-1", "name": tool, "args": {"command": "sleep 0.3"}});
+        let call = json!({"id": "call-1", "name": tool, "args": {"command": "until [ -e go ]; do sleep 0.01; done"}});
         let script = json!({"responses": [
             {"blocks": [{"text": ["First."]}, {"tool": call}]},
             {"when": {"user": "other way"}, "text": "Changed."},
@@ -158,11 +158,13 @@ async fn a_run_is_steered_and_stopped() {
         if agent.can(Intent::Steer) {
             let outcome = within("steering", agent.steer("other way")).await.unwrap();
             assert!(outcome.is_none_or(|outcome| outcome == "queued"), "{started}");
+            place.file("work/go", "");
             let (events, result) = all(run).await;
             assert_eq!(result.text(), "Changed.", "{started}: {events:#?}");
             assert_eq!(words(&agent.conversation(), Role::User), ["Hello", "other way"], "{started}");
             assert!(events.iter().any(|event| matches!(event, Event::Queue { .. })), "{started}");
         } else {
+            place.file("work/go", "");
             all(run).await;
         }
         let mut run = agent.prompt("Go on").await.unwrap();

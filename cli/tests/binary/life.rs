@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 use crate::support::trace::check_run;
 
@@ -18,10 +19,8 @@ fn endless_tool() -> Value {
 #[test]
 fn fm_f28_the_end_of_stdin_while_idle_is_the_end() {
     let place = Place::new();
-    let start = Instant::now();
     let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);
     assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
-    assert!(start.elapsed() < Duration::from_secs(10));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     agent.ask(json!({"type": "get_state"}));
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -180,13 +179,13 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
             agent.signal(Signal::TERM);
             signals += 1;
         }
+        assert!(start.elapsed() < LONG, "the agent lives on");
         std::thread::sleep(Duration::from_millis(20));
         if !is_alive(agent.pid()) {
             break agent.wait();
         }
     };
     assert_eq!(status.code(), Some(128 + 15));
-    assert!(start.elapsed() < Duration::from_secs(20));
     assert_gone(child);
 }
 

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::live_operator::{COMMAND, KEY, PROGRAM};
+use crate::support::LONG;
 use crate::support::process::Place;
-use crate::web_client::{LONG, Web};
+use crate::web_client::Web;
 
 /// What `agentese call` says to those words.
 fn called(words: &[&str]) -> (Option<i32>, String, String) {

@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agentese::pi::{self, Event};
 use agentese::tap::{Direction, Tap};
@@ -13,10 +12,8 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use crate::support::LONG;
 use crate::support::process::Place;
-
-/// What takes this long hangs.
-pub const LONG: Duration = Duration::from_secs(60);
 
 /// `agentese web` in front of an agent with a script; killed when it is dropped.
 pub struct Web {

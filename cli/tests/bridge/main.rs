@@ -16,18 +16,14 @@ mod words;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
 use agentese::spec::Spec;
 use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
-use program::{agentese, script, soon};
+use program::{LONG, agentese, script, soon};
 use serde_json::{Value, json};
-
-/// How long a bridge may take to end.
-const GRACE: Duration = Duration::from_secs(20);
 
 /// Which pairs are played: `all`, or none for a sample.
 const WHICH: &str = "AGENTESE_BRIDGE";
@@ -130,7 +126,7 @@ impl Pair {
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("AGENTESE_HOME")
             // On a busy machine the bridge, its agent and the report take longer than clients wait by default.
-            .graces(GRACE, GRACE);
+            .graces(LONG, LONG);
         let options = Options::new().dialect(dialect).asked(asked);
         soon("the program", Agent::spawn(child, options)).await.unwrap()
     }

@@ -1,12 +1,12 @@
 //! The program, the script of the agents behind its bridge, and waiting for what they do.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What takes this long hangs.
-pub const LONG: Duration = Duration::from_secs(60);
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
+pub use long::LONG;
 
 /// The program that cargo has built.
 pub fn agentese() -> PathBuf {

@@ -4,6 +4,8 @@ mod allowances;
 mod choices;
 mod document;
 mod goldens;
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
 mod near;
 mod neutral;
 mod noticed;

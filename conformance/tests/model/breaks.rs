@@ -1,11 +1,19 @@
 //! Every way in which an answer breaks off, as a client sees it.
 
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
-use crate::http::{End, LIMIT, post, read, send, start};
+use crate::http::{End, LONG, post, read, send, start};
+
+/// Whether there is neither more to read nor an end. A whole answer to a later request shows that it was not just early.
+fn is_silent(stream: &TcpStream) -> bool {
+    let read = stream.try_read(&mut [0; 64]);
+    read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
 
 fn with(member: &str, value: Value) -> Value {
     let mut answer = json!({"blocks": [{"text": ["one", "two", "three"]}]});
@@ -50,27 +58,33 @@ async fn a_hanging_answer_says_its_pieces_and_keeps_the_connection() {
     let mut seen = String::new();
     while !seen.contains("one") {
         let mut bytes = [0; 4096];
-        let count = tokio::time::timeout(LIMIT, stream.read(&mut bytes)).await.unwrap().unwrap();
+        let count = tokio::time::timeout(LONG, stream.read(&mut bytes)).await.unwrap().unwrap();
         assert!(count > 0, "{seen}");
         seen.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
     }
     assert!(!seen.contains("two"));
     // Neither more nor an end.
-    let more = tokio::time::timeout(Duration::from_millis(100), stream.read(&mut [0; 64])).await;
-    assert!(more.is_err(), "{more:?}");
+    assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("next"));
+    assert!(is_silent(&stream));
     drop(stream);
     // It lets go of a client that has gone.
-    tokio::time::timeout(LIMIT, model.stop()).await.unwrap();
+    tokio::time::timeout(LONG, model.stop()).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_model_that_hangs_before_its_head_says_nothing() {
     let model = start(with("hang_after", json!(-1))).await;
-    let mut stream = send(model.address(), "/v1/responses", &json!({})).await;
-    let said = tokio::time::timeout(Duration::from_millis(100), stream.read(&mut [0; 64])).await;
-    assert!(said.is_err(), "{said:?}");
+    let stream = send(model.address(), "/v1/responses", &json!({})).await;
+    let asked = async {
+        while model.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, asked).await.unwrap();
+    assert!(post(model.address(), "/v1/responses", &json!({})).await.body.contains("next"));
+    assert!(is_silent(&stream));
     // Stopping the model ends connections that hang.
-    tokio::time::timeout(LIMIT, model.stop()).await.unwrap();
+    tokio::time::timeout(LONG, model.stop()).await.unwrap();
     assert_eq!(read(stream).await.status, 0);
 }
 
@@ -136,7 +150,7 @@ async fn a_body_can_be_cut_at_any_byte() {
         let model = start(script(cut)).await;
         let mut stream = send(model.address(), "/v1/chat/completions", &json!({})).await;
         let mut bytes = Vec::new();
-        tokio::time::timeout(LIMIT, stream.read_to_end(&mut bytes)).await.unwrap().unwrap();
+        tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await.unwrap().unwrap();
         let head = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
         let body = &bytes[head..];
         if cut == 0 {
@@ -194,10 +208,10 @@ async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
 async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {
     let model = start(json!({"responses": [{"text": "answer"}]})).await;
     assert_eq!(post(model.address(), "/v1/elsewhere", &json!({})).await.status, 404);
-    let mut stream = tokio::net::TcpStream::connect(model.address()).await.unwrap();
+    let mut stream = TcpStream::connect(model.address()).await.unwrap();
     let request = b"POST /v1/messages HTTP/1.1\r\ncontent-length: 2\r\n\r\n{]";
     tokio::io::AsyncWriteExt::write_all(&mut stream, request).await.unwrap();
-    let response = tokio::time::timeout(LIMIT, read(stream)).await.unwrap();
+    let response = tokio::time::timeout(LONG, read(stream)).await.unwrap();
     assert_eq!(response.status, 400);
     assert!(model.requests().is_empty());
     assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("answer"));

@@ -1,7 +1,6 @@
 //! As much of an HTTP client as it takes to see every byte.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use agentese::types::ModelScript;
 use agentese_conformance::model::ScriptedModel;
@@ -9,8 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longer than anything here takes.
-pub const LIMIT: Duration = Duration::from_secs(20);
+pub use crate::long::LONG;
 
 /// How a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub async fn send(address: SocketAddr, path: &str, body: &Value) -> TcpStream {
 
 pub async fn post(address: SocketAddr, path: &str, body: &Value) -> Response {
     let stream = send(address, path, body).await;
-    tokio::time::timeout(LIMIT, read(stream)).await.expect("an answer in time")
+    tokio::time::timeout(LONG, read(stream)).await.expect("an answer in time")
 }
 
 /// Reads a response to the end of the connection.

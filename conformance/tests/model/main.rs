@@ -2,5 +2,7 @@
 
 mod breaks;
 mod http;
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
 mod received;
 mod shapes;

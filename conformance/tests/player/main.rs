@@ -1,6 +1,8 @@
 //! The player, against agents of one line of shell and against replayed ones.
 
 mod agents;
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
 mod replayed;
 
 use agentese::types::{Profile, Scenario, TranscriptRecord};

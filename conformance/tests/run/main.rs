@@ -3,6 +3,8 @@
 mod browser;
 mod expected;
 mod goldens;
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
 mod process;
 mod reports;
 mod runs;

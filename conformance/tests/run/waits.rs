@@ -61,8 +61,13 @@ fn a_crash_is_no_wait_in_vain() {
 /// A case that was waiting beside others goes on in a room: no other begins meanwhile.
 #[tokio::test]
 async fn a_case_whose_wait_is_over_takes_its_room_again() {
-    let agent = r#"while read -r line; do echo '{"id":"a","type":"response","command":"abort","success":true}'; case "$line" in *late*) sleep 4; echo '{"late":true}';; esac; done"#;
-    let profile: Profile = serde_json::from_value(profile(agent)).unwrap();
+    // The agent of the case that waits goes on once that of the next one was asked: its room was left.
+    let folder = tempfile::tempdir().unwrap();
+    let next = folder.path().join("next").display().to_string();
+    let agent = format!(
+        r#"while read -r line; do echo '{{"id":"a","type":"response","command":"abort","success":true}}'; case "$line" in *late*) until [ -e {next} ]; do sleep 0.05; done; echo '{{"late":true}}';; *now*) : > {next};; esac; done"#
+    );
+    let profile: Profile = serde_json::from_value(profile(&agent)).unwrap();
     let steps = |name: &str, more: Value| {
         let answer = json!({"wait": {"id": "a"}});
         json!({"steps": [{"send": {"id": "a", "type": "abort", "name": name}}, answer, more, {"pause_ms": 2500}]})
@@ -97,8 +102,8 @@ fn every_case_waits_as_long_as_it_says() {
     for name in ["a", "b", "c"] {
         suite.case(name, &json!({"steps": steps("never", late.clone(), 300), "expect": []}));
     }
-    suite.case("d", &json!({"steps": steps("good", json!({"type": "good"}), 20_000), "expect": []}));
-    suite.case("e", &json!({"steps": steps("late", late, 6000), "expect": []}));
+    suite.case("d", &json!({"steps": steps("good", json!({"type": "good"}), 60_000), "expect": []}));
+    suite.case("e", &json!({"steps": steps("late", late, 60_000), "expect": []}));
     let (report, _) = suite.report(&["--jobs", "1"]);
     let verdicts = verdicts(&report);
     assert_eq!(verdicts[..3], ["a fail", "b fail", "c fail"]);

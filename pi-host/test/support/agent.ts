@@ -9,7 +9,7 @@ import type { TestContext } from "node:test";
 import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, Initialized } from "../../src/protocol.js";
 
 /** No wait of a test takes longer, in milliseconds. */
-const PATIENCE = 30_000;
+export const PATIENCE = 60_000;
 
 /** The repository; tests are compiled into `build/test`. */
 export const repository = join(import.meta.dirname, "../../..");

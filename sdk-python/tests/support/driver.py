@@ -10,6 +10,7 @@ from agentese import omp, opal, operator, pi, pisces
 
 DIALECTS = {"pi": pi, "omp": omp, "pisces": pisces, "operator": operator, "opal": opal}
 LIMIT = 60.0
+"""The bound of every wait in these tests, in seconds: nothing takes as long, however busy the machine is."""
 
 
 class Sync:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LIMIT = 15.0
+from support.driver import LIMIT
 
 
 class Peer:

@@ -15,12 +15,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from support.driver import DIALECTS
+from support.driver import DIALECTS, LIMIT
 
 from agentese import AgenteseError, NotInRevisionError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
-LIMIT = 15.0
 KINDS = {
     RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn",
     NotInRevisionError: "not_in_revision",

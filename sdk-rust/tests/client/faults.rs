@@ -189,7 +189,7 @@ async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     let id = peer.hear_command("get_state").await;
     peer.say(&success(&id, "get_state", &state(false))).await;
     let call = tokio::spawn({
-        let client = client.with_timeout(Duration::from_secs(5));
+        let client = client.with_timeout(crate::long::LONG);
         async move { client.abort_retry().await }
     });
     peer.answer("abort_retry", "").await;

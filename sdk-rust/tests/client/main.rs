@@ -7,6 +7,8 @@ mod dialogs;
 mod faults;
 mod group;
 mod host;
+#[path = "../support/long.rs"]
+mod long;
 mod peer;
 mod process;
 mod queues;

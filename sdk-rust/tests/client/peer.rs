@@ -1,7 +1,6 @@
 //! An agent of the tests: says and hears single lines.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agentese::framing::{FrameReader, Incoming};
 use agentese::spec::Dialect;
@@ -11,13 +10,12 @@ use agentese::{Builder, RpcClient};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
-/// The bound of every wait in these tests.
-pub const LIMIT: Duration = Duration::from_secs(10);
+pub use crate::long::LONG;
 
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LIMIT, future)
+    tokio::time::timeout(LONG, future)
         .await
-        .unwrap_or_else(|_| panic!("{what} did not happen within {LIMIT:?}"))
+        .unwrap_or_else(|_| panic!("{what} did not happen within {LONG:?}"))
 }
 
 pub struct Peer {

@@ -21,7 +21,7 @@ fn update(n: usize) -> String {
 }
 
 /// Block: the reader stops, memory stays flat, and a call made meanwhile says why it got nothing.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
     let mut events = client.events().unwrap();
@@ -44,7 +44,7 @@ async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
 }
 
 /// Events of a run whose prompt is not answered yet never hold up the answer, which gives the handle that reads them.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
     let started = tokio::spawn({

@@ -172,7 +172,8 @@ impl Stage {
         let (spec, _) = client(text(&case["dialect"])).unwrap();
         Ok(match case["spawn"].as_array() {
             Some(words) => {
-                let grace = |name: &str| Duration::from_millis(given[name].as_u64().unwrap_or(2000));
+                let grace =
+                    |name: &str| given[name].as_u64().map_or(crate::long::LONG, Duration::from_millis);
                 let child = ChildOptions::new(text(&words[0]))
                     .args(words[1..].iter().map(text))
                     .graces(grace("eof_grace_ms"), grace("term_grace_ms"));

@@ -2,5 +2,7 @@
 
 mod edges;
 mod lanes;
+#[path = "../support/long.rs"]
+mod long;
 mod questions;
 mod service;

@@ -1,7 +1,6 @@
 //! Small services, and a client that writes bytes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentese::framing::{FrameReader, Incoming};
 use agentese::pi::WordsTaken;
@@ -18,12 +17,12 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 
-pub const LIMIT: Duration = Duration::from_secs(10);
+pub use crate::long::LONG;
 
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LIMIT, future)
+    tokio::time::timeout(LONG, future)
         .await
-        .unwrap_or_else(|_| panic!("{what} did not happen within {LIMIT:?}"))
+        .unwrap_or_else(|_| panic!("{what} did not happen within {LONG:?}"))
 }
 
 /// A service with a little state, and commands that wait or fail on purpose.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { opal, pi } from "../../src/index.js";
-import { FakeAgent, settle, soon } from "../support/agent.js";
+import { FakeAgent, PATIENCE, settle, soon } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
 test("dialogs go to their handlers; without one the policy answers and says so", async () => {
@@ -47,7 +47,7 @@ test("a question is withdrawn when its own time limit has passed", async () => {
   };
   const { client, agent, odd } = connected(pi.Client, { dialogs });
   await agent.say({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [], timeout: 5 });
-  for (const deadline = Date.now() + 5000; reasons.length === 0; await settle()) assert.ok(Date.now() < deadline);
+  for (const deadline = Date.now() + PATIENCE; reasons.length === 0; await settle()) assert.ok(Date.now() < deadline);
   answer("late");
   await agent.say({ type: "extension_ui_request", id: "2", method: "input", title: "t", timeout: 60_000 });
   assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"2","value":"60000"}');

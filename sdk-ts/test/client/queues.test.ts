@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 import { DetachedError, StalledError, opal, pi } from "../../src/index.js";
-import { failure, settle, soon, update } from "../support/agent.js";
+import { PATIENCE, failure, settle, soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
 test("streams that are dropped hold up nothing", async () => {
@@ -24,7 +24,7 @@ test("streams that are dropped hold up nothing", async () => {
   const answering = (async () => agent.answer(await agent.expect("get_state"), { sessionId: "s" }))();
   let answered = false;
   void state.then(() => (answered = true));
-  for (const deadline = Date.now() + 5000; !answered; collect()) {
+  for (const deadline = Date.now() + PATIENCE; !answered; collect()) {
     assert.ok(Date.now() < deadline, "the reader is held up");
     await settle();
   }

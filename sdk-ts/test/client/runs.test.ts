@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 
 import { DetachedError, RefusedError, UsageError, omp, opal, operator, pi } from "../../src/index.js";
-import { failure, settle, soon, update } from "../support/agent.js";
+import { PATIENCE, failure, settle, soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
 test("a run gives its events, then its result", async () => {
@@ -123,7 +123,7 @@ test("a listener that throws is told as an unhandled rejection, and hears nothin
     await writer.write(new TextEncoder().encode('{"type":"turn_start"}\\n{"type":"turn_start"}\\n'));
     await client.close();
   `;
-  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 20_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: PATIENCE });
   assert.deepEqual(stdout.trim().split("\n").sort(), ["Error: broken", "first", "second", "second"]);
 });
 

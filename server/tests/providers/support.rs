@@ -18,12 +18,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// Nothing here takes that long unless it hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::served::LONG;
 
 /// What comes of a future that has to come soon.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LIMIT, future).await.expect("nothing came in time")
+    tokio::time::timeout(LONG, future).await.expect("nothing came in time")
 }
 
 /// What a request was answered with.

@@ -5,16 +5,19 @@
 pub mod clock;
 pub mod dice;
 pub mod link;
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+pub mod long;
 pub mod process;
 pub mod rows;
 pub mod trace;
 
 use std::future::Future;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use agentese::types::ModelScript;
 use serde_json::Value;
+
+pub use long::LONG;
 
 /// The program `agentese`, which is built with the workspace.
 pub fn agentese() -> PathBuf {
@@ -22,9 +25,6 @@ pub fn agentese() -> PathBuf {
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     program
 }
-
-/// Nothing here takes seconds; what takes this long hangs.
-pub const LONG: Duration = Duration::from_secs(60);
 
 /// Waits for something that has to come.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {

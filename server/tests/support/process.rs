@@ -269,12 +269,12 @@ pub fn is_alive(pid: Pid) -> bool {
     !stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
 }
 
-/// Within seconds it is gone.
+/// Waits until a process is gone.
 #[track_caller]
 pub fn assert_gone(pid: Pid) {
     let start = Instant::now();
     while is_alive(pid) {
-        assert!(start.elapsed() < Duration::from_secs(10), "{pid:?} lives on");
+        assert!(start.elapsed() < LONG, "{pid:?} lives on");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

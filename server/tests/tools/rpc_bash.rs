@@ -1,5 +1,4 @@
 use std::path::PathBuf;
-use std::time::Instant;
 
 use agentese_server::tools::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_bash};
 
@@ -72,12 +71,10 @@ async fn commands_run_side_by_side_and_an_abort_keeps_what_was_written() {
         abort.cancel();
         std::fs::read_to_string(marker).unwrap().trim().parse::<i32>().unwrap()
     };
-    let started = Instant::now();
     let (result, pid) =
-        tokio::join!(run(&context, "echo start; echo $$ > started; sleep 60; echo end"), stop);
+        tokio::join!(run(&context, "echo start; echo $$ > started; sleep 600; echo end"), stop);
     let result = result.unwrap();
     assert_eq!((result.output.as_str(), result.exit_code, result.cancelled), ("start\n", None, true));
-    assert!(started.elapsed() < LONG / 2);
     assert_gone(pid);
 }
 

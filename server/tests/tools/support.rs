@@ -1,5 +1,7 @@
 //! What the tests of the tools share.
 
+#[path = "../../../sdk-rust/tests/support/long.rs"]
+mod long;
 #[path = "../support/skip.rs"]
 pub mod skip;
 
@@ -11,8 +13,7 @@ use agentese_server::tools::{LocalSpawner, ToolContext, ToolOutput, ToolSet};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 
-/// Nothing here takes seconds; what takes this long hangs.
-pub const LONG: Duration = Duration::from_secs(20);
+pub use long::LONG;
 
 /// A directory of its own for one test: `work` to work in, `temp` for full outputs. Removed at the end.
 pub struct Place {

@@ -15,7 +15,7 @@ const target = process.env.CARGO_TARGET_DIR ?? join(REPOSITORY, "target");
 export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese");
 
 /** How long anything may take, in milliseconds. */
-export const PATIENCE = 15_000;
+export const PATIENCE = 60_000;
 
 /** The browser that `CHROMIUM` names, or that is found; none where there is none. */
 function findChromium() {
@@ -34,7 +34,7 @@ if (skip) console.log(`skipped: the page in a browser (${skip})`);
 /** Opens the browser. */
 export async function openBrowser() {
   if (path === undefined) throw new Error("REQUIRE_BROWSER is set and there is no browser: set CHROMIUM to one");
-  return chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: 30_000 });
+  return chromium.launch({ executablePath: path, args: ["--no-sandbox"], timeout: PATIENCE });
 }
 
 /** An agent in a folder of its own, and the page in front of it. */
@@ -85,7 +85,7 @@ export class Site {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const ended = new Promise((resolve) => this.process.once("exit", resolve));
       this.process.kill("SIGTERM");
-      const late = setTimeout(() => this.process.kill("SIGKILL"), 8000);
+      const late = setTimeout(() => this.process.kill("SIGKILL"), PATIENCE);
       await ended;
       clearTimeout(late);
     }
