@@ -32,6 +32,52 @@ const CANCEL: Duration = Duration::from_secs(5);
 pub(super) struct Offer {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
+    /// What it offers besides and is not used, as a sentence.
+    pub left_out: Option<String>,
+}
+
+/// The pages of a list, as far as they count.
+struct Pages<T> {
+    items: Vec<T>,
+    /// How many it has, as far as they were read, and whether there are more.
+    count: usize,
+    more: bool,
+}
+
+impl<T> Pages<T> {
+    /// Reads pages until there are enough. Fails as reading one does.
+    async fn read(
+        page: impl AsyncFn(Option<PaginatedRequestParams>) -> Result<(Vec<T>, Option<String>), ServiceError>,
+    ) -> Result<Self, ServiceError> {
+        let (mut items, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let (read, next) = page(Some(PaginatedRequestParams::default().with_cursor(cursor.take()))).await?;
+            items.extend(read);
+            cursor = next;
+            if cursor.is_none() || items.len() >= MOST {
+                break;
+            }
+        }
+        let count = items.len();
+        items.truncate(MOST);
+        Ok(Self { items, count, more: cursor.is_some() })
+    }
+
+    /// A sentence about what is left out; none where nothing is.
+    fn left_out(&self, what: &str) -> Option<String> {
+        let Self { items, count, more } = self;
+        let used = items.len();
+        match (used < *count, more) {
+            (true, false) => Some(format!("it offers {count} {what}; only the first {used} are used")),
+            (_, true) if used == MOST => {
+                Some(format!("it offers more than {used} {what}; only the first {used} are used"))
+            }
+            (_, true) => Some(format!(
+                "its list of {what} has more than {PAGES} pages; only the {used} {what} of these are used"
+            )),
+            (false, false) => None,
+        }
+    }
 }
 
 /// A server that is there.
@@ -73,32 +119,21 @@ impl Connection {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
         let mut offer = Offer::default();
+        let mut left_out = Vec::new();
         if can.is_none_or(|can| can.tools.is_some()) {
-            let mut cursor = None;
-            for _ in 0..PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor.take());
-                let page = self.peer.list_tools(Some(page)).await.map_err(|error| self.failed(error))?;
-                offer.tools.extend(page.tools);
-                cursor = page.next_cursor;
-                if cursor.is_none() || offer.tools.len() >= MOST {
-                    break;
-                }
-            }
+            let list = async |page| self.peer.list_tools(page).await.map(|page| (page.tools, page.next_cursor));
+            let all = Pages::read(list).await.map_err(|error| self.failed(error))?;
+            left_out.extend(all.left_out("tools"));
+            offer.tools = all.items;
         }
         if can.is_some_and(|can| can.prompts.is_some()) {
-            let mut cursor = None;
-            for _ in 0..PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor.take());
-                let page = self.peer.list_prompts(Some(page)).await.map_err(|error| self.failed(error))?;
-                offer.prompts.extend(page.prompts);
-                cursor = page.next_cursor;
-                if cursor.is_none() || offer.prompts.len() >= MOST {
-                    break;
-                }
-            }
+            let list =
+                async |page| self.peer.list_prompts(page).await.map(|page| (page.prompts, page.next_cursor));
+            let all = Pages::read(list).await.map_err(|error| self.failed(error))?;
+            left_out.extend(all.left_out("prompts"));
+            offer.prompts = all.items;
         }
-        offer.tools.truncate(MOST);
-        offer.prompts.truncate(MOST);
+        offer.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
         Ok(offer)
     }
 
