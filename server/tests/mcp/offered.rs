@@ -100,7 +100,10 @@ fn tools_and_prompts_that_are_too_many_are_told_of() {
     for (options, told) in [
         (["--tools", "1500"], "it offers 1500 tools; only the first 1000 are used"),
         (["--prompts", "1001"], "it offers 1001 prompts; only the first 1000 are used"),
-        (["--endless", ""], "its list of tools has more than 100 pages; only the 0 tools of these are used; its list of prompts"),
+        (
+            ["--endless", ""],
+            "its list of tools has more than 100 pages; only the 0 tools of these are used; its list of prompts",
+        ),
     ] {
         let place = Place::new();
         let mut agent = agent(&place, json!({"zoo": zoo(&options)}), json!({}), &[("more900", json!({}))]);

@@ -186,7 +186,8 @@ fn fm_f93_an_abort_stops_copies_that_are_still_made() {
 fn what_the_user_gets_back_is_not_cut_off_by_an_abort() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
     answers.extend(crate::writer("a", "made.txt", "made\n"));
-    let mut killed = Killed::delegating(Some(("git", "'apply --whitespace=nowarn'*merge.patch")), script(answers));
+    let mut killed =
+        Killed::delegating(Some(("git", "'apply --whitespace=nowarn'*merge.patch")), script(answers));
     killed.held();
     // It is given up before git has changed anything.
     killed.abort();
@@ -202,4 +203,30 @@ fn what_somebody_works_on_is_not_put_away() {
     let killed = Killed::at_work();
     agentese_server::subagents::sweep(&killed.copies());
     assert_eq!(entries(&killed.copies()).len(), 2);
+}
+
+#[test]
+fn git_gets_no_keys_of_providers() {
+    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
+    answers.extend(crate::writer("a", "made.txt", "made\n"));
+    let place = Place::new();
+    repository(&place.work());
+    place.put("home/.omp/agent/config.yml", "task: {isolation: {mode: worktree, merge: branch}}\n");
+    let path = std::env::var("PATH").unwrap();
+    let shim = format!("#!/bin/sh\nPATH='{path}'\nenv >> \"$HOME/seen\"\nexec git \"$@\"\n");
+    let git = place.put("home/shim/git", shim);
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let mut command = Killed::command(&place, &script(answers));
+    command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));
+    for name in agentese_server::providers::key_variables() {
+        command.env(name, "canary-key");
+    }
+    let mut agent = Agent::start(command);
+    agent.send(json!({"type": "prompt", "message": "delegate"}));
+    agent.until_event("agent_end");
+    agent.close_stdin();
+    agent.wait();
+    assert!(place.work().join("made.txt").exists());
+    let seen = std::fs::read_to_string(Killed::home(&place).join("seen")).unwrap();
+    assert!(seen.contains("GIT_TERMINAL_PROMPT=0") && !seen.contains("canary"), "{seen}");
 }

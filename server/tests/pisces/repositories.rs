@@ -50,7 +50,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// A repository in the folder `sub`, in that state.
 fn put_within(work: &Path, kind: &str) {
     let sub = work.join("sub");
-    let commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"];
+    let commit =
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"];
     match kind {
         "worktree" => drop(git(work, &["worktree", "add", "--quiet", "--detach", "sub"])),
         _ => {
@@ -65,8 +66,11 @@ fn put_within(work: &Path, kind: &str) {
     }
     if kind == "submodule" {
         let url = sub.display().to_string();
-        std::fs::write(work.join(".gitmodules"), format!("[submodule \"sub\"]\n\tpath = sub\n\turl = {url}\n"))
-            .unwrap();
+        std::fs::write(
+            work.join(".gitmodules"),
+            format!("[submodule \"sub\"]\n\tpath = sub\n\turl = {url}\n"),
+        )
+        .unwrap();
         git(work, &["-c", "advice.addEmbeddedRepo=false", "add", "sub", ".gitmodules"]);
         git(work, &commit);
         // What is checked out there is not what the repository around it says.
@@ -115,7 +119,11 @@ async fn a_repository_within_is_left_out_of_copies_and_changes() {
     for kind in ["a commit", "no commit", "worktree", "submodule"] {
         for merge in ["patch", "branch"] {
             let mut answers = isolated(&["a"]);
-            answers.push(calls("JOB-a", "bash", json!({"command": "git status --short > ../seen; mv ../seen status.txt"})));
+            answers.push(calls(
+                "JOB-a",
+                "bash",
+                json!({"command": "git status --short > ../seen; mv ../seen status.txt"}),
+            ));
             answers.extend(writer("a", "n.txt", "new\n"));
             let (builder, place) = prepared(merging(merge), script(answers));
             let work = place.path().join("work");
@@ -138,6 +146,21 @@ async fn a_repository_within_is_left_out_of_copies_and_changes() {
                 _ => assert_eq!(last, head, "{kind}"),
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn files_in_the_place_of_a_repository_are_told_of() {
+    for kind in ["a commit", "submodule"] {
+        let mut answers = isolated(&["a"]);
+        answers.extend(writer("a", "sub/n.txt", "new\n"));
+        let (builder, place) = prepared(merging("patch"), script(answers));
+        let work = place.path().join("work");
+        repository(&work);
+        put_within(&work, kind);
+        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        assert!(text(&told).contains("sub is a repository of its own"), "{kind}: {told}");
+        assert!(!work.join("sub/n.txt").exists(), "{kind}: {told}");
     }
 }
 
@@ -199,7 +222,11 @@ async fn programs_that_a_repository_names_need_trust() {
 async fn filters_of_a_trusted_repository_do_their_work() {
     for merge in ["patch", "branch"] {
         let mut answers = isolated(&["a"]);
-        answers.push(calls("JOB-a", "bash", json!({"command": "cat secret.rot > seen.txt; git status --short secret.rot >> seen.txt"})));
+        answers.push(calls(
+            "JOB-a",
+            "bash",
+            json!({"command": "cat secret.rot > seen.txt; git status --short secret.rot >> seen.txt"}),
+        ));
         answers.extend(writer("a", "secret.rot", "changed\n"));
         let members = merging(merge);
         let (builder, place) = prepared(members.clone(), script(answers));
@@ -207,7 +234,11 @@ async fn filters_of_a_trusted_repository_do_their_work() {
         repository(&work);
         let turn = "tr a-z n-za-m";
         let included = place.path().join("included");
-        std::fs::write(&included, format!("[filter \"rot\"]\n\tclean = {turn}\n\tsmudge = {turn}\n\trequired\n")).unwrap();
+        std::fs::write(
+            &included,
+            format!("[filter \"rot\"]\n\tclean = {turn}\n\tsmudge = {turn}\n\trequired\n"),
+        )
+        .unwrap();
         git(&work, &["config", "include.path", included.to_str().unwrap()]);
         std::fs::write(work.join(".gitattributes"), "*.rot filter=rot\n").unwrap();
         std::fs::write(work.join("secret.rot"), "secret\n").unwrap();

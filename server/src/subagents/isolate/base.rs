@@ -5,16 +5,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Variables};
-use super::repository::{Repository, copy};
+use super::repository::Repository;
 
 /// The state of a repository's files. Repositories within it are no part of it.
 #[derive(Debug, Clone)]
 pub struct Base {
     /// The tree of the files as they are.
     pub tree: String,
-    /// Where repositories within it lie, those that it names (submodules) and others.
+    /// The places of repositories within it, of submodules and others.
     pub left_out: Vec<PathBuf>,
-    /// Those that its index names.
+    /// The places of repositories that its index names.
     pub links: Vec<PathBuf>,
     /// Its branches and tags, as a file of git has them.
     pub references: Vec<u8>,
@@ -47,8 +47,12 @@ impl Base {
     pub async fn read(git: &Git, repository: &Repository, place: &Path) -> Result<Self, String> {
         let root = &repository.root;
         let index = place.join("base.index");
-        let copied = copy(&repository.index, &index);
-        copied.map_err(|error| format!("{}: {error}", repository.index.display()))?;
+        match tokio::fs::copy(&repository.index, &index).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", repository.index.display()));
+            }
+            _ => {}
+        }
         let directory = within(place, root, &index);
         // Git would look into submodules with what their own configuration names.
         let links = links(git, root, &directory).await?;
@@ -64,7 +68,7 @@ impl Base {
     }
 }
 
-/// Where an index names other repositories.
+/// The places at which an index names other repositories.
 pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Result<Vec<PathBuf>, String> {
     let listed = git.pipe(root, directory, &["ls-files", "-z", "--stage"], Vec::new()).await?;
     let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));

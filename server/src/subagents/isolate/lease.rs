@@ -62,8 +62,8 @@ impl Lease {
             let (worktrees, root) = (worktrees.to_owned(), repository.root.clone());
             blocking(move || Claim::take(&worktrees, &name, &root)).await
         };
-        let claim = claim
-            .map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        let claim =
+            claim.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
         let stop = git.child_token();
         let mut lease = Self {
             git,
@@ -203,16 +203,16 @@ async fn fill(
 ) -> Result<(), String> {
     let index = top.with_extension("index");
     let failed = |error: std::io::Error| format!("{}: {error}", top.display());
-    let (made, directory, references) =
-        (repository.clone(), top.join(".git"), base.references.clone());
+    let (made, directory, references) = (repository.clone(), top.join(".git"), base.references.clone());
     blocking(move || made.make(&directory, &references)).await.map_err(failed)?;
     let files = within(place, top, &index);
     git.run(top, &files, &["read-tree", &base.tree]).await?;
     git.run(top, &files, &["checkout-index", "--all", "--force", "--index"]).await?;
     let (from, to) = (index, top.join(".git/index"));
     blocking(move || copy(&from, &to)).await.map_err(failed)?;
-    let own: Variables = vec![("GIT_DIR".into(), top.join(".git").into()), ("GIT_WORK_TREE".into(), top.into())];
-    // What is the same in the commit keeps what is known of its file.
+    let own: Variables =
+        vec![("GIT_DIR".into(), top.join(".git").into()), ("GIT_WORK_TREE".into(), top.into())];
+    // Entries that the commit has, too, keep what is known of their files.
     git.run(top, &own, &["read-tree", "-m", "HEAD"]).await?;
     if !base.links.is_empty() {
         let folders = links(git, top, &own).await?;

@@ -147,7 +147,9 @@ impl Lease {
             }
             // An empty old value: it must not be there.
             let create = ["update-ref", "--no-deref", &reference(&name), commit, ""];
-            let Err(reason) = self.git.run(&self.repository.root, &Vec::new(), &create).await else { return Ok(name) };
+            let Err(reason) = self.git.run(&self.repository.root, &Vec::new(), &create).await else {
+                return Ok(name);
+            };
             made.pop();
             let look = ["rev-parse", "--verify", "--quiet", &reference(&name)];
             if self.git.run(&self.repository.root, &Vec::new(), &look).await.is_err() {

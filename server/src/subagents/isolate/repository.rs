@@ -13,7 +13,7 @@ use super::settings::{Settings, untrusted};
 pub(super) struct Repository {
     /// The top of its work tree.
     pub root: PathBuf,
-    /// Where in it the agent works.
+    /// The folder in it in which the agent works.
     pub prefix: PathBuf,
     /// The commit that is checked out.
     pub head: String,
@@ -110,7 +110,8 @@ impl Repository {
 
     /// Its branches and tags, as a file of git has them.
     pub async fn references(&self, git: &Git) -> Result<Vec<u8>, String> {
-        let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
+        let list =
+            ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
         git.pipe(&self.root, &Variables::new(), &list, Vec::new()).await
     }
 }
@@ -135,9 +136,9 @@ pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variable
     let ask = ["check-attr", "-z", "--stdin", "filter"];
     let answer = git.pipe(root, directory, &ask, files).await?;
     let parts: Vec<_> = answer.split(|byte| *byte == 0).collect();
-    let named = parts.chunks_exact(3).find(|triple| {
-        !matches!(triple[2], b"unspecified" | b"set" | b"unset") && !triple[2].is_empty()
-    });
+    let named = parts
+        .chunks_exact(3)
+        .find(|triple| !matches!(triple[2], b"unspecified" | b"set" | b"unset") && !triple[2].is_empty());
     match named {
         Some(triple) => {
             let [file, name] = [triple[0], triple[2]].map(String::from_utf8_lossy);

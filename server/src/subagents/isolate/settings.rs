@@ -1,4 +1,4 @@
-//! What the configuration of a repository says, and which of it git may follow.
+//! Settings of a repository, and those of them that git may follow.
 //!
 //! Git runs programs that a repository's configuration names. The git of the agent never reads that configuration: it works
 //! with a git directory of its own, into which settings are copied. Without trust only settings that run nothing are copied.
@@ -115,9 +115,8 @@ impl Settings {
                 "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = {other}\n"
             ),
         };
-        // Where the user's own filter for large files keeps them.
-        let storage =
-            Setting { name: "lfs.storage".into(), value: Some(lfs.to_string_lossy().into_owned()) };
+        // The user's own filter for large files keeps them here.
+        let storage = Setting { name: "lfs.storage".into(), value: Some(lfs.to_string_lossy().into_owned()) };
         for setting in std::iter::once(&storage).chain(&self.0) {
             text.push_str(&setting.text());
         }
@@ -232,7 +231,8 @@ mod tests {
         let names = |name: &str, value: &str| {
             Setting { name: name.into(), value: Some(value.into()) }.names_a_program()
         };
-        for name in ["core.sshcommand", "credential.https://x.helper", "diff.a.b.textconv", "includeif.a.path"]
+        for name in
+            ["core.sshcommand", "credential.https://x.helper", "diff.a.b.textconv", "includeif.a.path"]
         {
             assert!(names(name, "p") && !names(name, ""), "{name}");
         }
