@@ -274,7 +274,7 @@ pub static TABLES: Tables = Tables {
                     name: "refused-argument",
                     holds: Everywhere,
                     says: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
-                    reason: "the document lists the arguments of each command and their types",
+                    reason: "the document lists the arguments of each command and the values that they have",
                     form: Refused(
                         &[],
                     ),

@@ -161,7 +161,7 @@ async fn arguments_of_another_kind_are_refused_by_name() {
     for level in ["ultra", "", "HIGH", "xhigh"] {
         let error = rpc.error("thinking/set", json!({"session_id": session, "level": level})).await;
         assert!(error["code"] == -32602 && error.to_string().contains("level"), "{level}: {error}");
-        let params = json!({"session_id": session, "model_id": "anthropic:x", "thinking_level": level});
+        let params = json!({"session_id": session, "model_id": "scripted:scripted", "thinking_level": level});
         let error = rpc.error("model/set", params).await;
         assert!(error["code"] == -32602 && error.to_string().contains("thinking_level"), "{level}: {error}");
     }

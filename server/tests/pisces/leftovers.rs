@@ -216,7 +216,10 @@ fn git_gets_no_keys_of_providers() {
     let shim = format!("#!/bin/sh\nPATH='{path}'\nenv >> \"$HOME/seen\"\nexec git \"$@\"\n");
     let git = place.put("home/shim/git", shim);
     std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    let mut command = Killed::command(&place, &script(answers));
+    let script = place.script(script(answers));
+    // With a key another provider would be asked.
+    let options = ["--mode", "rpc", "--dialect", "pisces", "--provider", "scripted", "--script", &script];
+    let mut command = place.command(&options);
     command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));
     for name in agentese_server::providers::key_variables() {
         command.env(name, "canary-key");
