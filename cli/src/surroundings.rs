@@ -92,6 +92,7 @@ impl Surroundings {
         let mut policy = Policy::new(settings.task.clone(), worktrees);
         policy.user_agents = own("agents");
         policy.project_agents = trusted.then(|| self.project_agents());
+        policy.trusted = trusted;
         policy
     }
 

@@ -6,6 +6,8 @@ mod budgets;
 mod isolation;
 #[path = "pisces/leftovers.rs"]
 mod leftovers;
+#[path = "pisces/repositories.rs"]
+mod repositories;
 #[path = "pisces/rules.rs"]
 mod rules;
 #[path = "support/mod.rs"]

@@ -198,3 +198,27 @@ fn a_terminal_that_cannot_be_opened_is_the_failure_of_its_call() {
     assert_eq!(last["status"], "failed");
     assert!(last["rawOutput"]["text"].as_str().unwrap().contains("no more terminals"), "{last}");
 }
+
+#[test]
+fn an_answer_of_the_editor_over_the_limit_fails_its_request() {
+    let script = say_all(vec![
+        call("write", json!({"path": "a.txt", "content": "a"})),
+        call("write", json!({"path": "b.txt", "content": "b"})),
+    ]);
+    let mut editor = Editor::start(Place::new(), script, json!({"fs": {"writeTextFile": true}}));
+    let session = editor.session();
+    let turn = editor.prompt(&session, "go");
+    let asked = editor.until_asked("fs/write_text_file");
+    editor.answer(&asked, json!({"_meta": {"long": "x".repeat((64 << 20) + 1)}}));
+    let asked = editor.until_asked("fs/write_text_file");
+    editor.answer(&asked, json!({}));
+    let frames = editor.until_answer(turn);
+    assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
+    let over: Vec<_> = updates(&editor.seen, "tool_call_update")
+        .into_iter()
+        .filter(|update| ["completed", "failed"].contains(&update["status"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!((&over[0]["status"], &over[1]["status"]), (&json!("failed"), &json!("completed")), "{over:?}");
+    let said = over[0]["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(said.contains("the client's answer cannot be read"), "{said}");
+}

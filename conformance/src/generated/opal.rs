@@ -271,6 +271,57 @@ pub static TABLES: Tables = Tables {
                     form: Undeclared,
                 },
                 Allowance {
+                    name: "refused-argument",
+                    holds: Everywhere,
+                    says: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
+                    reason: "the document lists the arguments of each command and the values that they have",
+                    form: Refused(
+                        &[],
+                    ),
+                },
+                Allowance {
+                    name: "refused-directory",
+                    holds: Everywhere,
+                    says: "a session in a directory that is not there is refused",
+                    reason: "tools of such a session have nowhere to work",
+                    form: RefusedFor(
+                        "session/start",
+                        "working_dir",
+                        "no/such|nonexistent|missing",
+                        &[],
+                    ),
+                },
+                Allowance {
+                    name: "refused-level",
+                    holds: Everywhere,
+                    says: "a thinking level that the document does not have is refused, and the level stays as it was",
+                    reason: "the document lists the levels",
+                    form: RefusedFor(
+                        "thinking/set",
+                        "level",
+                        "bogus|extreme|ultra",
+                        &[
+                            "thinking_level",
+                            "model",
+                        ],
+                    ),
+                },
+                Allowance {
+                    name: "refused-model-level",
+                    holds: Everywhere,
+                    says: "a model with a thinking level that the document does not have is refused, and the model stays",
+                    reason: "the document lists the levels",
+                    form: RefusedFor(
+                        "model/set",
+                        "thinking_level",
+                        "bogus|extreme|ultra",
+                        &[
+                            "thinking_level",
+                            "model",
+                        ],
+                    ),
+                },
+                Allowance {
                     name: "no-node",
                     holds: Everywhere,
                     says: "a session's answer does not name the server's node",

@@ -47,6 +47,15 @@ pub fn others() -> Vec<Row> {
         ]}}))
     };
     let typed = |name: Value| with(models("A", "b")[1].1.clone(), "/result/models/0/name", name);
+    let sent = |method: &str, params: Value, answer: Value| {
+        let mut lines = answered(method, answer);
+        lines[0].1["params"] = params;
+        lines
+    };
+    let refused = |code: Value| json!({"error": {"code": code, "message": "no"}});
+    let level = |level: &str| json!({"session_id": "s", "level": level});
+    let model_level = |level: &str| json!({"session_id": "s", "model_id": "gpt-4o", "thinking_level": level});
+    let chosen = json!({"provider": "copilot", "id": "gpt-4o", "thinking_level": "off"});
     let error = |code: i64| rpc(json!({"error": {"code": code, "message": "wrong"}}));
     let end = |output: Value| {
         event(json!({"jsonrpc": "2.0", "method": "agent/event", "params": {
@@ -95,6 +104,34 @@ pub fn others() -> Vec<Row> {
             models("A", "b"),
             models("Other", "c"),
             vec![models("A", "b")[0].clone(), ('<', typed(json!(7)))],
+        ),
+        row(
+            "opal",
+            "refused-argument",
+            sent("session/start", json!({"system_prompt": 5}), json!({"result": {"session_id": "s"}})),
+            sent("session/start", json!({"system_prompt": 5}), refused(json!(-32602))),
+            sent("session/start", json!({"system_prompt": 5}), refused(json!("no"))),
+        ),
+        row(
+            "opal",
+            "refused-directory",
+            sent("session/start", json!({"working_dir": "/no/such"}), json!({"result": {"session_id": "s"}})),
+            sent("session/start", json!({"working_dir": "/no/such"}), refused(json!(-32602))),
+            sent("session/start", json!({"working_dir": "/no/such"}), refused(json!("no"))),
+        ),
+        row(
+            "opal",
+            "refused-level",
+            sent("thinking/set", level("bogus"), json!({"result": {"thinking_level": "off"}})),
+            sent("thinking/set", level("bogus"), refused(json!(-32602))),
+            sent("thinking/set", level("bogus"), refused(json!("no"))),
+        ),
+        row(
+            "opal",
+            "refused-model-level",
+            sent("model/set", model_level("extreme"), json!({"result": {"model": chosen.clone()}})),
+            sent("model/set", model_level("extreme"), refused(json!(-32602))),
+            sent("model/set", model_level("extreme"), refused(json!("no"))),
         ),
         row("opal", "invalid-params", error(-32603), error(-32602), error(-32601)),
         row("opal", "tool-words", end(json!("a")), end(json!("b")), end(json!(7))),

@@ -24,9 +24,18 @@ pub(super) struct Questions {
 
 #[derive(Default)]
 struct Waiting {
-    answers: HashMap<String, oneshot::Sender<Map<String, Value>>>,
+    answers: HashMap<String, Open>,
+    /// How many questions were asked so far.
+    asked: u64,
     /// Nobody is there to answer any more.
     closed: bool,
+}
+
+/// A question that waits for its answer.
+struct Open {
+    /// Its place in the order of questions.
+    place: u64,
+    answer: oneshot::Sender<Map<String, Value>>,
 }
 
 impl Questions {
@@ -40,8 +49,24 @@ impl Questions {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        state.answers.insert(id.to_owned(), sender);
+        state.asked += 1;
+        let open = Open { place: state.asked, answer: sender };
+        state.answers.insert(id.to_owned(), open);
         Some(receiver)
+    }
+
+    /// Takes the question that has waited longest; none where none waits.
+    fn take_oldest(&self) -> Option<Open> {
+        let mut state = self.state();
+        let oldest = state.answers.iter().min_by_key(|(_, open)| open.place).map(|(id, _)| id.clone())?;
+        state.answers.remove(&oldest)
+    }
+
+    /// Takes the question whose id stands in a text, as JSON writes it; none where none does.
+    fn take_named_in(&self, text: &str) -> Option<Open> {
+        let mut state = self.state();
+        let named = state.answers.keys().find(|id| text.contains(&format!("\"{id}\""))).cloned()?;
+        state.answers.remove(&named)
     }
 
     fn forget(&self, id: &str) {
@@ -223,14 +248,33 @@ impl<D: Dialect> Emitter<D> {
         // An answer to no question (late, second, forged) is ignored, as the documents say.
         let asked = self.questions.state().answers.remove(id);
         match asked {
-            Some(sender) => drop(sender.send(members)),
+            Some(open) => drop(open.answer.send(members)),
             None => tracing::debug!(id, "an answer to no question is ignored"),
         }
+    }
+
+    /// Fails the question that has waited longest: a line of which nothing is known may have been its answer.
+    pub(super) fn fail_oldest_question(&self, reason: &str) {
+        fail(self.questions.take_oldest(), reason);
+    }
+
+    /// Fails the question whose id stands in a line that cannot be read.
+    pub(super) fn fail_question_of(&self, line: &str) {
+        fail(self.questions.take_named_in(line), "it is not valid JSON, or nested too deeply");
     }
 
     pub(super) fn dismiss_questions(&self) {
         self.questions.dismiss_all();
     }
+}
+
+/// Settles a question with an error in place of its answer.
+fn fail(open: Option<Open>, reason: &str) {
+    let Some(open) = open else { return };
+    let message = format!("the client's answer cannot be read: {reason}");
+    tracing::warn!("a question to the client fails: {message}");
+    let error = serde_json::json!({"message": message});
+    drop(open.answer.send(Map::from_iter([("error".to_owned(), error)])));
 }
 
 /// A question that was sent. Dropping it withdraws it: an answer that still comes is ignored.

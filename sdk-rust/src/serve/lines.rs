@@ -24,6 +24,8 @@ pub(super) enum Line<D: Dialect> {
     Ignored,
     /// This line goes back.
     Answer(String),
+    /// It cannot be read, whatever it was to be; this line goes back.
+    Unreadable(String),
     /// It answers a question.
     Question {
         /// The question's id.
@@ -113,16 +115,16 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
         Ok(found) => found,
         Err(ScanError::Blank) if !spec.edges.blank_line_is_error => return Line::Ignored,
         Err(error @ ScanError::NotAnObject { .. }) if !spec.framing_is_flat() => {
-            return Line::Answer(match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) => invalid_request(spec, &error.to_string()),
-                Err(error) => unreadable(spec, &error.to_string()),
-            });
+            return match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => Line::Answer(invalid_request(spec, &error.to_string())),
+                Err(error) => Line::Unreadable(unreadable(spec, &error.to_string())),
+            };
         }
-        Err(error) => return Line::Answer(unreadable(spec, &reason(text, &error))),
+        Err(error) => return Line::Unreadable(unreadable(spec, &reason(text, &error))),
     };
     // The scan looks at structure only: a value that is not JSON shows here.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        return Line::Answer(unreadable(spec, &error.to_string()));
+        return Line::Unreadable(unreadable(spec, &error.to_string()));
     }
     if !found.is_of_protocol {
         return Line::Answer(invalid_request(spec, "its `jsonrpc` is not \"2.0\""));

@@ -55,7 +55,7 @@ use lanes::{Lanes, Ran, Waiting};
 use outbox::Outbox;
 pub use pieces::Pieces;
 
-use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, Incoming};
+use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingError, Incoming};
 use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
@@ -295,7 +295,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                         }
                     }
                     Incoming::Fault(fault) => {
-                        self.emitter.send_line(lines::unreadable(self.emitter.spec(), &fault.to_string()))
+                        let reason = fault.to_string();
+                        if matches!(fault, FramingError::TooLong { .. }) {
+                            self.emitter.fail_oldest_question(&reason);
+                        }
+                        self.emitter.send_line(lines::unreadable(self.emitter.spec(), &reason))
                     }
                 }
             }
@@ -356,6 +360,11 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         match lines::read::<D>(self.emitter.spec(), text) {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
+                self.emitter.send_line(line);
+                None
+            }
+            lines::Line::Unreadable(line) => {
+                self.emitter.fail_question_of(text);
                 self.emitter.send_line(line);
                 None
             }

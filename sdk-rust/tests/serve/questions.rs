@@ -65,3 +65,36 @@ async fn the_end_of_input_dismisses_open_questions() {
     assert_eq!(wire.hear().await["error"], "nothing");
     within("the end", wire.served).await.unwrap();
 }
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_or_broken_ends_the_question() {
+    let mut options = Options::default();
+    options.max_line = 1000;
+    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), options);
+    for (number, value) in
+        [(1, "\"".to_owned() + &"x".repeat(5000) + "\""), (2, "\"x".to_owned()), (3, "[".repeat(200))]
+    {
+        wire.ask(&format!(r#"{{"id":{number},"type":"prompt","message":"x"}}"#)).await;
+        let question = wire.hear().await;
+        let id = question["id"].as_str().unwrap();
+        wire.say(&format!(r#"{{"type":"extension_ui_response","id":"{id}","value":{value}}}"#)).await;
+        // The line is answered, and so is the prompt, in any order.
+        let answers = [wire.hear().await, wire.hear().await];
+        let of_prompt = answers.iter().find(|answer| answer["command"] == "prompt");
+        assert_eq!(of_prompt.map(|answer| &answer["error"]), Some(&json!("nothing")), "{answers:?}");
+        assert!(answers.iter().any(|answer| answer["command"] == "parse"), "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_line_that_names_no_question_ends_none() {
+    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), Options::default());
+    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let question = wire.hear().await;
+    let id = question["id"].as_str().unwrap();
+    assert_eq!(wire.ask("{\"type\":").await["command"], "parse");
+    // A frame that names a command is no answer, whatever its id.
+    assert_eq!(wire.ask(&json!({"type": "nope", "id": id}).to_string()).await["command"], "nope");
+    wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
+    assert_eq!(wire.hear().await["error"], "\"Yes\"");
+}

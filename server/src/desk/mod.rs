@@ -81,7 +81,8 @@ impl Desk {
     /// An agent of those parts whose events go to `sink`; extensions hear of them first. Nothing is started. An
     /// extension that ends the agent cancels `stop`.
     pub fn new(parts: Parts, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
-        let Parts { mut options, session, extensions, mcp, undecided, .. } = parts;
+        let Parts { mut options, session, extensions, mut mcp, undecided, .. } = parts;
+        mcp.clock = options.clock.clone();
         let context = &options.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
         let host = Host::new(extensions, spawner, &context.cwd, hidden, stop);

@@ -111,6 +111,9 @@ pub struct Customs {
     /// Whether a run counts as going on until nothing follows it: also in the pause before a retry, and while the agent
     /// compacts on its own.
     pub runs_until_settled: bool,
+    /// Whether a prompt that does not say how it joins a run is refused in the pause before a retry, as in a run; else it
+    /// waits for the run that follows.
+    pub pauses_refuse_prompts: bool,
     /// Whether the figures of a session are those of its whole file; else of what the model sees.
     pub counts_whole_file: bool,
     /// Whether clients are told of compactions of the agent's own that had nothing to do.
@@ -171,6 +174,7 @@ impl Customs {
         notes_times: false,
         keeps_details: false,
         runs_until_settled: false,
+        pauses_refuse_prompts: false,
         counts_whole_file: false,
         tells_of_idle_compactions: true,
         summarizes_in_turn: false,

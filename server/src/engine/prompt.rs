@@ -191,7 +191,7 @@ impl Engine {
 
     /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
     /// During the pause before a retry, and while the agent compacts on its own, it waits and is
-    /// delivered with the run that follows, unless the customs count these as the run; after an abort with the next one. Refused while a run is going on and `streaming` says
+    /// delivered with the run that follows, unless the customs count these as the run or refuse it in that pause; after an abort with the next one. Refused while a run is going on and `streaming` says
     /// nothing, while a compaction that was asked for is going on, without a model or its key, where the budget is used up,
     /// and while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
@@ -257,6 +257,7 @@ impl Shared {
             (_, Phase::Running, _) if self.led.as_ref().is_some_and(|led| !led.is_on()) => Ok(None),
             (_, Phase::Running, None) => Err(PromptError::Busy),
             (_, _, None) if self.options.customs.runs_until_settled => Err(PromptError::Busy),
+            (_, Phase::Waiting, None) if self.options.customs.pauses_refuse_prompts => Err(PromptError::Busy),
             (_, _, streaming) => Ok(Some(streaming.unwrap_or(StreamingBehavior::Steer))),
         }
     }

@@ -32,6 +32,59 @@ const CANCEL: Duration = Duration::from_secs(5);
 pub(super) struct Offer {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
+    /// A sentence about tools and prompts that it offers and that are not used.
+    pub left_out: Option<String>,
+}
+
+/// The pages of a list, as far as they count.
+struct Pages<T> {
+    items: Vec<T>,
+    /// How many pages were read.
+    count: usize,
+    /// The place at which the next one begins; none behind the last one.
+    cursor: Option<String>,
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), count: 0, cursor: None }
+    }
+}
+
+impl<T> Pages<T> {
+    /// The page to be asked for next; none where there is none, or enough was read.
+    fn next(&mut self) -> Option<PaginatedRequestParams> {
+        let begins = self.count == 0;
+        let goes_on = self.cursor.is_some() && self.count < PAGES && self.items.len() < MOST;
+        (begins || goes_on).then(|| PaginatedRequestParams::default().with_cursor(self.cursor.take()))
+    }
+
+    fn add(&mut self, items: Vec<T>, cursor: Option<String>) {
+        self.items.extend(items);
+        self.cursor = cursor;
+        self.count += 1;
+    }
+
+    /// A sentence about what is left out; none where nothing is.
+    fn left_out(&self, what: &str) -> Option<String> {
+        let offered = self.items.len();
+        match (offered > MOST, self.cursor.is_some()) {
+            (true, false) => Some(format!("it offers {offered} {what}; only the first {MOST} are used")),
+            (_, true) if offered >= MOST => {
+                Some(format!("it offers more than {MOST} {what}; only the first {MOST} are used"))
+            }
+            (_, true) => Some(format!(
+                "its list of {what} has more than {PAGES} pages; only the {offered} {what} of these are used"
+            )),
+            (false, false) => None,
+        }
+    }
+
+    /// The items that count.
+    fn end(mut self) -> Vec<T> {
+        self.items.truncate(MOST);
+        self.items
+    }
 }
 
 /// A server that is there.
@@ -73,32 +126,26 @@ impl Connection {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
         let mut offer = Offer::default();
+        let mut left_out = Vec::new();
         if can.is_none_or(|can| can.tools.is_some()) {
-            let mut cursor = None;
-            for _ in 0..PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor.take());
-                let page = self.peer.list_tools(Some(page)).await.map_err(|error| self.failed(error))?;
-                offer.tools.extend(page.tools);
-                cursor = page.next_cursor;
-                if cursor.is_none() || offer.tools.len() >= MOST {
-                    break;
-                }
+            let mut all = Pages::default();
+            while let Some(next) = all.next() {
+                let page = self.peer.list_tools(Some(next)).await.map_err(|error| self.failed(error))?;
+                all.add(page.tools, page.next_cursor);
             }
+            left_out.extend(all.left_out("tools"));
+            offer.tools = all.end();
         }
         if can.is_some_and(|can| can.prompts.is_some()) {
-            let mut cursor = None;
-            for _ in 0..PAGES {
-                let page = PaginatedRequestParams::default().with_cursor(cursor.take());
-                let page = self.peer.list_prompts(Some(page)).await.map_err(|error| self.failed(error))?;
-                offer.prompts.extend(page.prompts);
-                cursor = page.next_cursor;
-                if cursor.is_none() || offer.prompts.len() >= MOST {
-                    break;
-                }
+            let mut all = Pages::default();
+            while let Some(next) = all.next() {
+                let page = self.peer.list_prompts(Some(next)).await.map_err(|error| self.failed(error))?;
+                all.add(page.prompts, page.next_cursor);
             }
+            left_out.extend(all.left_out("prompts"));
+            offer.prompts = all.end();
         }
-        offer.tools.truncate(MOST);
-        offer.prompts.truncate(MOST);
+        offer.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
         Ok(offer)
     }
 

@@ -45,9 +45,10 @@ pub use servers::Servers;
 
 use crate::providers::{self, HttpClient};
 use crate::tools::Spawner;
+use crate::world::{Clock, SystemClock};
 
 /// What the servers of a conversation are made of.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// The servers.
     pub definitions: Vec<Definition>,
@@ -61,6 +62,8 @@ pub struct Options {
     pub http: Arc<HttpClient>,
     /// The servers that run; conversations with the same pool share them.
     pub pool: Pool,
+    /// The clock that spaces out the lists of a server which tells of many changes.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for Options {
@@ -73,7 +76,19 @@ impl Default for Options {
             hidden: Vec::new(),
             http: Arc::new(HttpClient::new(&providers::Settings::default(), &nothing)),
             pool: Pool::default(),
+            clock: Arc::new(SystemClock),
         }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("definitions", &self.definitions)
+            .field("limits", &self.limits)
+            .field("chosen", &self.chosen)
+            .finish_non_exhaustive()
     }
 }
 
@@ -84,4 +99,5 @@ struct Around {
     hidden: Vec<OsString>,
     limits: Limits,
     http: Arc<HttpClient>,
+    clock: Arc<dyn Clock>,
 }

@@ -73,6 +73,7 @@ mod tests {
             hidden: Vec::new(),
             limits: Limits::default(),
             http: crate::mcp::Options::default().http,
+            clock: crate::mcp::Options::default().clock,
         };
         let definition = |launch| Definition {
             name: "s".to_owned(),

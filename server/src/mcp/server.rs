@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +15,9 @@ use super::{Around, Definition};
 
 /// A server that has lived that long is not one that ends again and again.
 const LONG: Duration = Duration::from_secs(60);
+
+/// A server is asked at most that often what it offers, however often it tells of changes.
+const LIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What becomes of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub struct Status {
     pub tools: Vec<String>,
     /// The names of its prompts, as slash commands without the slash.
     pub prompts: Vec<String>,
+    /// A sentence about tools or prompts that it offers and that are not used, because there are too many.
+    pub left_out: Option<String>,
 }
 
 /// What a server is right now.
@@ -222,7 +228,9 @@ impl Server {
         let connection = life.connection.clone();
         let changed = life.changed.clone();
         let mut first = true;
+        let mut left_out = None;
         loop {
+            let pause = self.around.clock.sleep(LIST_PAUSE);
             // A change that is told meanwhile is asked for once more.
             let offer = tokio::select! {
                 biased;
@@ -234,6 +242,10 @@ impl Server {
                 Ok(Ok(offer)) => {
                     if first && again {
                         tracing::warn!("mcp:{}: it is running again", self.definition.name);
+                    }
+                    if offer.left_out != left_out {
+                        left_out.clone_from(&offer.left_out);
+                        left_out.iter().for_each(|what| self.fail(what));
                     }
                     self.set(State::Running, None, Some((Arc::new(offer), connection.clone())));
                 }
@@ -253,8 +265,13 @@ impl Server {
                 biased;
                 () = self.stop.cancelled() => return Asked::Stop,
                 () = life.ended() => return Asked::Nobody,
-                () = changed.notified() => {}
+                () = async {
+                    changed.notified().await;
+                    pause.await;
+                } => {}
             }
+            // Whatever it has told of until now is in the list that is asked for next.
+            let _ = changed.notified().now_or_never();
         }
     }
 }

@@ -61,6 +61,7 @@ impl Servers {
             hidden: options.hidden.clone(),
             limits: options.limits,
             http: options.http.clone(),
+            clock: options.clock.clone(),
         };
         let state = Of {
             definitions: std::mem::take(&mut options.definitions),
@@ -184,6 +185,7 @@ impl Servers {
                 .filter(|(of, ..)| Arc::ptr_eq(of, server))
                 .map(|(_, _, name)| name.clone())
                 .collect(),
+            left_out: now.offer.left_out.clone(),
         };
         now.iter().enumerate().map(status).collect()
     }

@@ -33,9 +33,9 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
 ];
 
-/// Every variable that may hold a key.
+/// Returns every variable that may hold a key, also of providers that are not asked here.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
-    VARIABLES.iter().flat_map(|(_, names)| names.iter().copied())
+    VARIABLES.iter().flat_map(|(_, names)| names.iter()).chain(super::key_variables::OTHERS).copied()
 }
 
 /// Variables whose value is the token of a login.

@@ -29,6 +29,7 @@ mod failure;
 pub mod history;
 mod http;
 mod key;
+mod key_variables;
 mod keys;
 mod levels;
 mod load;

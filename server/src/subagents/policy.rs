@@ -15,6 +15,8 @@ pub struct Policy {
     pub user_agents: Option<PathBuf>,
     /// The folder with the project's agents; none where the project is not trusted.
     pub project_agents: Option<PathBuf>,
+    /// Whether the working directory is trusted: git then follows the configuration of its repository.
+    pub trusted: bool,
     /// The folder for copies of repositories.
     pub worktrees: PathBuf,
     /// The agents, once somebody has asked for them.

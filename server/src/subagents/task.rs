@@ -101,7 +101,7 @@ impl Task {
             allowed(plan, &parent, agents.as_ref(), context.call_id.as_deref()).await?;
         }
         let lease = match arguments.isolated {
-            true => Some(Lease::take(context, &policy.worktrees).await?),
+            true => Some(Lease::take(context, &policy.worktrees, policy.trusted).await?),
             false => None,
         };
         let files = Files::of(&parent, context)?;

@@ -94,3 +94,36 @@ fn guards_see_the_calls_of_servers_tools() {
     assert_eq!(texts(&frames), ["no echo that"]);
     finish(agent);
 }
+
+#[test]
+fn tools_and_prompts_that_are_too_many_are_told_of() {
+    for (options, told) in [
+        (["--tools", "1500"], "it offers 1500 tools; only the first 1000 are used"),
+        (["--prompts", "1001"], "it offers 1001 prompts; only the first 1000 are used"),
+        (
+            ["--endless", ""],
+            "its list of tools has more than 100 pages; only the 0 tools of these are used; its list of prompts",
+        ),
+    ] {
+        let place = Place::new();
+        let mut agent = agent(&place, json!({"zoo": zoo(&options)}), json!({}), &[("more900", json!({}))]);
+        let frames = run(&mut agent);
+        let event = agent.seen.iter().find(|frame| frame["type"] == "extension_error");
+        let event = event.unwrap_or_else(|| panic!("{told}: {frames:#?}"));
+        assert_eq!(event["extensionPath"], "mcp:zoo");
+        assert!(event["error"].as_str().unwrap().starts_with(told), "{event}");
+        let stderr = finish(agent);
+        assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
+    }
+}
+
+#[test]
+fn what_is_left_of_a_list_in_pages_is_told_of() {
+    let place = Place::new();
+    let servers = json!({"zoo": zoo(&["--tools", "5000", "--page", "300"])});
+    let mut agent = agent(&place, servers, json!({}), &[("more900", json!({})), ("more1100", json!({}))]);
+    let frames = run(&mut agent);
+    assert_eq!(texts(&frames), ["more900 is done", "Tool more1100 not found"]);
+    let stderr = finish(agent);
+    assert!(stderr.contains("it offers more than 1000 tools; only the first 1000 are used"), "{stderr}");
+}

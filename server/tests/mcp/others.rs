@@ -271,3 +271,22 @@ fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
     let stderr = finish(agent);
     assert!(!stderr.contains("canary"), "{stderr}");
 }
+
+#[test]
+fn no_known_key_of_a_provider_is_handed_on() {
+    let place = Place::new();
+    let names: Vec<_> = agentese_server::providers::key_variables().collect();
+    for name in ["AZURE_OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_API_KEY", "GH_TOKEN", "HF_TOKEN"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    let calls: Vec<_> = names.iter().map(|name| ("variable", json!({"name": name}))).collect();
+    let servers = json!({"zoo": crate::stage::zoo(&[])});
+    let mut command = command(&place, servers, json!({}), calling(&calls), &[]);
+    command.envs(names.iter().map(|name| (name, "canary-key")));
+    let mut agent = Agent::start(command);
+    let frames = run(&mut agent);
+    for (name, text) in names.iter().zip(texts(&frames)) {
+        assert_eq!(text, "not set", "{name}");
+    }
+    finish(agent);
+}

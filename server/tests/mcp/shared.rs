@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::stage::{OWN, log, zoo};
+use crate::support::clock::TickingClock;
 use crate::support::process::{Place, assert_gone, is_alive, pid_in};
 use crate::support::soon;
 
@@ -94,4 +95,60 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
     assert_eq!(log(&pids).len(), 1, "it was started once");
     soon("the end of the other", second.shut_down()).await;
     assert_gone(pid);
+}
+
+/// The parts of an agent with one server, and a clock.
+fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> Parts {
+    place.put(OWN, json!({"servers": {"zoo": zoo(server)}}).to_string());
+    let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
+    let places = Places { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
+    let (engine, session) = Server::builder().cwd(place.work()).clock(Arc::new(clock)).parts();
+    Parts {
+        options: engine,
+        session,
+        extensions: Default::default(),
+        mcp: mcp::Options {
+            definitions: mcp::find(places, &|_: &str| None, false).definitions,
+            limits: Limits { wait: crate::support::LONG, ..Limits::default() },
+            ..mcp::Options::default()
+        },
+        undecided: None,
+        updates: Updates::default(),
+        usual_tools: true,
+        elsewhere: None,
+        agents: None,
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_tells_of_changes_without_end_is_listed_once_in_each_pause() {
+    let (place, clock) = (Place::new(), TickingClock::default());
+    let told = place.work().parent().unwrap().join("told");
+    let desk = desk(parts_with(&place, &["--restless", "--log", told.to_str().unwrap()], clock.clone()));
+    soon("the server", desk.mcp().ready()).await;
+    let lists = || log(&told).iter().filter(|line| *line == "tools/list").count();
+    for pause in 1..5 {
+        assert_eq!(lists(), pause);
+        clock.tick();
+        soon("another list", async {
+            while lists() == pause {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        // An answer of the server shows that it has read what was sent before.
+        let _ = desk.mcp().expand("/feed cats").await;
+    }
+    desk.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_status_says_what_is_left_out() {
+    let place = Place::new();
+    let desk = desk(parts_with(&place, &["--tools", "1500"], TickingClock::default()));
+    soon("the server", desk.mcp().ready()).await;
+    let status = desk.mcp().status();
+    assert_eq!(status[0].tools.len(), 1000);
+    assert_eq!(status[0].left_out.as_deref(), Some("it offers 1500 tools; only the first 1000 are used"));
+    desk.shut_down().await;
 }

@@ -3,7 +3,8 @@
 Options: `--log FILE` writes down the name of everything that it is told; `--pid FILE` its process number;
 `--slow S` answers the first question after S seconds; `--never` never answers anything; `--junk` says things that are no messages;
 `--stubborn` goes on after the end of its input and ignores SIGTERM; `--crash` ends at once;
-`--crash-after N` ends with the Nth call of a tool.
+`--crash-after N` ends with the Nth call of a tool; `--restless` tells of a change after each list of its tools;
+`--tools N` and `--prompts N` offer so many of them, `--page N` in pages of that size; `--endless` offers pages without end.
 """
 
 import json
@@ -102,6 +103,17 @@ def call(number, name, arguments, token):
     say({"id": number, "result": results.get(name, lambda: text(f"{name} is done"))()})
 
 
+def page(kind, items, params):
+    if "--endless" in sys.argv:
+        return {kind: [], "nextCursor": "on"}
+    if count := option("--" + kind):
+        items = items + [{**items[0], "name": f"more{i}"} for i in range(int(count) - len(items))]
+    size = int(option("--page") or len(items))
+    start = int(params.get("cursor") or 0)
+    more = {"nextCursor": str(start + size)} if start + size < len(items) else {}
+    return {kind: items[start : start + size], **more}
+
+
 def main():
     if path := option("--pid"):
         with open(path, "a") as file:
@@ -135,9 +147,11 @@ def main():
             }
             say({"id": number, "result": result})
         elif method == "tools/list":
-            say({"id": number, "result": {"tools": TOOLS}})
+            say({"id": number, "result": page("tools", TOOLS, params)})
+            if "--restless" in sys.argv:
+                say({"method": "notifications/tools/list_changed"})
         elif method == "prompts/list":
-            say({"id": number, "result": {"prompts": PROMPTS}})
+            say({"id": number, "result": page("prompts", PROMPTS, params)})
         elif method == "prompts/get":
             words = "Feed the " + params["arguments"]["animal"]
             said = [{"role": "user", "content": {"type": "text", "text": words}}]

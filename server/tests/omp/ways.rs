@@ -126,6 +126,26 @@ async fn a_run_that_waits_to_try_again_counts_as_streaming() {
 }
 
 #[tokio::test]
+async fn a_prompt_in_the_pause_before_a_retry_is_refused_unless_it_says_how_it_joins() {
+    let (builder, _place) =
+        builder(json!({"responses": [{"error": {"message": "overloaded", "status": 529}}]}));
+    let retry = RetrySettings { base_delay_ms: 60_000, ..RetrySettings::default() };
+    let mut link = Link::speaking::<Omp>(builder.retry(retry));
+    link.send(json!({"type": "prompt", "message": "p"})).await;
+    link.until_event("auto_retry_start").await;
+    link.send(json!({"type": "prompt", "id": "again", "message": "again"})).await;
+    let refused =
+        link.until("the refusal", |frame| frame["id"] == "again" && frame["success"] == false).await;
+    let text = refused.last().unwrap()["error"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("Agent is already processing."), "{text}");
+    assert_eq!(link.state().await["queuedMessageCount"], 0);
+    link.data(json!({"type": "prompt", "message": "s", "streamingBehavior": "steer"})).await;
+    link.data(json!({"type": "steer", "message": "t"})).await;
+    assert_eq!(link.state().await["queuedMessageCount"], 2);
+    link.data(json!({"type": "abort_retry"})).await;
+}
+
+#[tokio::test]
 async fn after_a_compaction_on_its_own_the_model_goes_on() {
     let goes_on = async |wanted: bool| {
         let usage = json!({"input": 190_000, "output": 5});

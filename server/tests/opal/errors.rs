@@ -136,9 +136,37 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
         rpc.error("settings/save", json!({"settings": null})).await["message"],
         "Missing required param: settings"
     );
-    // What the agent does not look at may be anything.
-    rpc.start(json!({"system_prompt": 5, "session": "yes", "unknown_key": 1, "working_dir": "/no/such/dir"}))
-        .await;
+    // Members that the document does not have may be anything.
+    rpc.start(json!({"unknown_key": 1})).await;
+}
+
+#[tokio::test]
+async fn arguments_of_another_kind_are_refused_by_name() {
+    let (mut rpc, place) = Rpc::scripted(json!({"responses": []}));
+    std::fs::write(place.path().join("file"), "").unwrap();
+    let file = place.path().join("file");
+    for (name, value) in [
+        ("working_dir", json!(5)),
+        ("working_dir", json!(["/"])),
+        ("working_dir", json!("/no/such/dir")),
+        ("working_dir", json!(file)),
+        ("system_prompt", json!(5)),
+        ("session", json!("yes")),
+    ] {
+        let error = rpc.error("session/start", json!({name: value})).await;
+        assert!(error["code"] == -32602 && error.to_string().contains(name), "{name}: {error}");
+    }
+    let session = rpc.start(json!({"working_dir": place.path()})).await;
+    rpc.result("thinking/set", json!({"session_id": session, "level": "high"})).await;
+    for level in ["ultra", "", "HIGH", "xhigh"] {
+        let error = rpc.error("thinking/set", json!({"session_id": session, "level": level})).await;
+        assert!(error["code"] == -32602 && error.to_string().contains("level"), "{level}: {error}");
+        let params = json!({"session_id": session, "model_id": "scripted:scripted", "thinking_level": level});
+        let error = rpc.error("model/set", params).await;
+        assert!(error["code"] == -32602 && error.to_string().contains("thinking_level"), "{level}: {error}");
+    }
+    let state = rpc.result("agent/state", json!({"session_id": session})).await;
+    assert_eq!(state["model"]["thinking_level"], "high", "{state}");
 }
 
 #[tokio::test]

@@ -55,20 +55,21 @@ impl Killed {
         killed
     }
 
-    /// An agent that has been told to set subagents to work. Whoever has git do what the shell's pattern `held` is about waits until there is a
-    /// file `go` in the home directory; that somebody waits is written to `held.pid` there.
-    fn delegating(held: Option<&str>, script: Value) -> Self {
+    /// An agent that has been told to set subagents to work. Whoever has a program (`git`, `rm`) do what the shell's pattern
+    /// behind its name is about waits until there is a file `go` in the home directory; that somebody waits is written to
+    /// `held.pid` there.
+    fn delegating(held: Option<(&str, &str)>, script: Value) -> Self {
         let place = Place::new();
         repository(&place.work());
         place.put("home/.omp/agent/config.yml", "task: {isolation: {mode: worktree}}\n");
         let mut command = Self::command(&place, &script);
-        if let Some(held) = held {
+        if let Some((program, held)) = held {
             let path = std::env::var("PATH").unwrap();
             let slow = format!(
                 "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *{held}*)\n  echo $$ > \"$HOME/held.pid\"\n  \
-                 while [ -d \"$HOME\" ] && [ ! -e \"$HOME/go\" ]; do sleep 0.02; done;;\nesac\nexec git \"$@\"\n"
+                 while [ -d \"$HOME\" ] && [ ! -e \"$HOME/go\" ]; do sleep 0.02; done;;\nesac\nexec {program} \"$@\"\n"
             );
-            let git = place.put("home/slow/git", slow);
+            let git = place.put(&format!("home/slow/{program}"), slow);
             std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
             command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));
         }
@@ -158,7 +159,7 @@ fn fm_f93_after_a_kill_the_next_start_puts_everything_away() {
 
 #[test]
 fn fm_f93_an_abort_does_not_wait_for_copies_that_are_slow_to_remove() {
-    let mut killed = Killed::delegating(Some("'worktree remove'"), endless());
+    let mut killed = Killed::delegating(Some(("rm", "worktrees")), endless());
     let home = Killed::home(&killed.place);
     killed.commands = ["a", "b"].map(|name| pid_in(&home.join(format!("{name}.pid")))).to_vec();
     let result = killed.abort();
@@ -174,7 +175,7 @@ fn fm_f93_an_abort_does_not_wait_for_copies_that_are_slow_to_remove() {
 
 #[test]
 fn fm_f93_an_abort_stops_copies_that_are_still_made() {
-    let mut killed = Killed::delegating(Some("'reset --hard'"), endless());
+    let mut killed = Killed::delegating(Some(("git", "checkout-index")), endless());
     killed.held();
     let result = killed.abort();
     assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
@@ -185,7 +186,8 @@ fn fm_f93_an_abort_stops_copies_that_are_still_made() {
 fn what_the_user_gets_back_is_not_cut_off_by_an_abort() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
     answers.extend(crate::writer("a", "made.txt", "made\n"));
-    let mut killed = Killed::delegating(Some("'apply --whitespace=nowarn'*merge.patch"), script(answers));
+    let mut killed =
+        Killed::delegating(Some(("git", "'apply --whitespace=nowarn'*merge.patch")), script(answers));
     killed.held();
     // It is given up before git has changed anything.
     killed.abort();
@@ -201,4 +203,33 @@ fn what_somebody_works_on_is_not_put_away() {
     let killed = Killed::at_work();
     agentese_server::subagents::sweep(&killed.copies());
     assert_eq!(entries(&killed.copies()).len(), 2);
+}
+
+#[test]
+fn git_gets_no_keys_of_providers() {
+    let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
+    answers.extend(crate::writer("a", "made.txt", "made\n"));
+    let place = Place::new();
+    repository(&place.work());
+    place.put("home/.omp/agent/config.yml", "task: {isolation: {mode: worktree, merge: branch}}\n");
+    let path = std::env::var("PATH").unwrap();
+    let shim = format!("#!/bin/sh\nPATH='{path}'\nenv >> \"$HOME/seen\"\nexec git \"$@\"\n");
+    let git = place.put("home/shim/git", shim);
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let script = place.script(script(answers));
+    // With a key another provider would be asked.
+    let options = ["--mode", "rpc", "--dialect", "pisces", "--provider", "scripted", "--script", &script];
+    let mut command = place.command(&options);
+    command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));
+    for name in agentese_server::providers::key_variables() {
+        command.env(name, "canary-key");
+    }
+    let mut agent = Agent::start(command);
+    agent.send(json!({"type": "prompt", "message": "delegate"}));
+    agent.until_event("agent_end");
+    agent.close_stdin();
+    agent.wait();
+    assert!(place.work().join("made.txt").exists());
+    let seen = std::fs::read_to_string(Killed::home(&place).join("seen")).unwrap();
+    assert!(seen.contains("GIT_TERMINAL_PROMPT=0") && !seen.contains("canary"), "{seen}");
 }

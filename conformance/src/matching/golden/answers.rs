@@ -189,10 +189,10 @@ impl Answers<'_, '_, '_> {
     }
 
     /// The allowance for a refusal of what was accepted.
-    fn refusal(&mut self, sent: &Sent) -> Option<&'static str> {
+    pub(super) fn refusal(&mut self, sent: &Sent) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
-        let arguments = sent.value.as_ref()?.as_object()?;
+        let arguments = arguments(sent)?;
         for row in rules.allowances().filter(|row| row.holds == Holds::Everywhere) {
             match row.form {
                 Form::Refused(members) if self.misfit(sent).is_some() => {
@@ -246,9 +246,15 @@ impl Answers<'_, '_, '_> {
     /// The allowance for the refusal of arguments that are not as declared.
     fn misfit(&self, sent: &Sent) -> Option<&'static str> {
         let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
-        declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
+        declared::record_misfit(def, arguments(sent)?)?;
         form(self.state.rules, |row| matches!(row, Form::Refused(_)))
     }
+}
+
+/// The arguments of a command: those of an envelope, else the members beside its name.
+fn arguments(sent: &Sent) -> Option<&Map<String, Value>> {
+    let value = sent.value.as_ref()?;
+    value.get("params").unwrap_or(value).as_object()
 }
 
 /// What differs between the texts of two failures: documented ones have to be as documented.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answers::{Answers, words};
-use super::pairing::form;
+use super::pairing::{form, sent};
 use super::reading::Frame;
 use super::tables::Form;
 use super::walk::Walk;
@@ -30,7 +30,15 @@ impl Answers<'_, '_, '_> {
             (Some(golden), Some(observed)) => self.json_rpc_error(was, golden, observed, &mut found),
             (None, Some(error)) => {
                 let says = format!("it is the failure {} instead of a result", brief(error));
-                found.push(Difference::new(Weight::Must, "error", says));
+                let difference = Difference::new(Weight::Must, "error", says);
+                let is_error = error.get("code").is_some_and(Value::is_i64)
+                    && error.get("message").is_some_and(Value::is_string);
+                let allowance =
+                    sent(self.golden, was).filter(|_| is_error).and_then(|sent| self.refusal(sent));
+                found.push(match allowance {
+                    Some(allowance) => difference.allowed(allowance),
+                    None => difference,
+                });
             }
             (Some(error), None) => {
                 let says = format!("it is a result instead of the failure {}", brief(error));

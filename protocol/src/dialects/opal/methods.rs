@@ -49,7 +49,6 @@ protocol! {
         wire: "session/start";
         answer: Done;
         lane: Session;
-        tolerates: ["system_prompt", "working_dir", "session", "session_id"];
         wrong: {
             "model" => InvalidModel, "model." => InvalidModel, "features" => InvalidFeatures,
             "features." => InvalidFeatureValue, "tools" => InvalidTools, "tools." => InvalidTools

@@ -36,6 +36,7 @@ pub(super) const CUSTOMS: Customs = Customs {
     keeps_shell: true,
     repeats_begun: false,
     begins_what_waits: true,
+    pauses_refuse_prompts: true,
     intent: Some("_i"),
     page_name: "omp-session",
     tools: &["read", "bash", "edit", "write", "task"],

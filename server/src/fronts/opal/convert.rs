@@ -38,9 +38,13 @@ const LEVELS: [(&str, Level, ThinkingLevel); 5] = [
 ];
 
 impl Level {
-    /// The level of that name; off for an unknown one, as in Opal.
-    pub fn named(name: &str) -> Self {
-        LEVELS.iter().find(|(known, ..)| *known == name).map_or(Self::Off, |(_, level, _)| *level)
+    /// The level of that name. Fails with a sentence about `parameter` for an unknown one.
+    pub fn named(parameter: &str, name: &str) -> Result<Self, String> {
+        let known = LEVELS.iter().find(|(known, ..)| *known == name);
+        known.map(|(_, level, _)| *level).ok_or_else(|| {
+            let names = LEVELS.map(|(known, ..)| known).join(", ");
+            format!("`{parameter}`: {name:?} is not a level; known: {names}")
+        })
     }
 
     /// The nearest one to a level of the engine.

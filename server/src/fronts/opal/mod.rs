@@ -133,6 +133,11 @@ impl Front {
     }
 }
 
+/// Refuses a parameter that cannot be used.
+fn invalid(method: &str, reason: &str) -> Refusal {
+    Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
+}
+
 /// Runs what blocks.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;

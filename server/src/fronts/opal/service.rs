@@ -12,7 +12,7 @@ use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
 
 use super::convert::{Level, listed};
-use super::{Front, blocking, tools};
+use super::{Front, blocking, invalid, tools};
 use crate::session::{DeleteError, Scope, Store};
 
 /// The provider of models that are named without one.
@@ -147,7 +147,9 @@ impl agentese::opal::Service for Front {
         // An id may have a colon of its own.
         let (provider, id) = params.model_id.split_once(':').unwrap_or((USUAL_PROVIDER, &params.model_id));
         let model = self.model_named(provider, id)?;
-        session.set_model(model, params.thinking_level.as_deref().map(Level::named).unwrap_or_default());
+        let level = params.thinking_level.as_deref().map(|name| Level::named("thinking_level", name));
+        let level = level.transpose().map_err(|reason| invalid("model/set", &reason))?;
+        session.set_model(model, level.unwrap_or_default());
         Ok(ModelSet::new(session.model()))
     }
 
@@ -157,7 +159,8 @@ impl agentese::opal::Service for Front {
         _: Call<Opal, ThinkingSet>,
     ) -> Result<ThinkingSet, Refusal> {
         let session = self.session(&params.session_id)?;
-        let level = Level::named(&params.level);
+        let level = Level::named("level", &params.level);
+        let level = level.map_err(|reason| invalid("thinking/set", &reason))?;
         session.set_level(level);
         Ok(ThinkingSet::new(level.name()))
     }

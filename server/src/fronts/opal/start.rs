@@ -13,7 +13,7 @@ use super::features::Features;
 use super::opened::{Opened, Parts as OpenedParts};
 use super::sink::Sink;
 use super::tools::{self, TaskList};
-use super::{Front, blocking};
+use super::{Front, blocking, invalid};
 use crate::config::{Change, Trust, expand_home, load_settings, resolve};
 use crate::desk::Desk;
 use crate::engine::{Bounds, Lead, Unwilling};
@@ -154,8 +154,7 @@ impl Front {
             Some(id) if !may_be_id(id) => {
                 let reason =
                     "`session_id` has to be letters, digits, `.`, `_` and `-`, with a letter or digit first";
-                let values = [("method", "session/start"), ("reason", reason)];
-                return Err(Failure::InvalidParameters.refusal(&values));
+                return Err(invalid("session/start", reason));
             }
             Some(id) => id.clone(),
             None => self.id_there().unwrap_or_else(|| parts.options.ids.uuid().replace('-', "")),
@@ -167,6 +166,14 @@ impl Front {
             || usual.clone(),
             |directory| resolve(&usual, &expand_home(Path::new(directory), home.as_deref())),
         );
+        // An agent behind this one has a directory of its own.
+        if let Some(given) = params.working_dir.as_deref().filter(|_| !led) {
+            let looked = cwd.clone();
+            if !blocking(move || looked.is_dir()).await {
+                let reason = format!("`working_dir`: {given} is not a directory");
+                return Err(invalid("session/start", &reason));
+            }
+        }
         if cwd != usual {
             // What was asked about is another directory.
             parts.undecided = None;

@@ -1,25 +1,27 @@
-//! The files as they are when a call begins: what every copy starts with, and what its changes are compared with.
+//! The files as they are when a call begins: every copy starts with them, and its changes are compared with them.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Variables};
+use super::repository::Repository;
 
-/// The state of a repository's files.
+/// The state of a repository's files. Repositories within it are no part of it.
 #[derive(Debug, Clone)]
 pub struct Base {
-    /// The commit that is checked out.
-    pub head: String,
     /// The tree of the files as they are.
     pub tree: String,
-    /// What leads from that commit to that tree; none where nothing does.
-    pub changes: Option<PathBuf>,
-    /// Where the objects of trees go that are nobody's but ours.
-    pub objects: Variables,
+    /// The places of repositories within it, of submodules and others.
+    pub left_out: Vec<PathBuf>,
+    /// The places of repositories that its index names.
+    pub links: Vec<PathBuf>,
+    /// Its branches and tags, as a file of git has them.
+    pub references: Vec<u8>,
 }
 
 /// What a diff of two trees is asked with, so that it can be applied anywhere.
-pub(super) const DIFF: [&str; 9] = [
+const DIFF: [&str; 9] = [
     "diff",
     "--binary",
     "--full-index",
@@ -31,56 +33,91 @@ pub(super) const DIFF: [&str; 9] = [
     "--dst-prefix=b/",
 ];
 
+/// A git directory of the agent's own, in `place`, about files that lie elsewhere.
+pub(super) fn within(place: &Path, work_tree: &Path, index: &Path) -> Variables {
+    vec![
+        ("GIT_DIR".into(), place.join("git").into()),
+        ("GIT_WORK_TREE".into(), work_tree.into()),
+        ("GIT_INDEX_FILE".into(), index.into()),
+    ]
+}
+
 impl Base {
     /// Reads the state of the repository. Writes to `place` alone.
-    pub async fn read(
-        git: &Git,
-        root: &Path,
-        place: &Path,
-        head: &str,
-        head_tree: &str,
-    ) -> Result<Self, String> {
-        let objects = ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
-        let shared = git.run(root, &Vec::new(), &objects).await?;
-        let private = place.join("objects");
-        tokio::fs::create_dir_all(&private)
-            .await
-            .map_err(|error| format!("{}: {error}", private.display()))?;
-        let objects: Variables = vec![
-            ("GIT_OBJECT_DIRECTORY".into(), private.into()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), shared.into()),
-        ];
-        let tree = tree(git, root, &place.join("base.index"), &objects).await?;
-        let mut changes = None;
-        if tree != head_tree {
-            let file = place.join("base.patch");
-            diff(git, root, &objects, head_tree, &tree, &file).await?;
-            changes = Some(file);
+    pub async fn read(git: &Git, repository: &Repository, place: &Path) -> Result<Self, String> {
+        let root = &repository.root;
+        let index = place.join("base.index");
+        match tokio::fs::copy(&repository.index, &index).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", repository.index.display()));
+            }
+            _ => {}
         }
-        Ok(Self { head: head.to_owned(), tree, changes, objects })
+        let directory = within(place, root, &index);
+        // Git would look into submodules with what their own configuration names.
+        let links = links(git, root, &directory).await?;
+        if !links.is_empty() {
+            let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+            let names = links.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+            git.pipe(root, &directory, &remove, names).await?;
+        }
+        let (tree, mut left_out) = tree(git, root, &directory, &[]).await?;
+        left_out.extend(links.iter().filter(|path| !left_out.contains(path)).cloned().collect::<Vec<_>>());
+        let references = repository.references(git).await?;
+        Ok(Self { tree, left_out, links, references })
     }
 }
 
-/// The tree of the files in a work tree, those that are not ignored. The index is a copy, so that files that did not
-/// change are not read.
-pub async fn tree(git: &Git, root: &Path, index: &Path, objects: &Variables) -> Result<String, String> {
-    let own =
-        git.run(root, &Vec::new(), &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
-    match tokio::fs::copy(&own, index).await {
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(format!("{own}: {error}")),
+/// The places at which an index names other repositories.
+pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Result<Vec<PathBuf>, String> {
+    let listed = git.pipe(root, directory, &["ls-files", "-z", "--stage"], Vec::new()).await?;
+    let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+    let paths = entries.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+    Ok(paths.map(path).collect())
+}
+
+/// The tree of the files in a work tree, those that are not ignored, and where repositories within it lie, which are
+/// left out. Fails if there are other files where there is no room for them.
+pub(super) async fn tree(
+    git: &Git,
+    root: &Path,
+    directory: &Variables,
+    no_room: &[PathBuf],
+) -> Result<(String, Vec<PathBuf>), String> {
+    let list = ["ls-files", "-z", "--others", "--exclude-standard"];
+    let listed = git.pipe(root, directory, &list, Vec::new()).await?;
+    // Git lists a repository by the name of its folder and does not look into it.
+    let (within, files): (Vec<_>, Vec<_>) = listed
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .partition(|name| name.ends_with(b"/"));
+    let lost = no_room.iter().find(|place| files.iter().any(|file| path(file).starts_with(place)));
+    if let Some(place) = lost {
+        return Err(format!(
+            "{} is a repository of its own in the working directory; files below it cannot be brought back",
+            place.display()
+        ));
     }
-    let variables = with_index(objects, index);
-    git.run(root, &variables, &["add", "--all"]).await?;
-    git.run(root, &variables, &["write-tree"]).await
+    let mut pathspecs = b":(top)".to_vec();
+    for name in &within {
+        pathspecs.extend_from_slice(b"\0:(top,exclude,literal)");
+        pathspecs.extend_from_slice(&name[..name.len() - 1]);
+    }
+    let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
+    git.pipe(root, directory, &add, pathspecs).await?;
+    let tree = git.run(root, directory, &["write-tree"]).await?;
+    Ok((tree, within.into_iter().map(|name| path(&name[..name.len() - 1])).collect()))
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 /// Writes what leads from one tree to another.
-pub async fn diff(
+pub(super) async fn diff(
     git: &Git,
     root: &Path,
-    objects: &Variables,
+    directory: &Variables,
     from: &str,
     to: &str,
     file: &Path,
@@ -88,12 +125,5 @@ pub async fn diff(
     let output = format!("--output={}", file.to_string_lossy());
     let mut arguments = DIFF.to_vec();
     arguments.extend([output.as_str(), from, to, "--"]);
-    git.run(root, objects, &arguments).await.map(drop)
-}
-
-/// The same variables, with that index.
-pub fn with_index(variables: &Variables, index: &Path) -> Variables {
-    let mut variables = variables.clone();
-    variables.push((OsString::from("GIT_INDEX_FILE"), index.into()));
-    variables
+    git.run(root, directory, &arguments).await.map(drop)
 }

@@ -1,9 +1,7 @@
-//! Putting worktrees away. Blocks; used behind a call that is over or given up, and at the start of the program.
+//! Putting copies away. Blocks; used behind a call that is over or given up, and at the start of the program.
 
-use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -13,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use super::git::{AWAY, QUIET};
+use crate::providers::key_variables;
 
 const EXTENSION: &str = "lease";
 
@@ -102,9 +101,6 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
                 git(&root, &["update-ref", "--no-deref", "-d", &reference(name), commit]);
             }
         }
-        for copy in copies(&root, place) {
-            set_aside(&root, &copy);
-        }
     }
     let lease_file = place.with_extension(EXTENSION);
     if remove_alone(lease, &[place, &lease_file]).is_err() {
@@ -130,44 +126,16 @@ fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other("something is left")) }
 }
 
-/// The worktrees in a folder that the repository knows of, whether they are still there or not.
-fn copies(root: &Path, place: &Path) -> Vec<PathBuf> {
-    // git knows them by their real names.
-    let Ok(place) = place.canonicalize() else { return Vec::new() };
-    let listed = quiet(root, &["worktree", "list", "--porcelain"]).stderr(Stdio::null()).output();
-    let listed = listed.map(|output| output.stdout).unwrap_or_default();
-    let paths = listed.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"worktree "));
-    let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
-    paths.filter(|path| path.starts_with(&place)).collect()
-}
-
-/// Makes the repository forget a worktree. Its files stay, under the name that is given: git would look at every one of them
-/// before it removes one.
-pub fn set_aside(root: &Path, path: &Path) -> PathBuf {
-    let aside = path.with_extension("aside");
-    match std::fs::rename(path, &aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(path = %path.display(), %error, "a copy of a repository cannot be moved");
-        }
-        _ => {}
-    }
-    git(root, &["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
-    aside
-}
-
 fn git(root: &Path, arguments: &[&str]) {
-    if let Err(error) = quiet(root, arguments).stdout(Stdio::null()).stderr(Stdio::null()).status() {
-        tracing::warn!(%error, "git does not start");
-    }
-}
-
-fn quiet(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
-    for name in AWAY {
+    for name in AWAY.into_iter().chain(key_variables()) {
         command.env_remove(name);
     }
-    command.args(QUIET).args(arguments).current_dir(root).stdin(Stdio::null());
-    command
+    command.args(QUIET).args(arguments).current_dir(root);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.status() {
+        tracing::warn!(%error, "git does not start");
+    }
 }
 
 fn removed(result: io::Result<()>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Running git, under the guard, without hooks and without a terminal.
+//! Running git, under the guard, without hooks, without a terminal and without keys of providers.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
+use crate::providers::key_variables;
 use crate::tools::{CommandLine, Exit, Spawner, Talking};
 
 /// A git command takes seconds at most; on a huge repository and a slow disk, minutes.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Only the beginning of what git says is looked at.
-const SAID: u64 = 64 * 1024;
+/// Only the beginning of a complaint is looked at.
+const COMPLAINT: u64 = 64 * 1024;
+/// The longest answer of git, in bytes: the names of a million files.
+const ANSWER: u64 = 256 << 20;
 
-/// What keeps git from running hooks and monitors of the repository, and from cleaning up on its own. Filters (`filter.*.clean`,
-/// `filter.*.smudge`) and `diff` drivers that its `.git/config` names do run where files are added and checked out: without
-/// them large files that are kept elsewhere (LFS) would be lost.
+/// Options that keep git from running hooks and monitors, and from cleaning up on its own.
 pub(super) const QUIET: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -32,8 +33,8 @@ pub(super) const QUIET: [&str; 10] = [
     "commit.gpgSign=false",
 ];
 
-/// Variables that would send git to another repository.
-pub(super) const AWAY: [&str; 8] = [
+/// Variables that would send git to another repository, or make it read paths in another way.
+pub(super) const AWAY: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -42,6 +43,10 @@ pub(super) const AWAY: [&str; 8] = [
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
 ];
 
 /// Variables that make git write down what it does begin like this.
@@ -83,33 +88,33 @@ impl Git {
         self.stop.child_token()
     }
 
-    /// What git writes to its stdout, without the line's end. Fails with what it complains of where its code is not 0, and
-    /// where it was stopped: then it has ended.
+    /// Returns git's stdout without the line's end. Fails with git's complaint if its code is not 0, and if it was
+    /// stopped: then it has ended.
     pub async fn run(&self, cwd: &Path, variables: &Variables, arguments: &[&str]) -> Result<String, String> {
-        let traces = std::env::vars_os().map(|(name, _)| name);
-        let traces = traces.filter(|name| name.as_encoded_bytes().starts_with(TRACE));
-        let hidden = AWAY.iter().map(OsString::from).chain(traces);
-        let mut environment = variables.clone();
-        environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
-        environment.push(("LC_ALL".into(), "C".into()));
-        let line = CommandLine {
-            program: "git".into(),
-            arguments: QUIET.iter().chain(arguments).map(OsString::from).collect(),
-            cwd: cwd.to_owned(),
-            hidden: hidden.filter(|name| environment.iter().all(|(set, _)| set != name)).collect(),
-            environment,
-        };
+        let answer = self.pipe(cwd, variables, arguments, Vec::new()).await?;
+        Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
+    }
+
+    /// Returns git's stdout as it is; git reads `input`. Fails as [`Git::run`] does.
+    pub async fn pipe(
+        &self,
+        cwd: &Path,
+        variables: &Variables,
+        arguments: &[&str],
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>, String> {
+        let line = command_line(cwd, variables, arguments);
         let name = arguments.first().copied().unwrap_or_default();
         if self.is_stopped() {
             return Err(format!("git {name} was stopped"));
         }
         let talking =
             self.spawner.talk(&line).await.map_err(|error| format!("git does not start: {error}"))?;
-        let Talking { input, output, errors, mut running } = talking;
-        drop(input);
+        let Talking { input: stdin, output, errors, mut running } = talking;
         let work = async {
             // A warning is no part of an answer.
-            let (answer, complaint) = tokio::join!(beginning(output), beginning(errors));
+            let (answer, complaint, ()) =
+                tokio::join!(beginning(output, ANSWER), beginning(errors, COMPLAINT), write(stdin, input));
             Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
         };
         let ended = tokio::select! {
@@ -121,19 +126,46 @@ impl Git {
             return Err(format!("git {name} was stopped"));
         };
         match ended {
+            Ok(Ok((answer, _, Exit::Code(0)))) if answer.len() as u64 == ANSWER => {
+                Err(format!("git {name} answers with more than {} MiB", ANSWER >> 20))
+            }
             Ok(Ok((answer, _, Exit::Code(0)))) => Ok(answer),
-            Ok(Ok((answer, complaint, _))) if complaint.is_empty() => Err(format!("git {name}: {answer}")),
-            Ok(Ok((_, complaint, _))) => Err(format!("git {name}: {complaint}")),
+            Ok(Ok((answer, complaint, _))) => {
+                let said = if complaint.is_empty() { answer } else { complaint };
+                Err(format!("git {name}: {}", String::from_utf8_lossy(&said).trim_end()))
+            }
             Ok(Err(error)) => Err(format!("git {name}: {error}")),
             Err(_) => Err(format!("git {name} took more than {} s", LIMIT.as_secs())),
         }
     }
 }
 
-/// The beginning of what is written to a channel. What is beyond that is read and thrown away, so that git does not wait.
-async fn beginning(mut channel: impl AsyncRead + Unpin) -> io::Result<String> {
+fn command_line(cwd: &Path, variables: &Variables, arguments: &[&str]) -> CommandLine {
+    let traces = std::env::vars_os().map(|(name, _)| name);
+    let traces = traces.filter(|name| name.as_encoded_bytes().starts_with(TRACE));
+    let hidden = AWAY.iter().map(OsString::from).chain(traces).chain(key_variables().map(OsString::from));
+    let mut environment = variables.clone();
+    environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    environment.push(("LC_ALL".into(), "C".into()));
+    CommandLine {
+        program: "git".into(),
+        arguments: QUIET.iter().chain(arguments).map(OsString::from).collect(),
+        cwd: cwd.to_owned(),
+        hidden: hidden.filter(|name| environment.iter().all(|(set, _)| set != name)).collect(),
+        environment,
+    }
+}
+
+/// Writes everything, and closes the channel. A program that does not read to the end says so by its code.
+async fn write(mut channel: impl AsyncWrite + Unpin, input: Vec<u8>) {
+    let _ = channel.write_all(&input).await;
+    let _ = channel.shutdown().await;
+}
+
+/// The beginning of what is written to a channel. The rest is read and thrown away, so that git does not wait.
+async fn beginning(mut channel: impl AsyncRead + Unpin, most: u64) -> io::Result<Vec<u8>> {
     let mut said = Vec::new();
-    (&mut channel).take(SAID).read_to_end(&mut said).await?;
+    (&mut channel).take(most).read_to_end(&mut said).await?;
     tokio::io::copy(&mut channel, &mut tokio::io::sink()).await?;
-    Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
+    Ok(said)
 }

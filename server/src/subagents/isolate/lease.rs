@@ -10,13 +10,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::base::{Base, diff, tree};
-use super::clean::{Claim, remove_all, set_aside};
-use super::git::Git;
+use super::base::{Base, diff, links, tree, within};
+use super::clean::{Claim, remove_all};
+use super::git::{Git, Variables};
+use super::repository::{Repository, copy, without_filters};
 use crate::tools::ToolContext;
-
-/// How often adding a worktree is tried again.
-const ATTEMPTS: u32 = 4;
 
 /// How long the end of a call waits until everything is put away. It goes on behind the call then.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -26,13 +24,8 @@ pub struct Lease {
     /// Its commands end with the call.
     pub(super) git: Git,
     pub(super) claim: Option<Claim>,
-    /// The top of the repository.
-    pub(super) root: PathBuf,
-    /// Where in it the agent works.
-    prefix: PathBuf,
+    pub(super) repository: Arc<Repository>,
     base: Ready<Base>,
-    /// Whoever adds or removes a worktree: git stumbles over one that is half there.
-    turn: Arc<tokio::sync::Mutex<()>>,
     /// Whoever removes files: several at once are slower than one after the other.
     broom: Arc<tokio::sync::Mutex<()>>,
     /// What has to be over before everything is put away.
@@ -61,51 +54,48 @@ pub struct Worktree {
 impl Lease {
     /// Prepares copies of the repository around the working directory. Fails with what the model is to know. The files are
     /// read in the background, so that the first subagent need not wait for them.
-    pub async fn take(context: &ToolContext, worktrees: &Path) -> Result<Self, String> {
+    pub async fn take(context: &ToolContext, worktrees: &Path, trusted: bool) -> Result<Self, String> {
         let git = Git::new(context.spawner.clone(), context.abort.clone());
-        let none = |_| {
-            // The text is the one of pisces 13.18.
-            "Isolated task execution requires a git repository. Git repository not found for isolated task execution."
-                .to_owned()
-        };
-        let places = ["rev-parse", "--show-toplevel", "--show-prefix"];
-        let places = git.run(&context.cwd, &Vec::new(), &places).await.map_err(none)?;
-        let mut places = places.lines();
-        let root = PathBuf::from(places.next().unwrap_or_default());
-        let prefix = PathBuf::from(places.next().unwrap_or_default());
-        let heads = git.run(&root, &Vec::new(), &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
-        let head = heads
-            .map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
+        let repository = Arc::new(Repository::find(&git, &context.cwd, trusted).await?);
         let name = uuid::Uuid::new_v4().simple().to_string();
         let claim = {
-            let (worktrees, root) = (worktrees.to_owned(), root.clone());
-            let claimed = tokio::task::spawn_blocking(move || Claim::take(&worktrees, &name, &root));
-            let claimed = claimed.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-            claimed
-                .map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?
+            let (worktrees, root) = (worktrees.to_owned(), repository.root.clone());
+            blocking(move || Claim::take(&worktrees, &name, &root)).await
         };
+        let claim =
+            claim.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
         let stop = git.child_token();
-        let base = {
-            let (git, root, place) = (git.until(stop.clone()), root.clone(), claim.place.clone());
-            in_background(async move {
-                let head_tree =
-                    git.run(&root, &Vec::new(), &["rev-parse", &format!("{head}^{{tree}}")]).await?;
-                Base::read(&git, &root, &place, &head, &head_tree).await
-            })
-        };
-        let pending = Mutex::new(vec![over(&base)]);
-        Ok(Self {
+        let mut lease = Self {
             git,
             claim: Some(claim),
-            root,
-            prefix,
-            base,
-            turn: Arc::default(),
+            repository,
+            base: futures::future::pending().boxed().shared(),
             broom: Arc::default(),
-            pending,
+            pending: Mutex::default(),
             stop,
             chores: context.chores.clone(),
-        })
+        };
+        if let Err(reason) = lease.prepare(trusted).await {
+            lease.end().await;
+            return Err(reason);
+        }
+        Ok(lease)
+    }
+
+    /// Makes the git directory of the call, and begins to read the files. Fails if git would run filters that nobody trusts.
+    async fn prepare(&mut self, trusted: bool) -> Result<(), String> {
+        let (repository, place) = (self.repository.clone(), self.place().to_owned());
+        let (made, within_place) = (repository.clone(), place.join("git"));
+        let made = blocking(move || made.make(&within_place, &[])).await;
+        made.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        if !trusted {
+            let directory = within(&place, &repository.root, &repository.index);
+            without_filters(&self.git, &repository.root, &directory).await?;
+        }
+        let git = self.git.until(self.stop.clone());
+        self.base = in_background(async move { Base::read(&git, &repository, &place).await });
+        self.wait_for(over(&self.base));
+        Ok(())
     }
 
     /// Begins a copy for a subagent.
@@ -113,57 +103,35 @@ impl Lease {
         let path = self.place().join(id);
         let stop = self.stop.child_token();
         let git = self.git.until(stop.clone());
-        let (root, base, there, turn) =
-            (self.root.clone(), self.base.clone(), path.clone(), self.turn.clone());
-        let ready = in_background(async move {
-            let base = base.await?;
-            let shown = there.to_string_lossy();
-            let add = ["worktree", "add", "--quiet", "--detach", "--no-checkout", &shown, &base.head];
-            {
-                let _turn = turn.lock().await;
-                // It is over at once, as no file is written. One that is half there would be a burden.
-                add_worktree(&git, &root, &add).await?;
-            }
-            git.run(&there, &Vec::new(), &["reset", "--hard", "--quiet"]).await?;
-            if let Some(changes) = &base.changes {
-                let apply = ["apply", "--whitespace=nowarn", &changes.to_string_lossy()];
-                git.run(&there, &Vec::new(), &apply).await?;
-            }
-            Ok(())
-        });
+        let (repository, base, top, place) =
+            (self.repository.clone(), self.base.clone(), path.clone(), self.place().to_owned());
+        let ready = in_background(async move { fill(&git, &repository, &base.await?, &place, &top).await });
         self.wait_for(over(&ready));
-        Worktree { cwd: path.join(&self.prefix), path, ready, stop }
+        Worktree { cwd: path.join(&self.repository.prefix), path, ready, stop }
     }
 
     /// Writes what a subagent changed to a file, also after the call was stopped. Dropping the future ends that.
     pub async fn patch(&self, worktree: &Worktree, file: &Path) -> Result<(), String> {
         worktree.ready.clone().await?;
         let base = self.base.clone().await?;
-        let index = worktree.path.with_extension("index");
         let git = self.git.to_the_end();
-        let tree = tree(&git, &worktree.path, &index, &base.objects).await?;
-        diff(&git, &self.root, &base.objects, &base.tree, &tree, file).await
+        let directory = within(self.place(), &worktree.path, &worktree.path.with_extension("index"));
+        let (tree, _) = tree(&git, &worktree.path, &directory, &base.left_out).await?;
+        diff(&git, &self.repository.root, &directory, &base.tree, &tree, file).await
     }
 
     /// Puts a copy away, behind the call.
     pub fn discard(&self, worktree: Worktree) {
         let Worktree { path, ready, stop, .. } = worktree;
         stop.cancel();
-        let (root, turn, broom, end) =
-            (self.root.clone(), self.turn.clone(), self.broom.clone(), self.stop.clone());
-        let aside = self.surely(async move {
+        let (broom, end) = (self.broom.clone(), self.stop.clone());
+        self.chores.spawn(async move {
             // One that is still being made would come back.
             let _ = ready.await;
-            let _turn = turn.lock().await;
-            let aside = tokio::task::spawn_blocking(move || set_aside(&root, &path)).await;
-            aside.map_err(|error| error.to_string())
-        });
-        self.chores.spawn(async move {
-            let Ok(aside) = aside.await else { return };
             let _broom = broom.lock().await;
             // At the end everything goes at once.
             if !end.is_cancelled() {
-                let _ = tokio::task::spawn_blocking(move || remove_all(&aside)).await;
+                let _ = tokio::task::spawn_blocking(move || remove_all(&path)).await;
             }
         });
     }
@@ -224,19 +192,40 @@ fn over<T: Clone + Send + Sync + 'static>(work: &Ready<T>) -> BoxFuture<'static,
     work.clone().map(drop).boxed()
 }
 
-/// Adds a worktree. Other programs add theirs at the same time: then it is tried again.
-async fn add_worktree(git: &Git, root: &Path, add: &[&str]) -> Result<(), String> {
-    let whole = git.to_the_end();
-    for attempt in 0..ATTEMPTS {
-        if git.is_stopped() {
-            break;
-        }
-        if whole.run(root, &Vec::new(), add).await.is_ok() {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(20 << attempt)).await;
+/// Fills a copy with the files as they are, and gives it a git directory of its own: whatever a subagent does with git stays
+/// there.
+async fn fill(
+    git: &Git,
+    repository: &Arc<Repository>,
+    base: &Base,
+    place: &Path,
+    top: &Path,
+) -> Result<(), String> {
+    let index = top.with_extension("index");
+    let failed = |error: std::io::Error| format!("{}: {error}", top.display());
+    let (made, directory, references) = (repository.clone(), top.join(".git"), base.references.clone());
+    blocking(move || made.make(&directory, &references)).await.map_err(failed)?;
+    let files = within(place, top, &index);
+    git.run(top, &files, &["read-tree", &base.tree]).await?;
+    git.run(top, &files, &["checkout-index", "--all", "--force", "--index"]).await?;
+    let (from, to) = (index, top.join(".git/index"));
+    blocking(move || copy(&from, &to)).await.map_err(failed)?;
+    let own: Variables =
+        vec![("GIT_DIR".into(), top.join(".git").into()), ("GIT_WORK_TREE".into(), top.into())];
+    // Entries that the commit has, too, keep what is known of their files.
+    git.run(top, &own, &["read-tree", "-m", "HEAD"]).await?;
+    if !base.links.is_empty() {
+        let folders = links(git, top, &own).await?;
+        let top = top.to_owned();
+        let make = move || folders.iter().try_for_each(|folder| std::fs::create_dir_all(top.join(folder)));
+        blocking(make).await.map_err(failed)?;
     }
-    git.run(root, &Vec::new(), add).await.map(drop)
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
 /// Begins work at once, whoever waits for it. Nothing of it goes on where everybody has given up.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::base::{diff, with_index};
+use super::base::{diff, within};
 use super::clean::{Branch, reference};
-use super::git::Variables;
+use super::git::{Git, Variables};
 use super::lease::Lease;
 
 /// What is to become a commit.
@@ -40,19 +40,21 @@ impl Lease {
     /// Applies patches to the user's files, all of them or none. Says whether there was anything to apply. Where they
     /// contradict each other, or the files have changed meanwhile, it fails and the files are as they were.
     pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {
-        let base = self.base().await?;
-        let variables = with_index(&base.objects, &self.place().join("merge.index"));
-        self.git.run(&self.root, &variables, &["read-tree", &base.tree]).await?;
+        let (base, root) = (self.base().await?, &self.repository.root);
+        let directory = within(self.place(), root, &self.place().join("merge.index"));
+        self.git.run(root, &directory, &["read-tree", &base.tree]).await?;
         for patch in patches {
-            self.stage(&variables, patch).await?;
+            self.stage(&directory, patch).await?;
         }
-        let tree = self.git.run(&self.root, &variables, &["write-tree"]).await?;
+        let tree = self.git.run(root, &directory, &["write-tree"]).await?;
         if tree == base.tree {
             return Ok(false);
         }
         let all = self.place().join("merge.patch");
-        diff(&self.git, &self.root, &base.objects, &base.tree, &tree, &all).await?;
-        self.change(vec!["apply".into(), "--whitespace=nowarn".into(), all.to_string_lossy().into()]).await?;
+        diff(&self.git, root, &directory, &base.tree, &tree, &all).await?;
+        let apply = vec!["apply".into(), "--whitespace=nowarn".into(), all.to_string_lossy().into()];
+        let (git, root) = (self.git.to_the_end(), root.clone());
+        self.change(async move { run(&git, &root, &directory, &apply).await }).await?;
         Ok(true)
     }
 
@@ -60,49 +62,77 @@ impl Lease {
     /// apply is left out. Where files of the user are in the way, nothing is merged and everything is as it was. The
     /// branches are gone afterwards; those that were there before are never touched.
     pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<Merged, String> {
-        let base = self.base().await?;
-        let variables = with_index(&Vec::new(), &self.place().join("merge.index"));
-        let none = Vec::new();
-        let mut head = self.git.run(&self.root, &none, &["rev-parse", "HEAD"]).await?;
-        if head != base.head {
+        self.base().await?;
+        let (root, none) = (self.repository.root.clone(), Variables::new());
+        let mut head = self.git.run(&root, &none, &["rev-parse", "HEAD"]).await?;
+        if head != self.repository.head {
             return Err("another commit was checked out meanwhile".to_owned());
         }
-        self.git.run(&self.root, &variables, &["read-tree", &head]).await?;
+        let directory = self.lasting(&self.place().join("merge.index"));
+        self.git.run(&root, &directory, &["read-tree", &head]).await?;
         let mut made = Vec::new();
         let mut merged = Merged::default();
         for commit in commits {
-            if let Err(reason) = self.stage(&variables, &commit.patch).await {
+            if let Err(reason) = self.stage(&directory, &commit.patch).await {
                 merged.left.push((commit.branch.clone(), reason));
                 continue;
             }
-            let tree = self.git.run(&self.root, &variables, &["write-tree"]).await?;
-            head = self.commit(&tree, &head, &commit.message).await?;
+            let tree = self.git.run(&root, &directory, &["write-tree"]).await?;
+            head = self.commit(&directory, &tree, &head, &commit.message).await?;
             commit.branch = self.branch(&mut made, &commit.branch, &head).await?;
             merged.merged.push(commit.branch.clone());
         }
-        let fast_forward = ["merge", "--ff-only", "--quiet", "--no-stat", &head];
-        let moved = self.change(fast_forward.map(str::to_owned).to_vec()).await;
+        let moved = self.check_out(head, &merged.merged).await;
         let git = self.git.to_the_end();
         for Branch { name, commit } in &made {
             let delete = ["update-ref", "--no-deref", "-d", &reference(name), commit];
-            if let Err(reason) = git.run(&self.root, &none, &delete).await {
+            if let Err(reason) = git.run(&root, &none, &delete).await {
                 tracing::warn!(branch = name, reason, "the branch of a subagent is left behind");
             }
         }
-        moved.map(|_| merged)
+        moved.map(|()| merged)
+    }
+
+    /// The git directory of the call with the user's objects: what is made there stays.
+    fn lasting(&self, index: &Path) -> Variables {
+        let mut directory = within(self.place(), &self.repository.root, index);
+        directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));
+        directory
+    }
+
+    /// Moves what is checked out to a commit that follows it. Git does that with the settings of the call, so that nothing
+    /// runs that the repository's configuration names. Where files of the user are in the way, everything stays as it was.
+    async fn check_out(&self, commit: String, branches: &[String]) -> Result<(), String> {
+        let before = self.repository.head.clone();
+        if commit == before {
+            return Ok(());
+        }
+        let directory = self.lasting(&self.repository.index);
+        let (git, root) = (self.git.to_the_end(), self.repository.root.clone());
+        let message = format!("merge {}: Fast-forward", branches.join(" "));
+        self.change(async move {
+            // Fails where files have changed, which is no failure here.
+            let _ = git.run(&root, &directory, &["update-index", "-q", "--refresh"]).await;
+            git.run(&root, &directory, &["read-tree", "-m", "-u", &before, &commit]).await?;
+            let update = ["update-ref", "-m", &message, "HEAD", &commit, &before];
+            let updated = git.run(&root, &Variables::new(), &update).await;
+            if updated.is_err() {
+                git.run(&root, &directory, &["read-tree", "-m", "-u", &commit, &before]).await?;
+            }
+            updated.map(drop)
+        })
+        .await
     }
 
     /// Changes the user's files, or does nothing where the call was stopped. Whoever stops it later does not stop it half way.
-    async fn change(&self, arguments: Vec<String>) -> Result<(), String> {
+    async fn change(
+        &self,
+        work: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) -> Result<(), String> {
         if self.git.is_stopped() {
             return Err("the call was stopped".to_owned());
         }
-        let (git, root) = (self.git.to_the_end(), self.root.clone());
-        let changed = self.surely(async move {
-            let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-            git.run(&root, &Vec::new(), &arguments).await.map(drop)
-        });
-        changed.await
+        self.surely(work).await
     }
 
     /// Makes a branch at a commit, and adds it to those that were made. Where there is one of that name it has a number
@@ -117,10 +147,12 @@ impl Lease {
             }
             // An empty old value: it must not be there.
             let create = ["update-ref", "--no-deref", &reference(&name), commit, ""];
-            let Err(reason) = self.git.run(&self.root, &Vec::new(), &create).await else { return Ok(name) };
+            let Err(reason) = self.git.run(&self.repository.root, &Vec::new(), &create).await else {
+                return Ok(name);
+            };
             made.pop();
             let look = ["rev-parse", "--verify", "--quiet", &reference(&name)];
-            if self.git.run(&self.root, &Vec::new(), &look).await.is_err() {
+            if self.git.run(&self.repository.root, &Vec::new(), &look).await.is_err() {
                 return Err(reason);
             }
             name = format!("{wanted}-{number}");
@@ -136,18 +168,30 @@ impl Lease {
             return Ok(());
         }
         let apply = ["apply", "--cached", "--whitespace=nowarn", &patch.to_string_lossy()];
-        self.git.run(&self.root, variables, &apply).await.map(drop)
+        self.git.run(&self.repository.root, variables, &apply).await.map(drop)
     }
 
-    async fn commit(&self, tree: &str, parent: &str, message: &str) -> Result<String, String> {
+    async fn commit(
+        &self,
+        directory: &Variables,
+        tree: &str,
+        parent: &str,
+        message: &str,
+    ) -> Result<String, String> {
         let commit = ["commit-tree", tree, "-p", parent, "-m", message];
-        let known = self.git.run(&self.root, &Vec::new(), &commit).await;
+        let known = self.git.run(&self.repository.root, directory, &commit).await;
         match known {
             Ok(made) => Ok(made),
             Err(_) => {
-                let nobody = NOBODY.iter().map(|(name, value)| (name.into(), value.into())).collect();
-                self.git.run(&self.root, &nobody, &commit).await
+                let mut directory = directory.clone();
+                directory.extend(NOBODY.iter().map(|(name, value)| (name.into(), value.into())));
+                self.git.run(&self.repository.root, &directory, &commit).await
             }
         }
     }
+}
+
+async fn run(git: &Git, root: &Path, directory: &Variables, arguments: &[String]) -> Result<(), String> {
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    git.run(root, directory, &arguments).await.map(drop)
 }

@@ -1,0 +1,172 @@
+//! The repository of the user, and git directories that share its objects and nothing else.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::git::{Git, Variables};
+use super::settings::{Settings, untrusted};
+
+/// A repository of the user.
+#[derive(Debug, Clone)]
+pub(super) struct Repository {
+    /// The top of its work tree.
+    pub root: PathBuf,
+    /// The folder in it in which the agent works.
+    pub prefix: PathBuf,
+    /// The commit that is checked out.
+    pub head: String,
+    /// Its index, which may be missing.
+    pub index: PathBuf,
+    /// The folder with its objects, and folders whose objects it has besides.
+    objects: PathBuf,
+    /// The format of its objects, such as `sha1`.
+    format: String,
+    /// The folder that its work trees share.
+    common: PathBuf,
+    settings: Settings,
+}
+
+/// Files of a repository that a git directory of another place gets.
+const FILES: &[&str] = &["info/exclude", "info/attributes", "shallow"];
+
+impl Repository {
+    /// Finds the repository around a folder. Fails with a sentence for the model, also where a repository that is not
+    /// trusted would run programs.
+    pub async fn find(git: &Git, cwd: &Path, trusted: bool) -> Result<Self, String> {
+        let none = |_| {
+            // The text is the one of pisces 13.18.
+            "Isolated task execution requires a git repository. Git repository not found for isolated task execution."
+                .to_owned()
+        };
+        let places = ["rev-parse", "--show-toplevel", "--show-prefix"];
+        let places = git.run(cwd, &Variables::new(), &places).await.map_err(none)?;
+        let mut places = places.lines();
+        let root = PathBuf::from(places.next().unwrap_or_default());
+        let prefix = PathBuf::from(places.next().unwrap_or_default());
+        is_around(&root, cwd)?;
+        let heads = git.run(&root, &Variables::new(), &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
+        let head = heads
+            .map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
+        let settings = Settings::read(git, &root, trusted).await?;
+        let asked = "rev-parse --path-format=absolute --show-object-format --git-common-dir --git-path index --git-path objects";
+        let asked: Vec<_> = asked.split(' ').collect();
+        let answer = git.run(&root, &Variables::new(), &asked).await?;
+        let [format, common, index, objects] = answer.lines().collect::<Vec<_>>()[..] else {
+            return Err("Isolated task execution cannot work below a path with a line break.".to_owned());
+        };
+        Ok(Self {
+            prefix,
+            head,
+            index: index.into(),
+            objects: objects.into(),
+            format: format.to_owned(),
+            common: common.into(),
+            settings,
+            root,
+        })
+    }
+
+    /// Makes a git directory with the objects and the settings of this repository, and the commit that is checked out. Blocks.
+    pub fn make(&self, place: &Path, references: &[u8]) -> io::Result<()> {
+        for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
+            std::fs::create_dir_all(place.join(folder))?;
+        }
+        std::fs::write(place.join("objects/info/alternates"), self.alternates())?;
+        for name in FILES {
+            copy(&self.common.join(name), &place.join(name))?;
+        }
+        // An index may be in two parts.
+        for entry in std::fs::read_dir(self.index.parent().unwrap_or(Path::new("/")))?.flatten() {
+            if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+                copy(&entry.path(), &place.join(entry.file_name()))?;
+            }
+        }
+        if !references.is_empty() {
+            std::fs::write(place.join("packed-refs"), references)?;
+        }
+        std::fs::write(place.join("config"), self.settings.text(&self.format, &self.common.join("lfs")))?;
+        std::fs::write(place.join("HEAD"), format!("{}\n", self.head))
+    }
+
+    /// The folder with its objects, and those that it names itself: git follows only few steps from one to the next.
+    fn alternates(&self) -> Vec<u8> {
+        let mut text = quoted(self.objects.as_os_str());
+        let further = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
+        for line in further.split(|byte| *byte == b'\n') {
+            if line.starts_with(b"/") || line.starts_with(b"\"/") {
+                text.extend_from_slice(line);
+                text.push(b'\n');
+            }
+        }
+        text
+    }
+
+    /// The folder into which commits go that are to stay.
+    pub fn objects(&self) -> &Path {
+        &self.objects
+    }
+
+    /// Its branches and tags, as a file of git has them.
+    pub async fn references(&self, git: &Git) -> Result<Vec<u8>, String> {
+        let list =
+            ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
+        git.pipe(&self.root, &Variables::new(), &list, Vec::new()).await
+    }
+}
+
+/// Fails if the work tree is not the one that the folder lies in: the configuration of a repository may name any other.
+fn is_around(root: &Path, cwd: &Path) -> Result<(), String> {
+    let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
+    let nearest = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    if nearest.is_some_and(|nearest| root.canonicalize().is_ok_and(|root| root == nearest)) {
+        return Ok(());
+    }
+    Err(format!(
+        "Isolated task execution requires a repository in its own work tree; core.worktree of this one leads to {}.",
+        root.display()
+    ))
+}
+
+/// Fails if attributes of a file name a filter. `directory` is the git directory that is asked.
+pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variables) -> Result<(), String> {
+    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let files = git.pipe(root, directory, &list, Vec::new()).await?;
+    let ask = ["check-attr", "-z", "--stdin", "filter"];
+    let answer = git.pipe(root, directory, &ask, files).await?;
+    let parts: Vec<_> = answer.split(|byte| *byte == 0).collect();
+    let named = parts
+        .chunks_exact(3)
+        .find(|triple| !matches!(triple[2], b"unspecified" | b"set" | b"unset") && !triple[2].is_empty());
+    match named {
+        Some(triple) => {
+            let [file, name] = [triple[0], triple[2]].map(String::from_utf8_lossy);
+            Err(untrusted(&format!("the attributes of {file} name the filter \"{name}\"")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A path as it stands in a list of git, a line each.
+fn quoted(path: &OsStr) -> Vec<u8> {
+    let bytes = path.as_bytes();
+    let plain = !bytes.contains(&b'\n') && !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
+    let mut text = match plain {
+        true => bytes.to_vec(),
+        false => {
+            let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("\"{text}\"").into_bytes()
+        }
+    };
+    text.push(b'\n');
+    text
+}
+
+/// Copies a file that may be missing.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    match std::fs::copy(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
