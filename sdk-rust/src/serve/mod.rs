@@ -186,7 +186,8 @@ pub struct Options {
     pub revision: Option<&'static Spec>,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
-    /// Looks at each command before it is carried out; none: all are.
+    /// Looks at each command before it is carried out; none: all are. With a gate, frames are refused that may mean different
+    /// things to different readers ([`strict`](crate::strict)).
     pub gate: Option<Gate>,
 }
 
@@ -353,7 +354,12 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
 
     /// Looks at a line; gives the work that it asks for.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
-        match lines::read::<D>(self.emitter.spec(), text) {
+        let spec = self.emitter.spec();
+        let line = match self.gate {
+            Some(_) => lines::read_strictly::<D>(spec, text),
+            None => lines::read::<D>(spec, text),
+        };
+        match line {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
                 self.emitter.send_line(line);
