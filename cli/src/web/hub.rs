@@ -11,7 +11,7 @@ use agentese::chunks::Assembler;
 use agentese::correlate::Table;
 use agentese::revision::Known;
 use agentese::scan::{self, Wanted, member};
-use agentese::spec::{Access, RunRole, Spec};
+use agentese::spec::{Access, Answer, RunRole, Spec};
 use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
@@ -26,8 +26,10 @@ use super::tabs::{Place, Tabs};
 
 /// How much of what happened a tab is told that comes late, in bytes.
 const REPEATED: usize = 4 * 1024 * 1024;
-/// The longest id of a tab's frame, in bytes of JSON.
-const LONGEST_ID: usize = 1024;
+/// The longest id of a tab's frame or of a question, in bytes of JSON.
+pub(super) const LONGEST_ID: usize = 1024;
+/// How many commands may wait for their answers.
+const MOST_CALLS: usize = 16 * 1024;
 
 /// A command without an answer.
 #[derive(Debug)]
@@ -152,7 +154,7 @@ impl Hub {
     }
 
     fn hello(&self, back: bool, asked: bool, begun: Common, now: Instant) -> Value {
-        let questions = if back { Vec::new() } else { self.questions.told(now) };
+        let (questions, unshown) = if back { (Vec::new(), 0) } else { self.questions.told(now) };
         let (begun, cut) = (&begun.messages, begun.is_cut);
         let begun: Vec<_> = begun.iter().map(Utf8Bytes::as_str).collect();
         json!({
@@ -160,7 +162,7 @@ impl Hub {
             "dialect": self.spec.name, "revision": self.agent.revision, "command": self.agent.command, "cwd": self.agent.cwd,
             "ended": self.agent.ended, "running": self.running, "session": self.session,
             "readOnly": self.policy.read_only, "deny": self.policy.deny,
-            "begun": begun, "cut": cut, "questions": questions,
+            "begun": begun, "cut": cut, "questions": questions, "unshown": unshown,
         })
     }
 
@@ -219,14 +221,20 @@ impl Hub {
     }
 
     fn command(&mut self, seat: Seat, id: Option<String>, command: &str, line: String) -> Heard {
-        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
-        if let Some(id) = &id
-            && !tab.seen.insert(id.clone())
-        {
-            return Heard::Nothing;
-        }
         if let Some(reason) = self.policy.refuses(self.spec, command) {
             self.refuse(seat, id.as_deref(), command, &reason);
+            return Heard::Nothing;
+        }
+        if self.calls.len() >= MOST_CALLS {
+            let reason =
+                format!("{MOST_CALLS} commands wait for their answers; send it again when some have come");
+            self.refuse(seat, id.as_deref(), command, &reason);
+            return Heard::Nothing;
+        }
+        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
+        if let Some(id) = &id
+            && !tab.seen.insert(id)
+        {
             return Heard::Nothing;
         }
         if self.agent.ended.is_some() {
@@ -250,17 +258,21 @@ impl Hub {
                 return Heard::Nothing;
             }
         };
-        if let Some(id) = &id {
+        let row = self.spec.command(command);
+        let is_answered = row.is_none_or(|row| row.answer != Answer::Never);
+        if let Some(id) = id.as_ref().filter(|_| is_answered) {
             self.ids.insert(own.clone(), (seat, id.clone()));
         }
-        let is_told = self.spec.command(command).is_none_or(|row| row.access() != Access::Read);
+        let is_told = row.is_none_or(|row| row.access() != Access::Read);
         if is_told {
-            if self.spec.command(command).is_some_and(|row| row.run == RunRole::Starts) {
+            if row.is_some_and(|row| row.run == RunRole::Starts) {
                 self.asked_at = Some(self.tabs.log.end());
             }
             self.tell(seat, "sent", &line);
         }
-        self.calls.insert(own, command, Caller { seat, id, is_told });
+        if is_answered {
+            self.calls.insert(own, command, Caller { seat, id, is_told });
+        }
         Heard::Line(line)
     }
 

@@ -441,3 +441,55 @@ fn a_frame_with_a_method_is_never_an_answer() {
     assert_eq!(pi.heard(tab.seat, &text), Heard::Nothing);
     assert_eq!(pi.heard(tab.seat, YES), Heard::Line(YES.to_owned()));
 }
+
+#[test]
+fn the_ids_of_commands_are_bounded_in_length_and_number() {
+    let mut hub = hub("pi", Policy { read_only: false, deny: vec!["bash".to_owned()] });
+    let mut tab = Reader::join(&mut hub, "one");
+    let bash = |id: &str| json!({"id": id, "type": "bash", "command": "x"}).to_string();
+    assert_eq!(hub.heard(tab.seat, &bash(&"x".repeat(20_000))), Heard::Nothing);
+    let told = tab.read(&hub);
+    assert_eq!(told[0]["agentese"], "refused");
+    assert!(told[0].to_string().len() < 200, "{told:?}");
+    // Of denied commands nothing is remembered, so that each is refused.
+    for _ in 0..2 {
+        assert_eq!(hub.heard(tab.seat, &bash("1")), Heard::Nothing);
+        assert_eq!(tab.read(&hub)[0]["id"], "1");
+    }
+    for number in 0..MOST_CALLS {
+        sent(&mut hub, &tab, &json!({"id": number, "type": "get_state"}).to_string());
+    }
+    assert_eq!(hub.heard(tab.seat, r#"{"id":"more","type":"get_state"}"#), Heard::Nothing);
+    let told = tab.read(&hub);
+    assert!(told[0]["error"].as_str().unwrap().contains("wait for their answers"), "{told:?}");
+}
+
+#[test]
+fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered() {
+    let mut hub = hub("pi", Policy::default());
+    let mut early = Reader::join(&mut hub, "early");
+    let ask = |hub: &mut Hub, number: usize| {
+        let question = json!({"type": "extension_ui_request", "id": number.to_string(), "method": "confirm",
+            "title": "Go?", "message": "x".repeat(1024)});
+        hub.told(&line(&question.to_string()), Instant::now());
+    };
+    const ASKED: usize = 16 * 1024;
+    (0..ASKED).for_each(|number| ask(&mut hub, number));
+    assert_eq!(early.read(&hub).len(), ASKED);
+    let hello = hub.join(&asked("late", None), Instant::now()).hello;
+    let shown = hello["questions"].as_array().unwrap().len();
+    assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
+    assert_eq!(hello["unshown"], ASKED - shown);
+    // One more is shown to nobody.
+    ask(&mut hub, ASKED);
+    let told = early.read(&hub);
+    assert_eq!((told.len(), &told[0]["agentese"]), (1, &json!("noise")));
+    let answer =
+        |number: usize| json!({"type": "extension_ui_response", "id": number.to_string(), "confirmed": true});
+    sent(&mut hub, &early, &answer(ASKED - 1).to_string());
+    sent(&mut hub, &early, &answer(0).to_string());
+    ask(&mut hub, ASKED + 1);
+    let hello = hub.join(&asked("later", None), Instant::now()).hello;
+    let last = hello["questions"].as_array().unwrap().last().unwrap()["line"].as_str().unwrap().to_owned();
+    assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "what is answered makes place: {last}");
+}

@@ -279,7 +279,12 @@ mod tests {
             ("pi", r#" {"id":"1","type":"bash","command":"x","command":"y"}"#, Some(r#""1""#), "bash"),
             ("pi", r#"{"t\u0079pe":"b\u0061sh"}"#, None, "bash"),
             ("omp", r#"{"type":"extension_ui_response","id":"q","value":"x"}"#, Some(r#""q""#), "(answer)"),
-            ("omp", r#"{"type":"host_tool_update","id":"q","partialResult":{}}"#, Some(r#""q""#), "(progress)"),
+            (
+                "omp",
+                r#"{"type":"host_tool_update","id":"q","partialResult":{}}"#,
+                Some(r#""q""#),
+                "(progress)",
+            ),
             ("opal", r#"{"id":7,"method":"a/b","params":{"id":1,"method":2}}"#, Some("7"), "a/b"),
             ("opal", r#"{"id":"s2c-0","result":null}"#, Some(r#""s2c-0""#), "(answer)"),
             ("opal", r#"{"id":"s2c-0","error":{"code":1},"result":null}"#, Some(r#""s2c-0""#), "(answer)"),
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_frame_with_two_meanings_is_refused() {
-        use StrictError::{AnswerWithMethod, Misspelt, Missing, NotAName, NotAnObject, Repeated};
+        use StrictError::{AnswerWithMethod, Missing, Misspelt, NotAName, NotAnObject, Repeated};
         for (dialect, text, error) in [
             ("pi", r#"{"type":"bash","type":"get_state"}"#, Repeated("type")),
             ("pi", r#"{"type":"bash","ty\u0070e":"get_state"}"#, Repeated("type")),

@@ -178,6 +178,9 @@ pub struct Options {
     pub outbox_bytes: usize,
     /// How many bytes of commands may be in progress; further ones are refused. 128 MiB by default.
     pub command_bytes: usize,
+    /// How many commands may be in progress; further ones are refused, but for those that stop a run. As many as come by
+    /// default.
+    pub commands: usize,
     /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
     /// serving has ended; 5 s by default.
     pub drain: std::time::Duration,
@@ -197,6 +200,7 @@ impl Default for Options {
             max_line: DEFAULT_MAX_LINE,
             outbox_bytes: 16 << 20,
             command_bytes: 128 << 20,
+            commands: usize::MAX,
             drain: std::time::Duration::from_secs(5),
             revision: None,
             stop: CancellationToken::new(),
@@ -232,6 +236,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         emitter,
         lanes: Lanes::default(),
         command_bytes: options.command_bytes,
+        commands: options.commands,
         gate: options.gate.clone(),
         frames: FrameReader::with_options(transport.reader, framer),
     };
@@ -259,6 +264,7 @@ struct Server<D: Dialect, S> {
     emitter: Emitter<D>,
     lanes: Lanes,
     command_bytes: usize,
+    commands: usize,
     gate: Option<Gate>,
     frames: FrameReader<BoxReader>,
 }
@@ -352,6 +358,14 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         }
     }
 
+    /// Returns what is in progress if a command of that length has no room beside it.
+    fn full(&self, bytes: usize) -> Option<String> {
+        if !self.lanes.has_room(bytes, self.command_bytes) {
+            return Some(format!("commands of {} bytes", self.command_bytes));
+        }
+        (self.lanes.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
+    }
+
     /// Looks at a line; gives the work that it asks for.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
         let spec = self.emitter.spec();
@@ -372,12 +386,10 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             lines::Line::Command { id, spec, command, session } => {
                 let lane = spec.lane;
                 let bytes = text.len();
-                if !self.lanes.has_room(bytes, self.command_bytes) && spec.run != RunRole::Stops {
+                if let Some(limit) = self.full(bytes).filter(|_| spec.run != RunRole::Stops) {
                     let call = Call::new(self.emitter.clone(), id.as_deref(), spec, CancellationToken::new());
-                    let limit = self.command_bytes;
                     call.failure(&Refusal::new(format!(
-                        "`{}` was rejected: commands of {limit} bytes are in progress; send it again when some of \
-                         them are answered",
+                        "`{}` was rejected: {limit} are in progress; send it again when some of them are answered",
                         spec.wire
                     )));
                     return None;
