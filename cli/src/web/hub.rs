@@ -225,17 +225,18 @@ impl Hub {
             self.refuse(seat, id.as_deref(), command, &reason);
             return Heard::Nothing;
         }
+        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
+        if id.as_ref().is_some_and(|id| tab.seen.has(id)) {
+            return Heard::Nothing;
+        }
         if self.calls.len() >= MOST_CALLS {
             let reason =
                 format!("{MOST_CALLS} commands wait for their answers; send it again when some have come");
             self.refuse(seat, id.as_deref(), command, &reason);
             return Heard::Nothing;
         }
-        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
-        if let Some(id) = &id
-            && !tab.seen.insert(id)
-        {
-            return Heard::Nothing;
+        if let Some(id) = &id {
+            tab.seen.insert(id);
         }
         if self.agent.ended.is_some() {
             self.refuse(seat, id.as_deref(), command, "the agent does not run");

@@ -34,11 +34,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Notes an id; false if it is there already. The oldest one goes if there are too many.
-    pub fn insert(&mut self, id: &str) -> bool {
-        if self.ids.contains(id) {
-            return false;
-        }
+    /// Whether an id is remembered.
+    pub fn has(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// Remembers an id that is not. The oldest one goes if there are too many.
+    pub fn insert(&mut self, id: &str) {
         let id = Arc::<str>::from(id);
         self.ids.insert(id.clone());
         self.order.push_back(id);
@@ -47,7 +49,6 @@ impl Seen {
         {
             self.ids.remove(&oldest);
         }
-        true
     }
 }
 
@@ -200,8 +201,8 @@ mod tests {
     #[test]
     fn the_newest_ids_of_a_tab_are_remembered() {
         let mut seen = Seen::default();
-        assert!((0..=IDS).all(|number| seen.insert(&number.to_string())));
-        assert!(!seen.insert("1") && seen.insert("0"));
+        (0..=IDS).for_each(|number| seen.insert(&number.to_string()));
+        assert!(seen.has("1") && seen.has(&IDS.to_string()) && !seen.has("0"));
         assert_eq!((seen.ids.len(), seen.order.len()), (IDS, IDS));
     }
 }
