@@ -12,5 +12,5 @@ pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {
     let mut command = Arguments::command().mut_subcommand("call", |_| super::call::all_dialects());
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "agentese", &mut script);
-    output::print(&script)
+    output::print(&String::from_utf8_lossy(&script))
 }

@@ -30,5 +30,5 @@ pub(super) fn write_page(
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
     let transcript = Transcript { secrets: &secrets, ..Transcript::new(&file.header, &file.entries) };
     write(&transcript, &cwd.join(&page)).map_err(failed)?;
-    output::print(format!("{}\n", page.display()).as_bytes())
+    output::print(&format!("{}\n", page.display()))
 }

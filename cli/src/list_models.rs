@@ -24,7 +24,7 @@ pub(super) fn print<'a>(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    output::print(text(&models).as_bytes())
+    output::print(&text(&models))
 }
 
 /// Whether every word of a search is somewhere in the names of a model.

@@ -31,5 +31,5 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
         let known = known.filter(fits).collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("{missing} \"{dialect}\"; known: {known}")));
     };
-    output::print(format!("{}\n", text.trim_end()).as_bytes())
+    output::print_json(&format!("{}\n", text.trim_end()))
 }

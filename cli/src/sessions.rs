@@ -21,10 +21,12 @@ const FIRST: usize = 60;
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     let listed = list(options)?;
     if listed.is_empty() && !options.json {
-        return output::print(b"No sessions here yet.\n");
+        return output::print("No sessions here yet.\n");
     }
-    let text = if options.json { as_json(&listed) } else { as_table(&listed, options.all) };
-    output::print(text.as_bytes())
+    match options.json {
+        true => output::print_json(&as_json(&listed)),
+        false => output::print(&as_table(&listed, options.all)),
+    }
 }
 
 /// The sessions of the working directory that agents of the dialect have kept, newest first. Fails where there are none

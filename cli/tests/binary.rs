@@ -34,7 +34,11 @@ mod stdout;
 mod storage;
 #[path = "../../server/tests/support/mod.rs"]
 mod support;
+#[path = "binary/terminal.rs"]
+mod terminal;
 #[path = "binary/trust.rs"]
 mod trust;
+#[path = "binary/web_access.rs"]
+mod web_access;
 #[path = "binary/web_client.rs"]
 mod web_client;

@@ -35,6 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     println!("http://{}", listener.local_addr()?);
     loop {
         let (socket, _) = listener.accept().await?;
+        socket.set_nodelay(true)?;
         tokio::spawn(serve(client.clone(), socket));
     }
 }

@@ -37,7 +37,7 @@ pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunRes
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub use crate::core::{
     chunks, correlate, frame, framing, queue, redact, renames, revision, route, run_tracker, scan, schema,
-    script, spec, transport, wire,
+    script, spec, strict, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure};
 pub use error::{Error, ErrorKind, Refused};

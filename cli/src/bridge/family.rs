@@ -48,6 +48,7 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
         .cwd(here())
         .agents(family.clone());
     let mut serving = Options::default();
+    serving.commands = super::COMMANDS;
     serving.gate = Some(family.losses.counter());
     let served = stdio::serve(server.build(), serving, stderr).await;
     family.end().await;

@@ -64,6 +64,8 @@ use losses::{Heard, Losses};
 use person::Person;
 use remote::Remote;
 
+/// How many commands of the client may wait for the agent, prompts above all. Further ones are refused.
+const COMMANDS: usize = 1024;
 /// How long an agent may take to answer while its dialect is found out.
 const DETECTED: Duration = Duration::from_secs(20);
 
@@ -122,14 +124,11 @@ fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
     };
     let (front, agent) = (spec(front)?, spec(agent)?);
     let rows = agentese::any::explain(front, agent).map_err(|error| Failure::Usage(error.to_string()))?;
-    let text = match json {
-        false => losses::text(front, agent, &rows),
-        true => {
-            let text = serde_json::json!({"front": front.id(), "agent": agent.id(), "rows": rows});
-            format!("{text:#}\n")
-        }
-    };
-    output::print(text.as_bytes())
+    if !json {
+        return output::print(&losses::text(front, agent, &rows));
+    }
+    let text = serde_json::json!({"front": front.id(), "agent": agent.id(), "rows": rows});
+    output::print_json(&format!("{text:#}\n"))
 }
 
 async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
@@ -170,6 +169,7 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let losses = Arc::new(losses);
     let remote = Arc::new(Remote::new(agent.clone(), person));
     let mut serving = Options::default();
+    serving.commands = COMMANDS;
     serving.gate = Some(losses.gate());
     serving.stop = remote.parted();
     let follow_up = start.settings.follow_up_mode;

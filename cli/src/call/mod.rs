@@ -43,7 +43,7 @@ pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     let said = match line::read(words) {
         Ok(said) => said,
         Err(line::Refusal::Shown(help)) => {
-            return super::output::print(help.as_bytes()).unwrap_or(ExitCode::FAILURE);
+            return super::output::print(&help).unwrap_or(ExitCode::FAILURE);
         }
         Err(line::Refusal::Wrong(reason)) => {
             stderr.say(format_args!("Error: {reason}"));

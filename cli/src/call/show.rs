@@ -1,21 +1,21 @@
-//! Answers, events and text on stdout.
+//! Answers, events and text on stdout. On a terminal, what that would obey is escaped.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use agentese::spec::TextPieces;
 use serde_json::{Value, json};
 
 use super::Failure;
 use super::line::Output;
+use crate::output;
 
 fn write(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Stdout)
+    output::write(text).map_err(Failure::Stdout)
 }
 
-/// Prints a line as it is.
+/// Prints JSON on a line.
 pub(super) fn line(text: &str) -> Result<(), Failure> {
-    write(&format!("{text}\n"))
+    output::write_json(&format!("{text}\n")).map_err(Failure::Stdout)
 }
 
 /// Prints the data of an answer; nothing where it has none.

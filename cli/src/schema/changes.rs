@@ -38,11 +38,11 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failur
         )));
     };
     if json {
-        return output::print(document.as_bytes());
+        return output::print_json(document);
     }
     let changes = serde_json::from_str(document)
         .map_err(|error| Failure::Usage(format!("the changes cannot be read: {error}")))?;
-    output::print(text(&changes).as_bytes())
+    output::print(&text(&changes))
 }
 
 /// One line per change, under a heading for each kind.

@@ -11,7 +11,8 @@ use agentese::chunks::Assembler;
 use agentese::correlate::Table;
 use agentese::revision::Known;
 use agentese::scan::{self, Wanted, member};
-use agentese::spec::{Access, Framing, RunRole, Spec};
+use agentese::spec::{Access, Answer, RunRole, Spec};
+use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
@@ -25,6 +26,10 @@ use super::tabs::{Place, Tabs};
 
 /// How much of what happened a tab is told that comes late, in bytes.
 const REPEATED: usize = 4 * 1024 * 1024;
+/// The longest id of a tab's frame or of a question, in bytes of JSON.
+pub(super) const LONGEST_ID: usize = 1024;
+/// How many commands may wait for their answers.
+const MOST_CALLS: usize = 16 * 1024;
 
 /// A command without an answer.
 #[derive(Debug)]
@@ -149,7 +154,7 @@ impl Hub {
     }
 
     fn hello(&self, back: bool, asked: bool, begun: Common, now: Instant) -> Value {
-        let questions = if back { Vec::new() } else { self.questions.told(now) };
+        let (questions, unshown) = if back { (Vec::new(), 0) } else { self.questions.told(now) };
         let (begun, cut) = (&begun.messages, begun.is_cut);
         let begun: Vec<_> = begun.iter().map(Utf8Bytes::as_str).collect();
         json!({
@@ -157,7 +162,7 @@ impl Hub {
             "dialect": self.spec.name, "revision": self.agent.revision, "command": self.agent.command, "cwd": self.agent.cwd,
             "ended": self.agent.ended, "running": self.running, "session": self.session,
             "readOnly": self.policy.read_only, "deny": self.policy.deny,
-            "begun": begun, "cut": cut, "questions": questions,
+            "begun": begun, "cut": cut, "questions": questions, "unshown": unshown,
         })
     }
 
@@ -186,18 +191,10 @@ impl Hub {
         self.tabs.push(Entry { to: To::AllBut(but), text, kind: Kind::Told });
     }
 
-    /// A line of a tab.
+    /// A line of a tab. One that may mean different things to different readers is refused.
     pub fn heard(&mut self, seat: Seat, text: &str) -> Heard {
-        const WANTED: Wanted<4> =
-            Wanted::new([member("agentese"), member("id"), member("type"), member("method")]);
-        let Ok(found) = scan::scan(text, &WANTED) else {
-            self.say(
-                To::One(seat),
-                json!({"agentese": "refused", "error": "the message is not a JSON object"}),
-            );
-            return Heard::Nothing;
-        };
-        if let Some(own) = found.string(0) {
+        const WANTED: Wanted<1> = Wanted::new([member("agentese")]);
+        if let Some(own) = scan::scan(text, &WANTED).ok().and_then(|found| found.string(0)) {
             return match &*own {
                 "sessions" => Heard::Own(Own::Sessions),
                 "restart" if self.policy.read_only => Heard::Nothing,
@@ -206,32 +203,40 @@ impl Hub {
                 _ => Heard::Nothing,
             };
         }
-        let id = found.get(1).map(str::to_owned);
-        let is_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
-        let name = found.string(if is_rpc { 3 } else { 2 });
-        // JSON-RPC has no name for an answer.
-        let answers =
-            name.as_ref().map_or(self.spec.dialog_frames.is_none(), |name| self.spec.is_answer(name));
+        let frame = match strict::client_frame(self.spec, text) {
+            Ok(frame) => frame,
+            Err(error) => return self.unclear(seat, text, error),
+        };
+        if let Some(bytes) = frame.id.map(str::len).filter(|bytes| *bytes > LONGEST_ID) {
+            let error = format!("its id has {bytes} bytes; send an id of {LONGEST_ID} bytes at most");
+            return self.reject(seat, &error);
+        }
         // Between members both are white space; some agents end a line at a carriage return, too.
         let line = text.replace(['\n', '\r'], " ");
-        if answers {
-            let closes = !name.is_some_and(|name| self.spec.is_progress(&name));
-            return self.answered(seat, id.as_deref(), line, closes);
+        match frame.kind {
+            StrictKind::Command(name) => self.command(seat, frame.id.map(str::to_owned), &name, line),
+            StrictKind::Answer => self.answered(seat, frame.id, line, true),
+            StrictKind::Progress => self.answered(seat, frame.id, line, false),
         }
-        let command = name.map(std::borrow::Cow::into_owned).unwrap_or_default();
-        self.command(seat, id, &command, line)
     }
 
     fn command(&mut self, seat: Seat, id: Option<String>, command: &str, line: String) -> Heard {
-        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
-        if let Some(id) = &id
-            && !tab.seen.insert(id.clone())
-        {
-            return Heard::Nothing;
-        }
         if let Some(reason) = self.policy.refuses(self.spec, command) {
             self.refuse(seat, id.as_deref(), command, &reason);
             return Heard::Nothing;
+        }
+        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
+        if id.as_ref().is_some_and(|id| tab.seen.has(id)) {
+            return Heard::Nothing;
+        }
+        if self.calls.len() >= MOST_CALLS {
+            let reason =
+                format!("{MOST_CALLS} commands wait for their answers; send it again when some have come");
+            self.refuse(seat, id.as_deref(), command, &reason);
+            return Heard::Nothing;
+        }
+        if let Some(id) = &id {
+            tab.seen.insert(id);
         }
         if self.agent.ended.is_some() {
             self.refuse(seat, id.as_deref(), command, "the agent does not run");
@@ -254,33 +259,34 @@ impl Hub {
                 return Heard::Nothing;
             }
         };
-        if let Some(id) = &id {
+        let row = self.spec.command(command);
+        let is_answered = row.is_none_or(|row| row.answer != Answer::Never);
+        if let Some(id) = id.as_ref().filter(|_| is_answered) {
             self.ids.insert(own.clone(), (seat, id.clone()));
         }
-        let is_told = self.spec.command(command).is_none_or(|row| row.access() != Access::Read);
+        let is_told = row.is_none_or(|row| row.access() != Access::Read);
         if is_told {
-            if self.spec.command(command).is_some_and(|row| row.run == RunRole::Starts) {
+            if row.is_some_and(|row| row.run == RunRole::Starts) {
                 self.asked_at = Some(self.tabs.log.end());
             }
             self.tell(seat, "sent", &line);
         }
-        self.calls.insert(own, command, Caller { seat, id, is_told });
+        if is_answered {
+            self.calls.insert(own, command, Caller { seat, id, is_told });
+        }
         Heard::Line(line)
     }
 
     fn answered(&mut self, seat: Seat, id: Option<&str>, line: String, closes: bool) -> Heard {
         if let Err(error) = self.is_short_enough(&line) {
-            self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
-            return Heard::Nothing;
+            return self.reject(seat, &error);
         }
         let answers = self.policy.answers();
         if !self.questions.take(id, answers && closes) {
             return Heard::Nothing;
         }
         if !answers {
-            let error = "dialogs cannot be answered with --read-only";
-            self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
-            return Heard::Nothing;
+            return self.reject(seat, "dialogs cannot be answered with --read-only");
         }
         if closes {
             self.withdraw(To::AllBut(seat), id.unwrap_or_default());

@@ -3,10 +3,11 @@
 use agentese::renames;
 use agentese::scan::{self, Wanted, inner};
 use agentese::spec::Framing;
+use agentese::strict::{self, StrictError};
 use serde_json::json;
 
 use super::super::log::{Seat, To};
-use super::Hub;
+use super::{Heard, Hub, LONGEST_ID};
 
 impl Hub {
     /// The line of a command, with the names that its parameters have in the agent's revision.
@@ -29,6 +30,20 @@ impl Hub {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Tells a tab that its line is not sent.
+    pub(super) fn reject(&mut self, seat: Seat, error: &str) -> Heard {
+        self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
+        Heard::Nothing
+    }
+
+    /// Refuses a line that may mean different things to different readers: as a command if it has an id of its own.
+    pub(super) fn unclear(&mut self, seat: Seat, text: &str, error: StrictError) -> Heard {
+        let id = strict::refused_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);
+        let Some(id) = id else { return self.reject(seat, &error.to_string()) };
+        self.refuse(seat, Some(id), self.spec.edges.parse_command, &error.to_string());
+        Heard::Nothing
     }
 
     /// Answers a command in the agent's place.

@@ -365,3 +365,131 @@ fn commands_have_the_names_of_the_agents_revision_and_lengths_that_it_reads() {
     assert_eq!(tab.read(&hub)[0]["agentese"], "refused");
     sent(&mut hub, &tab, &answer("short"));
 }
+
+/// Frames that readers take for different things: by the last member, by the first, without regard to case.
+#[test]
+fn a_frame_that_names_two_commands_reaches_no_agent() {
+    for (dialect, deny, texts) in [
+        (
+            "pi",
+            "bash",
+            &[
+                r#"{"type":"bash","type":"get_state","id":"1"}"#,
+                r#"{"type":"get_state","type":"get_state","id":"1"}"#,
+                r#"{"type":"bash","ty\u0070e":"get_state","id":"1"}"#,
+                r#"{"Type":"bash","type":"get_state","id":"1"}"#,
+                r#"{"id":"2","type":"get_state","id":"1"}"#,
+                " \r\n\t{\"type\":\"bash\",\"type\":\"get_state\",\"id\":\"1\"}",
+                "\u{feff}{\"type\":\"get_state\",\"id\":\"1\"}",
+                r#"[{"type":"get_state","id":"1"}]"#,
+                r#"{"type":["bash"],"id":"1"}"#,
+            ][..],
+        ),
+        (
+            "opal",
+            "agent/prompt",
+            &[
+                r#"{"jsonrpc":"2.0","id":2,"method":"agent/prompt","method":"opal/ping","params":{}}"#,
+                r#"{"jsonrpc":"2.0","id":2,"method":"agent/prompt","m\u0065thod":"opal/ping","params":{}}"#,
+                r#"{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":{},"params":{}}"#,
+                r#"{"jsonrpc":"2.0","id":2,"id":3,"method":"opal/ping","params":{}}"#,
+                r#"[{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":{}}]"#,
+            ],
+        ),
+    ] {
+        for policy in [
+            Policy { read_only: true, deny: Vec::new() },
+            Policy { read_only: false, deny: vec![deny.to_owned()] },
+            Policy::default(),
+        ] {
+            let mut hub = hub(dialect, policy);
+            let mut tab = Reader::join(&mut hub, "one");
+            for text in texts {
+                assert_eq!(hub.heard(tab.seat, text), Heard::Nothing, "{text}");
+                let told = tab.read(&hub);
+                assert!(told.len() == 1 && told[0].get("error").is_some(), "{text}: {told:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_with_a_method_is_never_an_answer() {
+    let mut opal = hub("opal", Policy { read_only: false, deny: vec!["agent/prompt".to_owned()] });
+    let mut tab = Reader::join(&mut opal, "one");
+    let question = r#"{"jsonrpc":"2.0","id":"s2c-0","method":"client/confirm","params":{"session_id":"s","title":"Go?"}}"#;
+    opal.told(&line(question), Instant::now());
+    tab.read(&opal);
+    for method in ["null", "5", "true", r#"["agent/prompt"]"#, "{}", r#""agent/prompt""#, r#""opal/ping""#] {
+        for more in ["", r#","result":{}"#, r#","error":{"code":1,"message":"no"}"#, r#","method":null"#] {
+            if (method, more) == (r#""opal/ping""#, "") {
+                continue;
+            }
+            let text = format!(r#"{{"jsonrpc":"2.0","id":"s2c-0","method":{method},"params":{{}}{more}}}"#);
+            assert_eq!(opal.heard(tab.seat, &text), Heard::Nothing, "{text}");
+            assert!(tab.read(&opal)[0].get("error").is_some(), "{text}");
+        }
+    }
+    let no_answer = r#"{"jsonrpc":"2.0","id":"s2c-0","params":{}}"#;
+    assert_eq!(opal.heard(tab.seat, no_answer), Heard::Nothing);
+    sent(&mut opal, &tab, r#"{"jsonrpc":"2.0","id":"s2c-0","result":{"action":"allow"}}"#);
+
+    let mut pi = hub("pi", Policy::default());
+    let tab = Reader::join(&mut pi, "one");
+    pi.told(&line(QUESTION), Instant::now());
+    let text = YES.replace(r#""id""#, r#""method":null,"id""#);
+    assert_eq!(pi.heard(tab.seat, &text), Heard::Nothing);
+    assert_eq!(pi.heard(tab.seat, YES), Heard::Line(YES.to_owned()));
+}
+
+#[test]
+fn the_ids_of_commands_are_bounded_in_length_and_number() {
+    let mut hub = hub("pi", Policy { read_only: false, deny: vec!["bash".to_owned()] });
+    let mut tab = Reader::join(&mut hub, "one");
+    let bash = |id: &str| json!({"id": id, "type": "bash", "command": "x"}).to_string();
+    assert_eq!(hub.heard(tab.seat, &bash(&"x".repeat(20_000))), Heard::Nothing);
+    let told = tab.read(&hub);
+    assert_eq!(told[0]["agentese"], "refused");
+    assert!(told[0].to_string().len() < 200, "{told:?}");
+    // Of denied commands nothing is remembered, so that each is refused.
+    for _ in 0..2 {
+        assert_eq!(hub.heard(tab.seat, &bash("1")), Heard::Nothing);
+        assert_eq!(tab.read(&hub)[0]["id"], "1");
+    }
+    for number in 0..MOST_CALLS {
+        sent(&mut hub, &tab, &json!({"id": number, "type": "get_state"}).to_string());
+    }
+    assert_eq!(hub.heard(tab.seat, r#"{"id":"more","type":"get_state"}"#), Heard::Nothing);
+    let told = tab.read(&hub);
+    assert!(told[0]["error"].as_str().unwrap().contains("wait for their answers"), "{told:?}");
+}
+
+#[test]
+fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered() {
+    let mut hub = hub("pi", Policy::default());
+    let mut early = Reader::join(&mut hub, "early");
+    let ask = |hub: &mut Hub, number: usize| {
+        let question = json!({"type": "extension_ui_request", "id": number.to_string(), "method": "confirm",
+            "title": "Go?", "message": "x".repeat(1024)});
+        hub.told(&line(&question.to_string()), Instant::now());
+    };
+    const ASKED: usize = 16 * 1024;
+    (0..ASKED).for_each(|number| ask(&mut hub, number));
+    assert_eq!(early.read(&hub).len(), ASKED);
+    let hello = hub.join(&asked("late", None), Instant::now()).hello;
+    let shown = hello["questions"].as_array().unwrap().len();
+    assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
+    assert_eq!(hello["unshown"], ASKED - shown);
+    // One more is shown to nobody.
+    ask(&mut hub, ASKED);
+    let told = early.read(&hub);
+    assert_eq!((told.len(), &told[0]["agentese"]), (1, &json!("noise")));
+    let answer =
+        |number: usize| json!({"type": "extension_ui_response", "id": number.to_string(), "confirmed": true});
+    sent(&mut hub, &early, &answer(ASKED - 1).to_string());
+    sent(&mut hub, &early, &answer(0).to_string());
+    ask(&mut hub, ASKED + 1);
+    let hello = hub.join(&asked("later", None), Instant::now()).hello;
+    let last = hello["questions"].as_array().unwrap().last().unwrap()["line"].as_str().unwrap().to_owned();
+    assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "what is answered makes place: {last}");
+}

@@ -35,8 +35,11 @@ impl Hub {
             }
             Ok(Routed::Dialog { id, method, params }) => {
                 let row = self.spec.dialog(&method);
-                self.questions.ask(line.as_str(), id.as_str(), row, params.as_str(), now);
-                self.push(To::All, line.as_str());
+                let asked = self.questions.ask(line.as_str(), id.as_str(), row, params.as_str(), now);
+                match asked {
+                    Ok(()) => self.push(To::All, line.as_str()),
+                    Err(error) => self.say(To::All, json!({"agentese": "noise", "line": "", "error": error})),
+                }
             }
             Err(reason) => {
                 self.say(To::All, json!({"agentese": "noise", "line": line.as_str(), "error": reason}));

@@ -4,11 +4,12 @@
 //! | file | concept |
 //! |---|---|
 //! | `door` | who may come in: token, origin, host |
+//! | `listen` | connections, and their bounds |
 //! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
 //! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
 //! | `access` | which commands are let through |
 //! | `agent` | the child process |
-//! | `listed` | the sessions that can be opened |
+//! | `listed`, `recorded` | the sessions that can be opened; a file that holds one |
 
 mod access;
 mod agent;
@@ -16,8 +17,10 @@ mod assets;
 pub(crate) mod door;
 mod hub;
 mod listed;
+pub(crate) mod listen;
 mod log;
 mod questions;
+mod recorded;
 mod serve;
 mod splice;
 mod tabs;
@@ -26,6 +29,9 @@ use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -76,7 +82,7 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
 pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let (spec, _) =
         agentese::dynamic::client(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
-    let text = std::fs::read_to_string(&options.file)
+    let text = recorded::read(&options.file)
         .map_err(|source| Failure::Io { context: options.file.display().to_string(), source })?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
@@ -115,13 +121,16 @@ impl Opened {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
     }
 
-    /// Serves until somebody stops it.
-    pub async fn serve(self, site: axum::Router) -> Result<ExitCode, Failure> {
-        let served = tokio::select! {
-            served = axum::serve(self.listener, site).into_future() => served,
-            () = crate::signals::asked_to_stop() => Ok(()),
-        };
-        served.map(|()| ExitCode::SUCCESS).map_err(io("serving the page"))
+    /// Answers requests until somebody stops it.
+    pub async fn serve<A, R>(self, answer: A) -> ExitCode
+    where
+        A: Fn(Request) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Response<Body>> + Send + 'static,
+    {
+        tokio::select! {
+            never = listen::serve(self.listener, answer) => match never {},
+            () = crate::signals::asked_to_stop() => ExitCode::SUCCESS,
+        }
     }
 }
 
@@ -140,12 +149,12 @@ async fn serve(
 ) -> Result<ExitCode, Failure> {
     let opened = Opened::at(port).await?;
     let address = format!("{}{place}", opened.address());
-    let site = serve::router(serve::Site { token: opened.token.clone(), port: opened.port, source });
-    output::print(format!("{address}\n").as_bytes())?;
+    let site = serve::Site { token: opened.token.clone(), port: opened.port, source };
+    output::print(&format!("{address}\n"))?;
     if opens && let Err(error) = open::that_detached(&address) {
         stderr.warn(format_args!("no browser could be opened: {error}"));
     }
-    opened.serve(site).await
+    Ok(opened.serve(move |request| serve::handle(site.clone(), request)).await)
 }
 
 /// This program as an agent.

@@ -6,63 +6,108 @@ use agentese::scan::{self, Wanted, member};
 use agentese::spec::DialogSpec;
 use serde_json::{Value, json};
 
+use super::hub::LONGEST_ID;
+
+/// How many questions may be open. Tabs are not shown further ones, and nobody can answer them.
+const MOST: usize = 16 * 1024;
+/// How much of the open questions is kept for tabs that come late, in bytes. Of further ones only the ids are kept, so that
+/// tabs that were there can answer them.
+const KEPT: usize = 4 * 1024 * 1024;
+
 /// A question.
 #[derive(Debug)]
 struct Question {
     /// Its raw id.
     id: String,
-    line: String,
+    /// `None` if too much is kept of others.
+    line: Option<String>,
     asked: Instant,
     expires: Option<Duration>,
 }
 
 /// The open questions, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Vec<Question>);
+pub(super) struct Questions {
+    open: Vec<Question>,
+    /// The length of all lines that are kept.
+    kept: usize,
+}
 
 impl Questions {
     /// The agent asks, or takes a question back. `id` is raw JSON, `row` what the declaration says of the method.
-    pub fn ask(&mut self, line: &str, id: &str, row: Option<&DialogSpec>, params: &str, now: Instant) {
+    ///
+    /// # Errors
+    /// Returns the reason if too many questions are open. Tabs must not be shown this one.
+    pub fn ask(
+        &mut self,
+        line: &str,
+        id: &str,
+        row: Option<&DialogSpec>,
+        params: &str,
+        now: Instant,
+    ) -> Result<(), String> {
         let named = |name: &'static str| {
             let wanted = Wanted::new([member(name)]);
             scan::scan(params, &wanted).ok().and_then(|found| found.get(0).map(str::to_owned))
         };
         if let Some(taken_back) = row.and_then(|row| row.withdraws).and_then(named) {
-            self.0.retain(|question| question.id != taken_back);
+            self.retain(|question| question.id != taken_back);
         }
         if row.is_none_or(|row| row.answered) {
+            if self.open.len() >= MOST || id.len() > LONGEST_ID {
+                return Err(format!(
+                    "{MOST} questions with ids of {LONGEST_ID} bytes can be open; this one cannot be answered"
+                ));
+            }
+            let line = Some(line).filter(|line| self.kept + line.len() <= KEPT).map(str::to_owned);
+            self.kept += line.as_ref().map_or(0, String::len);
             let expires = row.and_then(|row| row.expires).and_then(named);
             let expires = expires.and_then(|text| text.parse().ok()).map(Duration::from_millis);
-            self.0.push(Question { id: id.to_owned(), line: line.to_owned(), asked: now, expires });
+            self.open.push(Question { id: id.to_owned(), line, asked: now, expires });
         }
+        Ok(())
+    }
+
+    fn retain(&mut self, stays: impl Fn(&Question) -> bool) {
+        self.open.retain(stays);
+        self.kept = self.open.iter().filter_map(|question| question.line.as_ref()).map(String::len).sum();
     }
 
     /// Those whose time is up are answered by the agent itself.
     pub fn expire(&mut self, now: Instant) {
-        self.0.retain(|question| {
-            question.expires.is_none_or(|limit| now.duration_since(question.asked) < limit)
-        });
+        let is_over = |question: &Question| {
+            question.expires.is_some_and(|limit| now.duration_since(question.asked) >= limit)
+        };
+        if self.open.iter().any(is_over) {
+            self.retain(|question| !is_over(question));
+        }
     }
 
     /// Whether that question is open; it is not any longer then, if `closes`.
     pub fn take(&mut self, id: Option<&str>, closes: bool) -> bool {
-        let open = self.0.iter().position(|question| Some(question.id.as_str()) == id);
+        let open = self.open.iter().position(|question| Some(question.id.as_str()) == id);
         if let Some(open) = open
             && closes
         {
-            self.0.remove(open);
+            let closed = self.open.remove(open);
+            self.kept -= closed.line.map_or(0, |line| line.len());
         }
         open.is_some()
     }
 
     /// Nobody waits for an answer any more.
     pub fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
-    /// All of them, with how long they have been open, in milliseconds.
-    pub fn told(&self, now: Instant) -> Vec<Value> {
+    /// Those that are kept, with how long they have been open, in milliseconds; and how many others are open.
+    pub fn told(&self, now: Instant) -> (Vec<Value>, usize) {
         let ago = |question: &Question| now.duration_since(question.asked).as_millis() as u64;
-        self.0.iter().map(|question| json!({"line": question.line, "ago": ago(question)})).collect()
+        let told = |question: &Question| {
+            question.line.as_ref().map(|line| json!({"line": line, "ago": ago(question)}))
+        };
+        let kept: Vec<_> = self.open.iter().filter_map(told).collect();
+        let others = self.open.len() - kept.len();
+        (kept, others)
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
@@ -14,6 +13,7 @@ use serde_json::json;
 use super::agent::Shared;
 use super::door::{self, Token};
 use super::hub::{Heard, Own};
+use super::listen::{self, Visit};
 use super::log::To;
 use super::{assets, listed};
 
@@ -41,18 +41,14 @@ pub(super) enum Source {
     Recorded {
         /// The file's name.
         name: String,
-        text: Arc<str>,
+        text: Bytes,
         /// The dialect, where the transcript does not name it.
         dialect: &'static str,
     },
 }
 
-/// The whole site. Nothing of it is there for who does not have the token.
-pub(super) fn router(site: Site) -> Router {
-    Router::new().fallback(handle).with_state(site)
-}
-
-async fn handle(State(site): State<Site>, request: Request) -> Response<Body> {
+/// Answers a request. Nothing of the site is there for who does not have the token.
+pub(super) async fn handle(site: Site, request: Request) -> Response<Body> {
     let mut response = answer(&site, request).await;
     let headers = response.headers_mut();
     for (name, value) in assets::headers() {
@@ -71,6 +67,10 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
         let reason = "the address lacks its token: use the address that agentese web printed";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
+    let visit = match listen::admit(&request) {
+        Ok(visit) => visit,
+        Err(reason) => return (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+    };
     if request.method() != Method::GET {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -79,10 +79,10 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
         ("?", _) => {
             (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/{token}/"))]).into_response()
         }
-        ("ws", Source::Live(shared)) => connect(shared.clone(), request).await,
+        ("ws", Source::Live(shared)) => connect(shared.clone(), visit, request).await,
         ("transcript", Source::Recorded { name, text, dialect }) => {
             let about = [("x-file-name", name.as_str()), ("x-dialect", dialect)];
-            (about, text.to_string()).into_response()
+            (about, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response()
         }
         (file, _) => assets::file(file).map_or_else(
             || StatusCode::NOT_FOUND.into_response(),
@@ -91,14 +91,16 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
     }
 }
 
-async fn connect(shared: Shared, request: Request) -> Response<Body> {
+async fn connect(shared: Shared, visit: Arc<Visit>, request: Request) -> Response<Body> {
     let tab = asked(request.uri().query().unwrap_or_default());
     let (mut parts, _) = request.into_parts();
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => upgrade
-            .max_message_size(LONGEST)
-            .max_frame_size(LONGEST)
-            .on_upgrade(move |socket| talk(socket, shared, tab)),
+        Ok(upgrade) => {
+            upgrade.max_message_size(LONGEST).max_frame_size(LONGEST).on_upgrade(move |socket| async move {
+                talk(socket, shared, tab).await;
+                drop(visit);
+            })
+        }
         Err(refused) => refused.into_response(),
     }
 }

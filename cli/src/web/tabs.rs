@@ -1,6 +1,7 @@
 //! The tabs and what was said to them: who has got what.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 
@@ -8,6 +9,8 @@ use super::log::{Entry, Log, Seat};
 
 /// How many tabs are remembered, those that went away among them.
 const SEATS: usize = 64;
+/// How many ids of commands are remembered of each tab.
+const IDS: usize = 4096;
 
 /// A tab, or a program that has connected as one.
 #[derive(Debug, Default)]
@@ -19,8 +22,34 @@ pub(super) struct Tab {
     connections: u32,
     /// Whether it is a page, which can open the agent's session again, and no program.
     is_page: bool,
-    /// The raw ids of the commands that it sent.
-    pub seen: HashSet<String>,
+    pub seen: Seen,
+}
+
+/// The raw ids of the newest commands of a tab, which are not run twice.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    ids: HashSet<Arc<str>>,
+    /// The same, the oldest first.
+    order: VecDeque<Arc<str>>,
+}
+
+impl Seen {
+    /// Whether an id is remembered.
+    pub fn has(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// Remembers an id that is not. The oldest one goes if there are too many.
+    pub fn insert(&mut self, id: &str) {
+        let id = Arc::<str>::from(id);
+        self.ids.insert(id.clone());
+        self.order.push_back(id);
+        if self.order.len() > IDS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+    }
 }
 
 impl Tab {
@@ -167,5 +196,13 @@ mod tests {
         assert_eq!(tabs.tabs.len(), SEATS);
         assert!(tabs.join("0", Some(0), true).is_back);
         assert!(!tabs.join("1", Some(0), true).is_back);
+    }
+
+    #[test]
+    fn the_newest_ids_of_a_tab_are_remembered() {
+        let mut seen = Seen::default();
+        (0..=IDS).for_each(|number| seen.insert(&number.to_string()));
+        assert!(seen.has("1") && seen.has(&IDS.to_string()) && !seen.has("0"));
+        assert_eq!((seen.ids.len(), seen.order.len()), (IDS, IDS));
     }
 }

@@ -1,6 +1,7 @@
 //! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
 
 mod dialogs;
+mod flood;
 mod late;
 mod live;
 #[path = "../program/live.rs"]

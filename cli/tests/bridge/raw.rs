@@ -41,6 +41,13 @@ impl Raw {
         soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
     }
 
+    /// Returns the bytes of anonymous memory that the bridge has.
+    pub fn memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.bridge.id().unwrap())).unwrap();
+        let kib = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        kib.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    }
+
     /// Reads until a frame of that type, and gives it.
     pub async fn until(&mut self, kind: &str) -> Value {
         loop {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use agentese::any::{RowFate, RowKind};
+use agentese::strict::{self, StrictError};
 use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
@@ -81,6 +82,7 @@ impl Pair {
                 || begins.is_some_and(|begins| begins.pointer("/params/model/id").is_some())
         };
         let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
+        let cases = cases.map(|case| self.without_refused_lines(case));
         let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
         let rows = self.rows();
         cases.map(|case| of_the_words(Self::waiting_for_the_end(case, &rows), &rows)).collect()
@@ -122,11 +124,45 @@ impl Pair {
             let files = std::fs::read_dir(suite.join(name).join(self.front)).into_iter().flatten();
             for file in files.map(|file| file.unwrap().path()) {
                 let text = std::fs::read_to_string(&file).unwrap();
+                let text = self.without_refused_records(&text);
                 let text = arguments::without_white_space(&self.renamed(text, r#"\""#));
                 std::fs::write(to.join(file.file_name().unwrap()), text).unwrap();
             }
         }
         Suite::at(folder)
+    }
+
+    /// Whether a bridge refuses a line, which readers may take for two commands; agents take one of them.
+    fn refuses(&self, line: &str) -> bool {
+        let front = agentese::dynamic::spec(self.front).unwrap();
+        strict::client_frame(front, line).is_err_and(StrictError::is_ambiguity)
+    }
+
+    /// The case without the lines that a bridge refuses.
+    fn without_refused_lines(&self, case: Scenario) -> Scenario {
+        let mut written = serde_json::to_value(case).unwrap();
+        let is_refused = |step: &Value| step["raw"].as_str().is_some_and(|line| self.refuses(line));
+        written["steps"].as_array_mut().unwrap().retain(|step| !is_refused(step));
+        serde_json::from_value(written).unwrap()
+    }
+
+    /// A recording without the lines that a bridge refuses, and their answers.
+    fn without_refused_records(&self, text: &str) -> String {
+        let mut refused = Vec::new();
+        let is_kept = |record: &&str| {
+            let record: Value = serde_json::from_str(record).unwrap();
+            let Some(line) = record["line"].as_str() else { return true };
+            let id = serde_json::from_str::<Value>(line).ok().and_then(|frame| frame.get("id").cloned());
+            match record["dir"] == "c2s" {
+                true if self.refuses(line) => {
+                    refused.push(id);
+                    false
+                }
+                true => true,
+                false => id.is_none() || !refused.contains(&id),
+            }
+        };
+        text.lines().filter(is_kept).map(|record| format!("{record}\n")).collect()
     }
 
     /// The case with a model that calls the tools of the agent behind the bridge.
@@ -313,6 +349,19 @@ fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
         })
     };
     assert!(has(r#""toolName":"shell""#) && !has(r#""toolName":"bash""#));
+}
+
+#[test]
+fn a_line_that_names_two_commands_is_neither_sent_nor_expected() {
+    let pair = Pair { front: "pi", agent: "opal" };
+    let case =
+        pair.cases(&Suite::embedded()).into_iter().find(|case| case.name == "proto-malformed").unwrap();
+    let steps = serde_json::to_string(&case.steps).unwrap();
+    assert!(!steps.contains("dup") && steps.contains("trailing") && steps.contains("esc"), "{steps}");
+    let folder = tempfile::tempdir().unwrap();
+    let golden = pair.suite(folder.path()).golden("pi@0.55", "proto-malformed").unwrap().unwrap();
+    let text = format!("{:?}", golden.records);
+    assert!(!text.contains("dup") && text.contains("trailing") && text.contains("esc"), "{text}");
 }
 
 #[test]

@@ -120,6 +120,11 @@ impl<T> Table<T> {
         std::mem::take(&mut self.calls).into_values().filter_map(|call| call.waiter).collect()
     }
 
+    /// Returns the number of calls that somebody waits for.
+    pub fn len(&self) -> usize {
+        self.calls.len() - self.abandoned
+    }
+
     /// True where nobody waits.
     pub fn is_empty(&self) -> bool {
         self.calls.len() == self.abandoned

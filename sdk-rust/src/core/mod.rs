@@ -18,5 +18,6 @@ pub mod scan;
 pub mod schema;
 pub mod script;
 pub mod spec;
+pub mod strict;
 pub mod transport;
 pub mod wire;

@@ -49,6 +49,8 @@ pub(super) struct Lanes {
     held: VecDeque<Waiting>,
     /// The lines of all commands that are not done, in bytes.
     bytes: usize,
+    /// How many they are.
+    in_progress: usize,
 }
 
 #[derive(Default)]
@@ -76,6 +78,7 @@ impl Lanes {
     /// room, or behind others that are.
     pub fn add(&mut self, waiting: Waiting, room: bool) {
         self.bytes += waiting.bytes;
+        self.in_progress += 1;
         match waiting.passes || (room && self.held.is_empty()) {
             true => self.start(waiting),
             false => self.held.push_back(waiting),
@@ -104,6 +107,7 @@ impl Lanes {
     /// A command is done.
     pub fn done(&mut self, ran: Ran) {
         self.bytes -= ran.bytes;
+        self.in_progress -= 1;
         let Some(of) = self.sessions.get_mut(&ran.session) else { return };
         of.begun -= 1;
         if ran.lane == Lane::Session {
@@ -133,6 +137,11 @@ impl Lanes {
         if let Some(waiting) = self.held.pop_front() {
             self.start(waiting);
         }
+    }
+
+    /// Returns the number of commands that are not done.
+    pub fn in_progress(&self) -> usize {
+        self.in_progress
     }
 
     /// Whether a command of that length fits the limit. One alone always does.

@@ -7,6 +7,7 @@ use super::Refusal;
 use crate::frame::{client_line, command_envelope, failure_line};
 use crate::scan::{self, ScanError};
 use crate::spec::{Answer, CommandSpec, Dialect, HandlerFailure, Spec};
+use crate::strict;
 use crate::wire::{NONE_OF, Named, replace_lone_surrogates};
 
 /// Failures of the frame itself, which JSON-RPC dialects name in their tables.
@@ -104,6 +105,26 @@ fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
         error["data"] = data.clone();
     }
     failure_line(spec, id, None, &error)
+}
+
+/// Looks at a line whose rights are judged. One that may mean different things to different readers is refused.
+pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
+    let line = read(spec, text);
+    if !matches!(line, Line::Command { .. } | Line::Question { .. }) {
+        return line;
+    }
+    match strict::client_frame(spec, text) {
+        Err(error) if error.is_ambiguity() => Line::Answer(ambiguous(spec, text, &error.to_string())),
+        _ => line,
+    }
+}
+
+fn ambiguous(spec: &Spec, text: &str, reason: &str) -> String {
+    let id = strict::refused_id(spec, text);
+    if spec.framing_is_flat() {
+        return failure_line(spec, id, Some(spec.edges.parse_command), &Value::from(reason));
+    }
+    rpc_error(spec, id, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
 /// Looks at a line.

@@ -178,6 +178,9 @@ pub struct Options {
     pub outbox_bytes: usize,
     /// How many bytes of commands may be in progress; further ones are refused. 128 MiB by default.
     pub command_bytes: usize,
+    /// How many commands may be in progress; further ones are refused, but for those that stop a run. As many as come by
+    /// default.
+    pub commands: usize,
     /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
     /// serving has ended; 5 s by default.
     pub drain: std::time::Duration,
@@ -186,7 +189,8 @@ pub struct Options {
     pub revision: Option<&'static Spec>,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
-    /// Looks at each command before it is carried out; none: all are.
+    /// Looks at each command before it is carried out; none: all are. With a gate, frames are refused that may mean different
+    /// things to different readers ([`strict`](crate::strict)).
     pub gate: Option<Gate>,
 }
 
@@ -196,6 +200,7 @@ impl Default for Options {
             max_line: DEFAULT_MAX_LINE,
             outbox_bytes: 16 << 20,
             command_bytes: 128 << 20,
+            commands: usize::MAX,
             drain: std::time::Duration::from_secs(5),
             revision: None,
             stop: CancellationToken::new(),
@@ -231,6 +236,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
         emitter,
         lanes: Lanes::default(),
         command_bytes: options.command_bytes,
+        commands: options.commands,
         gate: options.gate.clone(),
         frames: FrameReader::with_options(transport.reader, framer),
     };
@@ -258,6 +264,7 @@ struct Server<D: Dialect, S> {
     emitter: Emitter<D>,
     lanes: Lanes,
     command_bytes: usize,
+    commands: usize,
     gate: Option<Gate>,
     frames: FrameReader<BoxReader>,
 }
@@ -355,9 +362,22 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         }
     }
 
+    /// Returns what is in progress if a command of that length has no room beside it.
+    fn full(&self, bytes: usize) -> Option<String> {
+        if !self.lanes.has_room(bytes, self.command_bytes) {
+            return Some(format!("commands of {} bytes", self.command_bytes));
+        }
+        (self.lanes.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
+    }
+
     /// Looks at a line; gives the work that it asks for.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
-        match lines::read::<D>(self.emitter.spec(), text) {
+        let spec = self.emitter.spec();
+        let line = match self.gate {
+            Some(_) => lines::read_strictly::<D>(spec, text),
+            None => lines::read::<D>(spec, text),
+        };
+        match line {
             lines::Line::Ignored => None,
             lines::Line::Answer(line) => {
                 self.emitter.send_line(line);
@@ -375,12 +395,10 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
             lines::Line::Command { id, spec, command, session } => {
                 let lane = spec.lane;
                 let bytes = text.len();
-                if !self.lanes.has_room(bytes, self.command_bytes) && spec.run != RunRole::Stops {
+                if let Some(limit) = self.full(bytes).filter(|_| spec.run != RunRole::Stops) {
                     let call = Call::new(self.emitter.clone(), id.as_deref(), spec, CancellationToken::new());
-                    let limit = self.command_bytes;
                     call.failure(&Refusal::new(format!(
-                        "`{}` was rejected: commands of {limit} bytes are in progress; send it again when some of \
-                         them are answered",
+                        "`{}` was rejected: {limit} are in progress; send it again when some of them are answered",
                         spec.wire
                     )));
                     return None;

@@ -75,9 +75,7 @@ impl Default for Options {
         Self {
             patience: Duration::from_secs(60),
             timeout: Duration::from_secs(10),
-            dial: Arc::new(|address| {
-                async move { Ok(Box::new(TcpStream::connect(address).await?) as Stream) }.boxed()
-            }),
+            dial: Arc::new(|address| async move { Ok(Box::new(open(address).await?) as Stream) }.boxed()),
             dials: false,
         }
     }
@@ -162,6 +160,13 @@ pub enum ConnectError {
     },
 }
 
+/// Opens a plain connection, which sends small frames at once.
+async fn open(address: String) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
 /// What a WebSocket runs over.
 type Stream = Box<dyn Bytes>;
 
@@ -172,3 +177,13 @@ type Dial = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Stream>> + Send 
 trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
+
+#[cfg(test)]
+mod tests {
+    #[tokio::test]
+    async fn opened_sockets_send_small_frames_at_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = super::open(listener.local_addr().unwrap().to_string()).await.unwrap();
+        assert!(stream.nodelay().unwrap());
+    }
+}

@@ -8,7 +8,7 @@ use agentese::opal;
 use agentese::pi::{
     AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service, WordsTaken,
 };
-use agentese::serve::{Call, Options, Refusal, ServeEnd};
+use agentese::serve::{Call, Gate, Options, Refusal, ServeEnd};
 use agentese::wire::NoParams;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -315,6 +315,57 @@ async fn fm_f58_too_many_commands_in_progress_are_refused() {
     small.release.notify_waiters();
     assert_eq!(wire.hear().await["id"], "c");
     assert_eq!(wire.hear().await["id"], "p1");
+}
+
+#[tokio::test]
+async fn too_many_commands_are_refused_until_some_are_done() {
+    let small = Arc::new(Small::default());
+    let mut options = Options::default();
+    options.commands = 2;
+    let mut wire = start::<Pi, Small>(small.clone(), options);
+    for id in ["c", "p1", "p2"] {
+        let kind = if id == "c" { "compact" } else { "prompt" };
+        wire.say(&json!({"id": id, "type": kind, "message": "go"}).to_string()).await;
+    }
+    let refused = wire.hear().await;
+    assert_eq!((&refused["id"], &refused["success"]), (&json!("p2"), &json!(false)));
+    let error = refused["error"].as_str().unwrap();
+    assert!(error.contains("`prompt` was rejected: 2 commands are in progress"), "{error}");
+    assert_eq!(wire.ask(r#"{"id":"a","type":"abort"}"#).await["success"], true);
+    small.release.notify_waiters();
+    for id in ["c", "p1"] {
+        assert_eq!(wire.hear().await["id"], id);
+    }
+    while wire.hear().await["type"] != "agent_end" {}
+    assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
+}
+
+/// A server that judges commands refuses what others may read in another way; one that does not judge takes the last.
+#[tokio::test]
+async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
+    let gated = || {
+        let mut options = Options::default();
+        options.gate = Some(Gate::new(|_| Ok(())));
+        options
+    };
+    let mut wire = start::<Pi, Small>(Arc::default(), gated());
+    for (text, id) in [
+        (r#"{"id":"1","type":"bash","type":"get_state"}"#, json!("1")),
+        (r#"{"id":"1","type":"bash","ty\u0070e":"get_state"}"#, json!("1")),
+        (r#"{"id":"1","Type":"bash","type":"get_state"}"#, json!("1")),
+        (r#"{"id":"1","type":"get_state","id":"2"}"#, json!(null)),
+    ] {
+        let answer = wire.ask(text).await;
+        assert_eq!(
+            (&answer["success"], answer.get("id").unwrap_or(&json!(null))),
+            (&json!(false), &id),
+            "{text}"
+        );
+        assert!(answer["error"].as_str().unwrap().contains("`"), "{answer}");
+    }
+    assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
+    let mut open = start::<Pi, Small>(Arc::default(), Options::default());
+    assert_eq!(open.ask(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }
 
 /// What cannot be written is told from a client that is gone.

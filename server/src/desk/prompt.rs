@@ -65,10 +65,11 @@ impl Desk {
     /// it. Returns when the work has begun, not when it is over.
     pub async fn prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         let _coming = self.host.coming();
-        self.ready_for_prompts().await?;
+        // In boxes: many prompts may wait until another agent takes them, and are to keep no room for what is done.
+        Box::pin(self.ready_for_prompts()).await?;
         self.engine.within_budget()?;
         let streaming = said.streaming;
-        match self.heard(said, caller).await? {
+        match Box::pin(self.heard(said, caller)).await? {
             Left::Words(input, accepted) => {
                 let handed = self.engine.hand_over(&input, streaming).await?;
                 Ok(begin(self.engine.begin(input, streaming)?.holding(handed), accepted))

@@ -23,9 +23,8 @@ use std::sync::Arc;
 use agentese::agui::{Event as Told, SPEC};
 use agentese::spec::Spec;
 use agentese::types::AguiRunInput;
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event as Sent, KeepAlive, Sse};
@@ -37,6 +36,7 @@ use super::losses::{Heard, Losses};
 use crate::arguments::Bridge;
 use crate::stderr::Stderr;
 use crate::web::door::{self, Token};
+use crate::web::listen::{self, BodyError};
 use crate::{Failure, web};
 use threads::{Threads, Unavailable};
 
@@ -73,14 +73,14 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
     let report = options.report.clone();
     let threads = Arc::new(Threads::new(options, stderr, spec, losses.clone(), heard));
     let site = Site { token: opened.token.clone(), port: opened.port, threads: threads.clone() };
-    crate::output::print(format!("{}\n", opened.address()).as_bytes())?;
-    let served = opened.serve(Router::new().fallback(handle).with_state(site)).await;
+    crate::output::print(&format!("{}\n", opened.address()))?;
+    let code = opened.serve(move |request| handle(site.clone(), request)).await;
     threads.end().await;
     report.map_or(Ok(()), |path| losses.report(&path))?;
-    served
+    Ok(code)
 }
 
-async fn handle(State(site): State<Site>, request: Request) -> Response<Body> {
+async fn handle(site: Site, request: Request) -> Response<Body> {
     let origin = allowed(&site, request.headers());
     let mut response = answer(&site, request).await;
     let headers = response.headers_mut();
@@ -114,16 +114,26 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
         let reason = "the address lacks its token: use the address that agentese bridge printed";
         return refused(StatusCode::FORBIDDEN, reason);
     }
+    if let Err(reason) = listen::admit(&request) {
+        return refused(StatusCode::SERVICE_UNAVAILABLE, reason);
+    }
     match *request.method() {
         Method::POST => {}
         // What browsers ask before they let a page of another origin speak.
         Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
         _ => return refused(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
     }
-    let Ok(body) = axum::body::to_bytes(request.into_body(), LONGEST).await else {
-        return refused(StatusCode::PAYLOAD_TOO_LARGE, format!("a request has {LONGEST} bytes at most"));
+    let body = match listen::body(request, LONGEST).await {
+        Ok(body) => body,
+        Err(error @ BodyError::TooLong(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, error),
+        Err(error @ BodyError::TimedOut) => return refused(StatusCode::REQUEST_TIMEOUT, error),
     };
-    let input: AguiRunInput = match serde_json::from_slice(&body) {
+    let read = std::str::from_utf8(&body).map_err(|error| error.to_string());
+    let read = read.and_then(|text| {
+        agentese::strict::unique_members(text).map_err(|error| error.to_string())?;
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    });
+    let input: AguiRunInput = match read {
         Ok(input) => input,
         Err(error) => return refused(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
     };

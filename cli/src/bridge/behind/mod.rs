@@ -63,6 +63,7 @@ pub(super) async fn serve(
     let losses = Arc::new(losses.map_err(|error| unusable(error.to_string()))?);
     let agent = Behind::new(peer, heard, opened, Person::new());
     let mut serving = Options::default();
+    serving.commands = super::COMMANDS;
     serving.gate = Some(losses.gate());
     serving.stop = agent.gone_for_good();
     let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);

@@ -1,0 +1,287 @@
+//! Connections, bounded so that nobody without the token keeps others out or holds memory for ever.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// How long the head of a request may take, and how long a connection may stay without one.
+const HEAD: Duration = Duration::from_secs(10);
+/// How long the body of a request may take.
+const BODY: Duration = Duration::from_secs(30);
+/// How many connections may be open that have not shown the token. Another one takes the place of the oldest.
+const STRANGERS: usize = 64;
+/// How many connections may be open that have shown the token.
+const GUESTS: usize = 128;
+/// How long accepting pauses if the system has no descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The connections of a server.
+#[derive(Debug)]
+struct Connections {
+    numbers: AtomicU64,
+    /// Those that have not shown the token, the oldest first, with what closes them.
+    strangers: Mutex<VecDeque<(u64, CancellationToken)>>,
+    guests: Arc<Semaphore>,
+}
+
+impl Connections {
+    fn strangers(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
+        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection has come. Closes the oldest without the token if there are too many.
+    fn enter(self: &Arc<Self>) -> Arc<Visit> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let closed = CancellationToken::new();
+        let mut strangers = self.strangers();
+        while strangers.len() >= STRANGERS {
+            close(strangers.pop_front());
+        }
+        strangers.push_back((number, closed.clone()));
+        drop(strangers);
+        Arc::new(Visit { number, closed, connections: self.clone(), permit: OnceLock::new() })
+    }
+}
+
+fn close(stranger: Option<(u64, CancellationToken)>) {
+    if let Some((_, closed)) = stranger {
+        closed.cancel();
+    }
+}
+
+/// A connection, from its beginning to the end of what it became.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    number: u64,
+    closed: CancellationToken,
+    connections: Arc<Connections>,
+    permit: OnceLock<OwnedSemaphorePermit>,
+}
+
+impl Visit {
+    /// Lets a connection stay that has shown the token. False if too many have done so.
+    fn admit(&self) -> bool {
+        if self.permit.get().is_none() {
+            let Ok(permit) = self.connections.guests.clone().try_acquire_owned() else { return false };
+            let _ = self.permit.set(permit);
+            self.forget();
+        }
+        true
+    }
+
+    fn forget(&self) {
+        self.connections.strangers().retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+/// Lets the connection of a request stay, which has shown the token. Returns the connection, to be kept by what it is
+/// upgraded to; fails with the reason if too many are open.
+pub(crate) fn admit(request: &Request) -> Result<Arc<Visit>, String> {
+    let visit = request.extensions().get::<Arc<Visit>>().filter(|visit| visit.admit());
+    visit.cloned().ok_or_else(|| format!("{GUESTS} connections are open: close a tab, or end a run"))
+}
+
+/// Why a request has no body.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("a request has {0} bytes at most")]
+    TooLong(usize),
+    #[error("the body of the request did not come within {BODY:?}")]
+    TimedOut,
+}
+
+/// Reads the body of a request, within a time.
+pub(crate) async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
+    let read = axum::body::to_bytes(request.into_body(), longest);
+    let read = tokio::time::timeout(BODY, read).await.map_err(|_| BodyError::TimedOut)?;
+    read.map_err(|_| BodyError::TooLong(longest))
+}
+
+/// Answers requests for as long as it is polled.
+pub(crate) async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
+where
+    A: Fn(Request) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response<Body>> + Send + 'static,
+{
+    let connections = Arc::new(Connections {
+        numbers: AtomicU64::new(0),
+        strangers: Mutex::default(),
+        guests: Arc::new(Semaphore::new(GUESTS)),
+    });
+    loop {
+        match accept(&listener).await {
+            Ok(stream) => drop(tokio::spawn(talk(stream, connections.enter(), answer.clone()))),
+            // The client has gone already.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => {
+                close(connections.strangers().pop_front());
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Accepts a connection that sends small frames at once.
+async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    // Fails only if the client has gone, which the first read shows.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+async fn talk<A, R>(stream: TcpStream, visit: Arc<Visit>, answer: A)
+where
+    A: Fn(Request) -> R,
+    R: Future<Output = Response<Body>>,
+{
+    let closed = visit.closed.clone();
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(visit.clone());
+        let answered = answer(request);
+        async move { Ok::<_, Infallible>(answered.await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    tokio::select! {
+        // A client that breaks off is no failure of the server.
+        ended = connection => drop(ended),
+        () = closed.cancelled() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// Answers `/in` to connections that may stay, and the length of a body to others.
+    async fn answer(request: Request) -> Response<Body> {
+        if request.uri().path() == "/in" {
+            return match admit(&request) {
+                Ok(_) => "in".into_response(),
+                Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+            };
+        }
+        match body(request, 100).await {
+            Ok(body) => body.len().to_string().into_response(),
+            Err(error) => (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
+        }
+    }
+
+    struct Server(std::net::SocketAddr);
+
+    impl Server {
+        async fn start() -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(serve(listener, answer));
+            Self(address)
+        }
+
+        async fn sends(&self, text: &str) -> TcpStream {
+            let mut stream = TcpStream::connect(self.0).await.unwrap();
+            stream.write_all(text.as_bytes()).await.unwrap();
+            stream
+        }
+    }
+
+    /// All that comes until the server closes the connection.
+    async fn rest(mut stream: TcpStream) -> String {
+        let mut text = Vec::new();
+        // A server that closes what it has not read resets the connection.
+        let _ = stream.read_to_end(&mut text).await;
+        String::from_utf8(text).unwrap()
+    }
+
+    async fn some(stream: &mut TcpStream) -> String {
+        let mut piece = [0; 1024];
+        let count = stream.read(&mut piece).await.unwrap();
+        String::from_utf8_lossy(&piece[..count]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn accepted_sockets_send_small_frames_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (accepted, _far) = tokio::join!(accept(&listener), TcpStream::connect(address));
+        assert!(accepted.unwrap().nodelay().unwrap());
+    }
+
+    /// The clock goes on by itself as soon as everybody waits.
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_come_to_its_end_is_closed() {
+        let server = Server::start().await;
+        for half in ["", "GET / HT", "GET /in HTTP/1.1\r\nhost: a\r\n"] {
+            assert_eq!(rest(server.sends(half).await).await, "", "{half:?}");
+        }
+        let idle = rest(server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await).await;
+        assert!(idle.starts_with("HTTP/1.1 200 OK") && idle.ends_with("in"), "{idle}");
+        let half = server.sends("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf").await;
+        let told = rest(half).await;
+        assert!(told.starts_with("HTTP/1.1 408") && told.ends_with("within 30s"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn many_without_the_token_keep_nobody_out() {
+        let server = Server::start().await;
+        let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(some(&mut guest).await.ends_with("in"));
+        let mut strangers = Vec::new();
+        for _ in 0..3 * STRANGERS {
+            strangers.push(server.sends("GET /").await);
+        }
+        let mut late = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(some(&mut late).await.ends_with("in"));
+        // Those that came first have made place; who has shown the token stays.
+        assert_eq!(rest(strangers.swap_remove(0)).await, "");
+        guest.write_all(b"GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        assert!(some(&mut guest).await.ends_with("in"));
+    }
+
+    #[tokio::test]
+    async fn connections_with_the_token_are_bounded_too() {
+        let server = Server::start().await;
+        let mut guests = Vec::new();
+        for _ in 0..GUESTS {
+            let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            assert!(some(&mut guest).await.ends_with("in"));
+            guests.push(guest);
+        }
+        let mut more = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        let told = some(&mut more).await;
+        assert!(told.starts_with("HTTP/1.1 503") && told.contains("128 connections are open"), "{told}");
+        guests.clear();
+        // The server sees the ends when it sees them.
+        loop {
+            let mut again = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            if some(&mut again).await.ends_with("in") {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The file of a recorded session, which has to be a file and of a size that a page can show.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// The longest file, in bytes. The page holds it several times over.
+const LONGEST: u64 = 256 * 1024 * 1024;
+
+/// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    // Without it, opening a pipe waits for somebody who writes.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        let kind = about.file_type();
+        let kind = match () {
+            () if kind.is_fifo() => "a pipe",
+            () if kind.is_char_device() || kind.is_block_device() => "a device",
+            () if kind.is_dir() => "a directory",
+            () => "something else",
+        };
+        return Err(invalid(format!("expected a regular file, found {kind}")));
+    }
+    let too_long = |bytes: u64| invalid(format!("the file has {bytes} bytes; {LONGEST} bytes can be shown"));
+    if about.len() > LONGEST {
+        return Err(too_long(about.len()));
+    }
+    let mut text = String::new();
+    // It may grow meanwhile.
+    let bytes = file.take(LONGEST + 1).read_to_string(&mut text)? as u64;
+    if bytes > LONGEST { Err(too_long(bytes)) } else { Ok(text) }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_bounded_size_alone_are_read() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        std::fs::write(path("file"), "{}\n").unwrap();
+        assert_eq!(read(&path("file")).unwrap(), "{}\n");
+        let fifo = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        assert!(fifo.success());
+        File::create(path("sparse")).unwrap().set_len(LONGEST + 1).unwrap();
+        for (file, reason) in [
+            (path("pipe"), "expected a regular file, found a pipe"),
+            ("/dev/zero".into(), "expected a regular file, found a device"),
+            (place.path().to_owned(), "expected a regular file, found a directory"),
+            (path("sparse"), "the file has 268435457 bytes; 268435456 bytes can be shown"),
+        ] {
+            assert_eq!(read(&file).unwrap_err().to_string(), reason);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Commands whose stdout and stderr are a terminal.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+
+use crate::support::agentese;
+use crate::support::process::Place;
+
+/// Control sequences that set the clipboard and the title and clear the screen, C1 controls, a change of direction and
+/// characters without a width.
+const OBEYED: &str = "hello \u{1b}]52;c;cHduZWQ=\u{7}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} \
+    a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\r end";
+
+/// Runs a command on a terminal and returns all that the terminal got.
+fn on_a_terminal(mut command: Command) -> String {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let far = std::fs::File::options().read(true).write(true).open(name).unwrap();
+    command.stdin(Stdio::null()).stdout(far.try_clone().unwrap()).stderr(far.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    // Reading fails when no process has the other side open any more.
+    drop((command, far));
+    let reader = std::thread::spawn(move || {
+        let (mut terminal, mut seen, mut piece) = (std::fs::File::from(terminal), Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = terminal.read(&mut piece) {
+            seen.extend_from_slice(&piece[..count]);
+        }
+        String::from_utf8(seen).unwrap()
+    });
+    child.wait().unwrap();
+    // The terminal ends lines with both.
+    reader.join().unwrap().replace("\r\n", "\n")
+}
+
+/// `agentese call` with those words against an agent whose model writes [`OBEYED`], and fails with it after that.
+fn call(place: &Place, words: &[&str]) -> Command {
+    let error = json!({"status": 400, "type": "invalid_request_error", "message": OBEYED});
+    let script = place.script(json!({"responses": [{"text": OBEYED}], "default": {"error": error}}));
+    let program = agentese();
+    let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--script", &script];
+    place.command(&[&["call"], words, &agent].concat())
+}
+
+#[test]
+fn nothing_that_a_model_writes_is_obeyed_by_a_terminal() {
+    let escaped = "hello \\u{1b}]52;c;cHduZWQ=\\u{7}\\u{1b}]0;title\\u{7}\\u{1b}[2J\\u{9b}31m\\u{7f} \
+        a\\u{202e}b\\u{2066}c\\u{200b}d\\u{feff}e\\r end";
+    for (words, expected) in [
+        (&["prompt", "--message", "x"][..], escaped),
+        (&["--events", "prompt", "--message", "x"], "c\\u200bd\\ufeffe"),
+        (&["--output", "json", "prompt", "--message", "x"], "c\\u200bd\\ufeffe"),
+        (&["--output", "text", "set_session_name", "--name", OBEYED], ""),
+        (&["bash", "--command", "printf 'a\\342\\200\\256b\\302\\233'"], "a\\u202eb"),
+        (&["--output", "text", "bash", "--command", "printf 'a\\342\\200\\256b'"], "a\\u{202e}b"),
+    ] {
+        let place = Place::new();
+        let seen = on_a_terminal(call(&place, words));
+        assert!(seen.contains(expected), "{words:?}: {seen:?}");
+        let is_obeyed =
+            |it: char| it != '\n' && (it.is_control() || "\u{202e}\u{2066}\u{200b}\u{feff}".contains(it));
+        assert!(!seen.contains(is_obeyed), "{words:?}: {seen:?}");
+        if words.contains(&"json") {
+            assert_eq!(serde_json::from_str::<Value>(&seen).unwrap()["text"], OBEYED, "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn programs_get_what_a_model_writes_as_it_is() {
+    let place = Place::new();
+    let got = call(&place, &["prompt", "--message", "x"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8(got.stdout).unwrap(), format!("{OBEYED}\n"));
+}
