@@ -138,7 +138,7 @@ impl Place {
         if changed.is_empty() {
             return Ok(());
         }
-        Err(Trouble::found(format!("behind {after}, .git of the user has changed: {}", changed.join(", "))))
+        Err(Trouble::found(format!("behind {after}, the user's .git has changed: {}", changed.join(", "))))
     }
 
     fn no_copy_is_left(&self) -> Result<(), Trouble> {

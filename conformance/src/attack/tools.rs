@@ -65,7 +65,10 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let (mut calls, mut agents, mut memory) = (0, 0, 0);
     let (tools, shell) = offered(round).await?;
     while agents == 0 || round.goes_on() {
-        let drawn: Vec<Value> = (0..CALLS).map(|_| call(round, &tools, &shell)).collect();
+        // No command comes twice in one agent: some take seconds.
+        let mut commands = COMMANDS.to_vec();
+        round.rng.shuffle(&mut commands);
+        let drawn: Vec<Value> = (0..CALLS).map(|_| call(round, &tools, &shell, &mut commands)).collect();
         memory = one(round, &drawn).await?.max(memory);
         calls += drawn.len() as u64;
         agents += 1;
@@ -80,20 +83,15 @@ async fn offered(round: &Round) -> Result<(Vec<String>, String), Trouble> {
     let mut victim = site.start().await?;
     run(&mut victim, "offered").await?;
     victim.finish(LONG).await?;
-    let tools: Vec<String> = site.requests().iter().flat_map(|request| request.tools.clone()).collect();
     match site.requests().last() {
         Some(last) if !last.tools.is_empty() => Ok((last.tools.clone(), site.speech().shell().to_owned())),
-        _ => Err(Trouble::NotHere(format!(
-            "the agent offers no tools to the model of its profile ({} requests)",
-            tools.len()
-        ))),
+        _ => Err(Trouble::NotHere("the agent offers no tools to the model of its profile".to_owned())),
     }
 }
 
-fn call(round: &mut Round, tools: &[String], shell: &str) -> Value {
+fn call(round: &mut Round, tools: &[String], shell: &str, commands: &mut Vec<&str>) -> Value {
     let rng = &mut round.rng;
-    let mut one_of = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
-    let (path, command) = (one_of(PATHS), one_of(COMMANDS));
+    let path = PATHS[rng.usize(..PATHS.len())];
     let name = match rng.u8(..16) {
         0 => "no_such_tool".to_owned(),
         1..6 => shell.to_owned(),
@@ -103,10 +101,10 @@ fn call(round: &mut Round, tools: &[String], shell: &str) -> Value {
         match rng.u8(..12) {
             0 => json!({"command": 5}),
             1 => json!({}),
-            _ => json!({"command": command}),
+            _ => json!({"command": commands.pop()}),
         }
     } else {
-        arguments(rng, &path)
+        arguments(rng, path)
     };
     json!({"tool": {"name": name, "args": arguments}})
 }

@@ -1,5 +1,7 @@
 //! Attacks find what is wrong with an agent, and nothing where nothing is.
 
+mod areas;
+
 use std::process::Command;
 
 use serde_json::Value;
