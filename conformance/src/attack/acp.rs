@@ -261,9 +261,9 @@ async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Tro
         let what = format!("the answer to {open}");
         editor.next(&what).await?;
     }
+    editor.each_once()?;
     if editor.answers.get(&stranger) != Some(&[0, 1]) {
         return Err(Trouble::found("a turn began in a session that nobody opened"));
     }
-    editor.each_once()?;
     Ok(ids.len() as u64)
 }

@@ -102,12 +102,6 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
     let grown = usage::memory(victim.id()).unwrap_or_default().saturating_sub(before);
     signal(&behind, Signal::KILL);
     well?;
-    if grown > GROWTH {
-        return Err(Trouble::found(format!(
-            "{WAITING} prompts of {WORDS} bytes that wait for an agent that has stopped take {grown} MiB; \
-             {GROWTH} are allowed"
-        )));
-    }
     let mut ended = false;
     while ids.iter().any(|id| !victim.answers.contains_key(id)) && !ended {
         ended = victim.next("the answers after the agent's death", LONG).await?.is_none();
@@ -122,6 +116,12 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
         return Err(Trouble::found("the agent behind was killed, and the bridge ended with 0"));
     }
     site.nothing_is_left().await?;
+    if grown > GROWTH {
+        return Err(Trouble::found(format!(
+            "{WAITING} prompts of {WORDS} bytes that wait for an agent that has stopped take {grown} MiB; \
+             {GROWTH} are allowed"
+        )));
+    }
     Ok(grown)
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::abort::run;
-use super::stand_in::{StandIn, TOOL};
+use super::stand_in::{MANY, StandIn, TOOL};
 use super::victim::{LONG, Site};
 use super::{Attack, Counts, Findings, Round, Trouble, usage};
 
@@ -91,8 +91,14 @@ async fn one(round: &Round, file: &str, defect: &str) -> Result<Used, Trouble> {
     run(&mut victim, "again").await?;
     victim.is_well("well").await?;
     victim.memory_is_bounded(&round.field)?;
-    victim.finish(LONG).await?;
+    let (_, stderr) = victim.finish(LONG).await?;
     site.nothing_is_left().await?;
+    let offered = site.requests().iter().map(|request| request.tools.len()).max().unwrap_or_default();
+    if defect == "offers-many" && offered < MANY && stderr.trim().is_empty() {
+        return Err(Trouble::found(format!(
+            "of {MANY} tools the model is offered {offered} at most, and nobody is told: its stderr is empty"
+        )));
+    }
     Ok(used)
 }
 

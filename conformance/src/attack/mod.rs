@@ -155,7 +155,7 @@ impl Findings {
 
     /// The counts, if nothing was found.
     fn or(self, counts: Counts) -> Result<Counts, Trouble> {
-        if self.0.is_empty() { Ok(counts) } else { Err(Trouble::Found(self.0.join("\n           "))) }
+        if self.0.is_empty() { Ok(counts) } else { Err(Trouble::Found(self.0.join("\n"))) }
     }
 
     fn is_empty(&self) -> bool {
@@ -237,6 +237,7 @@ impl Carried {
         match &self.outcome {
             Outcome::Held => format!("held       {name} ({took:.1} s): {}\n", counts.join(", ")),
             Outcome::Found(text) => {
+                let text = text.replace('\n', "\n           ");
                 format!("FOUND      {name} ({took:.1} s): {text}\n           {}\n", self.attack.says())
             }
             Outcome::NotHere(text) => format!("skipped: {name} ({text})\n"),

@@ -60,14 +60,19 @@ async fn many(round: &Round, site: &Site, opener: &Command, member: &str) -> Res
 
 fn is_small(victim: &Victim, sessions: u64) -> Result<(), Trouble> {
     let pid = victim.id();
-    for (what, taken) in [("threads", usage::threads(pid)), ("descriptors", usage::descriptors(pid))] {
-        if let Some(taken) = taken.filter(|taken| *taken > BOUND) {
-            return Err(Trouble::found(format!(
-                "{sessions} sessions that were prompted once hold {taken} {what}; {BOUND} are allowed"
-            )));
-        }
+    let taken = [("threads", usage::threads(pid)), ("descriptors", usage::descriptors(pid))];
+    let many = taken.into_iter().filter_map(|(what, taken)| {
+        let taken = taken.filter(|taken| *taken > BOUND)?;
+        Some(format!("{taken} {what}"))
+    });
+    let many: Vec<String> = many.collect();
+    if many.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let many = many.join(" and ");
+    Err(Trouble::found(format!(
+        "{sessions} sessions that were prompted once hold {many}; {BOUND} are allowed"
+    )))
 }
 
 /// Opens a session by its name and speaks of it from then on. Returns whether the agent opened it.

@@ -23,13 +23,15 @@ const RESULT: &str = "submit_result";
 /// A repository with all that git lets others do: hooks, filters, a repository within, files that are not added.
 const SETUP: &str = r#"git init -q -b main .
 git config user.name user; git config user.email user@example.com
-git config filter.noisy.clean cat; git config filter.noisy.smudge cat
-printf '*.txt filter=noisy\n' > .gitattributes
 printf 'one\n' > tracked.txt
 git add -A; git commit -q -m first
 printf '#!/bin/sh\ntouch hook-ran\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
 printf 'two\n' >> tracked.txt; printf 'new\n' > untracked.txt
 git init -q -b main sub; git -C sub -c user.name=u -c user.email=u@example.com commit -q --allow-empty -m sub"#;
+
+/// A filter on top, which an agent may refuse to run: then no subagent begins its work.
+const FILTER: &str = r"git config filter.noisy.clean cat; git config filter.noisy.smudge cat
+printf '*.txt filter=noisy\n' > .gitattributes; git add .gitattributes; git commit -q -m filter";
 
 /// Commands of subagents that change what belongs to the user.
 const MEDDLING: [&str; 6] = [
@@ -59,7 +61,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         return Err(Trouble::NotHere("no --subagents is given".to_owned()));
     };
     let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-    let (mut failures, mut aborts) = (0, 0);
+    let (mut failures, mut aborts, mut asked) = (0, 0, 0);
     while failures == 0 || round.goes_on() {
         let place = Place::new(round, &arguments).await?;
         let mut victim = place.start().await?;
@@ -81,8 +83,9 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         place.site.nothing_is_left().await?;
         place.is_untouched("the end of the agent")?;
         place.no_copy_is_left()?;
+        asked += place.asked();
     }
-    Ok(vec![("subagents that failed", failures), ("aborts", aborts)])
+    Ok(vec![("delegations that failed", failures), ("aborts", aborts), ("requests of subagents", asked)])
 }
 
 /// A repository with an agent in it.
@@ -110,7 +113,8 @@ impl Place {
         // One for each delegation: a subagent that repeats what is refused would never end.
         responses.as_array_mut().expect("a list").extend(std::iter::repeat_n(last, DELEGATIONS));
         let script = json!({"responses": responses, "default": {"text": "OK."}});
-        let more = json!({"setup": [SETUP], "settings": {"task": {"isolation": {"mode": "worktree"}}}});
+        let setup = if round.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
+        let more = json!({"setup": setup, "settings": {"task": {"isolation": {"mode": "worktree"}}}});
         let site = Site::with(&round.field, script, more).await?;
         let before = snapshot(&site.work().join(".git"));
         Ok(Self { site, before, arguments: arguments.to_vec() })
@@ -139,6 +143,14 @@ impl Place {
             return Ok(());
         }
         Err(Trouble::found(format!("behind {after}, the user's .git has changed: {}", changed.join(", "))))
+    }
+
+    /// The requests that subagents made of the model.
+    fn asked(&self) -> u64 {
+        let is_theirs = |body: &str| body.contains("SUBJOB go") && !body.contains("delegate");
+        let requests = self.site.requests();
+        let bodies = requests.iter().filter_map(|request| serde_json::to_string(&request.messages).ok());
+        bodies.filter(|body| is_theirs(body)).count() as u64
     }
 
     fn no_copy_is_left(&self) -> Result<(), Trouble> {

@@ -75,8 +75,7 @@ fn mcp_holds_with_an_agent_without_a_defect() {
 
 #[test]
 fn mcp_finds_a_process_that_is_left_behind() {
-    let says = "with a server that changes its tools: processes live on: sleep";
-    finds("mcp", "pi", Some("leaves-a-process"), &[], says);
+    finds("mcp", "pi", Some("leaves-a-process"), &[], "processes live on: sleep");
 }
 
 #[test]

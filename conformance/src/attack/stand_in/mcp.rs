@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(in crate::attack) const TOOL: &str = "stand_in_echo";
 
 /// The tools of a server that offers many.
-const MANY: usize = 5000;
+pub(in crate::attack) const MANY: usize = 5000;
 
 pub(super) fn run(defect: &str, log: &Path) -> io::Result<()> {
     let mut log = File::options().create(true).append(true).open(log)?;

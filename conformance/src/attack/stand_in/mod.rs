@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub(super) use agent::QUESTION;
-pub(super) use mcp::TOOL;
+pub(super) use mcp::{MANY, TOOL};
 
 /// The name of the command under which this program is one of them.
 pub const COMMAND: &str = "attack-stand-in";
