@@ -48,8 +48,13 @@ test-conformance: build ## The conformance suite's sets against the reference ag
 		$(BUILT)/agentese-conformance run --dialect $$dialect --jobs 2 -- $(BUILT)/agentese --mode rpc --dialect $$dialect; \
 	done'
 
-test-attack: build ## A short part of `make attack`.
-	$(PART) $(BUILT)/agentese-conformance attack --dialect pi --seconds 16 --starts 30 -- $(BUILT)/agentese --mode rpc
+# The attacks on the reference agent: all in pi, and those that are about other dialects in these.
+ATTACKS = sh -ec '$(BUILT)/agentese-conformance attack --dialect pi --seconds $(1) $(2) -- $(BUILT)/agentese --mode rpc; \
+	$(BUILT)/agentese-conformance attack --dialect opal --seconds $(3) $(2) --only opal tools -- $(BUILT)/agentese --mode rpc --dialect opal; \
+	$(BUILT)/agentese-conformance attack --dialect pisces --seconds $(3) $(2) --only subagents -- $(BUILT)/agentese --mode rpc --dialect pisces'
+
+test-attack: build ## A short part of `make attack`: each attack once.
+	$(PART) $(call ATTACKS,16,--starts 30,1)
 
 test-other-hands: build ## A sample of `make other-hands`.
 	$(PART) ./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
@@ -64,7 +69,7 @@ SECONDS ?= 120
 SEED ?=
 
 attack: build ## Attacks on the reference agent, for SECONDS, from SEED; see docs/attack.md.
-	$(BUILT)/agentese-conformance attack --dialect pi --seconds $(SECONDS) $(and $(SEED),--seed $(SEED)) -- $(BUILT)/agentese --mode rpc
+	$(call ATTACKS,$(SECONDS),$(and $(SEED),--seed $(SEED)),30)
 
 soak: build ## What takes long and is drawn at random; `make test` has a part of each. Half an hour.
 	$(BUILT)/agentese-conformance attack --dialect pi --seconds 600 -- $(BUILT)/agentese --mode rpc

@@ -7,7 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::speech::Said;
 use super::victim::{LONG, Site, Victim};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "aborts",
+    says: "an abort at each event of a run: answered, and the next prompt works",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// How long a question is repeated that says whether work still goes on.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -25,13 +32,13 @@ fn script(shell: &str) -> Value {
     ], "default": {"text": "OK."}})
 }
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let shell =
         super::speech::Speech::of(&round.field.profile.dialect).map_or("bash", |speech| speech.shell());
     let mut aborts = 0;
     let mut events = 0;
     while aborts == 0 || round.goes_on() {
-        let site = Site::new(round.field, script(shell)).await?;
+        let site = Site::new(&round.field, script(shell)).await?;
         let mut victim = site.start().await?;
         events = run(&mut victim, "whole").await?;
         for number in 0..MOST {
@@ -43,7 +50,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
                 break;
             }
         }
-        victim.memory_is_bounded(round.field)?;
+        victim.memory_is_bounded(&round.field)?;
         victim.finish(LONG).await?;
         site.nothing_is_left().await?;
     }

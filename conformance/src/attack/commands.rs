@@ -5,12 +5,19 @@ use serde_json::json;
 
 use super::random;
 use super::victim::{LONG, Site, Victim};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "commands",
+    says: "random commands, as declared and not: each has exactly one answer",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// How many commands are under way at once at most.
 const AT_ONCE: usize = 32;
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let (mut commands, mut agents) = (0, 0);
     while agents == 0 || round.goes_on() {
         commands += one(round).await?;
@@ -20,9 +27,9 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
 }
 
 /// Two thousand commands, or as many as the time allows, to one agent.
-async fn one(round: &mut Round<'_>) -> Result<u64, Trouble> {
+async fn one(round: &mut Round) -> Result<u64, Trouble> {
     let site =
-        Site::new(round.field, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}})).await?;
+        Site::new(&round.field, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}})).await?;
     let mut victim = site.start().await?;
     let mut sent: Vec<(String, bool)> = Vec::new();
     while sent.len() < 2000 && (sent.len() < AT_ONCE || round.goes_on()) {
@@ -39,7 +46,7 @@ async fn one(round: &mut Round<'_>) -> Result<u64, Trouble> {
     }
     victim.is_well("last").await?;
     let count = victim.each_is_answered_once(sent.into_iter())?;
-    victim.memory_is_bounded(round.field)?;
+    victim.memory_is_bounded(&round.field)?;
     victim.finish(LONG).await?;
     site.nothing_is_left().await?;
     Ok(count)

@@ -5,7 +5,14 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::victim::{LONG, Site};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "full-disk",
+    says: "a home on a disk that is full: it lives, and says that entries are not kept",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// Becomes an agent whose home lies on a disk of its own that has room for what was there and 16 KiB more. It needs a
 /// system that lets users mount in a name space of their own.
@@ -22,10 +29,10 @@ exec "$@""#;
 /// How many prompts are sent: their answers do not fit.
 const PROMPTS: u64 = 12;
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let wrapper = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"].map(str::to_owned);
     let text = "0123456789abcdef".repeat(256);
-    let site = Site::new(round.field, json!({"responses": [], "default": {"text": text}})).await?;
+    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": text}})).await?;
     if site.home().is_none() {
         return Err(Trouble::NotHere("the profile says nothing of a HOME".to_owned()));
     }
@@ -40,7 +47,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
         super::abort::run(&mut victim, &format!("p{number}")).await?;
     }
     victim.is_well("last").await?;
-    let memory = victim.memory_is_bounded(round.field)?;
+    let memory = victim.memory_is_bounded(&round.field)?;
     let (exit, stderr) = victim.finish(LONG).await?;
     // What it says in its frames is the dialect's affair; somebody has to hear of it.
     if exit.success() && stderr.trim().is_empty() {

@@ -6,7 +6,14 @@ use serde_json::{Value, json};
 
 use super::speech::{Said, Speech};
 use super::victim::{Heard, LONG, Site};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "kills",
+    says: "SIGKILL at any moment of a run: no finished message is lost, no process is left",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// The moments lie within this time after the prompt.
 const WITHIN: Duration = Duration::from_millis(500);
@@ -24,7 +31,7 @@ fn script(shell: &str) -> Value {
     json!({"responses": [turn(1), turn(2), turn(3), last], "default": {"text": "over"}})
 }
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let (mut kills, mut messages) = (0, 0);
     while kills == 0 || round.goes_on() {
         let moment = Duration::from_micros(round.rng.u64(..WITHIN.as_micros() as u64));
@@ -34,10 +41,10 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
     Ok(vec![("kills", kills), ("finished messages that were kept", messages)])
 }
 
-async fn one(round: &Round<'_>, moment: Duration) -> Result<u64, Trouble> {
+async fn one(round: &Round, moment: Duration) -> Result<u64, Trouble> {
     let speech = Speech::of(&round.field.profile.dialect);
     let shell = speech.as_ref().map_or("bash", |speech| speech.shell());
-    let site = Site::new(round.field, script(shell)).await?;
+    let site = Site::new(&round.field, script(shell)).await?;
     let mut victim = site.start().await?;
     let kept = place(&mut victim).await?;
     let prompt = victim.speech.prompt("go", "go");

@@ -3,15 +3,22 @@
 use serde_json::json;
 
 use super::victim::{LONG, Site};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "lines",
+    says: "broken, giant and deep lines: the next command is answered, memory is bounded",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// The longest line, in bytes: more than any agent has to take.
 const GIANT: usize = 96 << 20;
 /// How deep the deepest one nests.
 const DEEP: usize = 200_000;
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
-    let site = Site::new(round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let mut victim = site.start().await?;
     let mut count: u64 = 0;
     let mut memory = 0;
@@ -23,7 +30,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
         let id = format!("after-{count}");
         victim.is_well(&id).await?;
         victim.each_is_answered_once([(id, false)].into_iter())?;
-        memory = victim.memory_is_bounded(round.field)?;
+        memory = victim.memory_is_bounded(&round.field)?;
         count += 1;
     }
     victim.finish(LONG).await?;
@@ -38,7 +45,7 @@ fn giant() -> Vec<u8> {
     line
 }
 
-fn hostile(round: &mut Round<'_>, number: u64, question: &str) -> Vec<u8> {
+fn hostile(round: &mut Round, number: u64, question: &str) -> Vec<u8> {
     let rng = &mut round.rng;
     let whole = b"{\"id\":\"h\",\"type\":\"nobody_knows\",\"jsonrpc\":\"2.0\",\"method\":\"nobody/knows\",\"text\":\"\xc3\xbc\"}";
     let mut line = match number % 12 {

@@ -1,19 +1,32 @@
-//! Attacks on an agent: kills, storms, hostile lines, full disks. Each is drawn from a seed, ends within its time, and
+//! Attacks on an agent (kills, storms, hostile lines, full disks) and on what stands before or beside it (a page, a
+//! bridge, an editor, MCP servers, subagents, tools). Each is drawn from a seed, ends within its time, and
 //! holds an agent to what every dialect promises: one answer for each command, nothing lost, nothing left behind,
 //! memory within bounds.
 
 mod abort;
+mod acp;
+mod bridge;
 mod commands;
 mod disk;
 mod kills;
 mod lines;
+mod mcp;
+mod opal;
 mod pipeline;
 mod random;
 mod slow;
 mod speech;
+pub mod stand_in;
 mod starts;
+mod subagents;
+mod surfaces;
+mod tools;
+mod usage;
 mod victim;
+mod web;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use agentese::types::Profile;
@@ -21,6 +34,7 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::player::PlayError;
+pub use surfaces::Surfaces;
 use victim::Field;
 
 /// How attacks are carried out.
@@ -36,85 +50,51 @@ pub struct Plan {
     pub starts: usize,
     /// The agent, in place of the profile's command.
     pub command: Option<Vec<String>>,
+    /// How what stands before the agent, or beside it, is started.
+    pub surfaces: Surfaces,
     /// The attacks to carry out.
     pub attacks: Vec<Attack>,
 }
 
-/// An attack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attack {
-    /// SIGKILL at any moment of a run.
-    Kills,
-    /// Random commands.
-    Commands,
-    /// Lines that are no frames, or hardly.
-    Lines,
-    /// Many agents at once.
-    Starts,
-    /// Questions with big answers, written without reading.
-    Pipeline,
-    /// A long answer that nobody reads.
-    Slow,
-    /// A disk that is full.
-    Disk,
-    /// An abort at each event of a run.
-    Aborts,
+/// An attack: a file of this folder has one, and one row that names it.
+#[derive(Debug, Clone, Copy)]
+pub struct Attack {
+    name: &'static str,
+    says: &'static str,
+    carry_out: for<'a> fn(&'a mut Round) -> Work<'a>,
 }
+
+/// An attack that goes on.
+type Work<'a> = Pin<Box<dyn Future<Output = Result<Counts, Trouble>> + 'a>>;
 
 impl Attack {
     /// All of them, in the order in which they are carried out.
-    pub const ALL: [Self; 8] = [
-        Self::Lines,
-        Self::Commands,
-        Self::Aborts,
-        Self::Kills,
-        Self::Slow,
-        Self::Pipeline,
-        Self::Disk,
-        Self::Starts,
+    pub const ALL: &[Self] = &[
+        lines::ATTACK,
+        commands::ATTACK,
+        abort::ATTACK,
+        kills::ATTACK,
+        slow::ATTACK,
+        pipeline::ATTACK,
+        disk::ATTACK,
+        tools::ATTACK,
+        opal::ATTACK,
+        mcp::ATTACK,
+        subagents::ATTACK,
+        acp::ATTACK,
+        bridge::ATTACK,
+        web::ATTACK,
+        starts::ATTACK,
     ];
 
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kills => "kills",
-            Self::Commands => "commands",
-            Self::Lines => "lines",
-            Self::Starts => "starts",
-            Self::Pipeline => "pipeline",
-            Self::Slow => "slow-reader",
-            Self::Disk => "full-disk",
-            Self::Aborts => "aborts",
-        }
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// What is done, and what has to hold.
-    pub fn says(self) -> &'static str {
-        match self {
-            Self::Kills => "SIGKILL at any moment of a run: no finished message is lost, no process is left",
-            Self::Commands => "random commands, as declared and not: each has exactly one answer",
-            Self::Lines => "broken, giant and deep lines: the next command is answered, memory is bounded",
-            Self::Starts => "many agents at once: each answers, ends with its stdin and leaves nothing",
-            Self::Pipeline => "questions with big answers, written without reading: memory is bounded",
-            Self::Slow => {
-                "a long answer that nobody reads, then an abort: memory is bounded, the abort works"
-            }
-            Self::Disk => "a home on a disk that is full: it lives, and says that entries are not kept",
-            Self::Aborts => "an abort at each event of a run: answered, and the next prompt works",
-        }
-    }
-
-    async fn carry_out(self, round: &mut Round<'_>) -> Result<Counts, Trouble> {
-        match self {
-            Self::Kills => kills::attack(round).await,
-            Self::Commands => commands::attack(round).await,
-            Self::Lines => lines::attack(round).await,
-            Self::Starts => starts::attack(round).await,
-            Self::Pipeline => pipeline::attack(round).await,
-            Self::Slow => slow::attack(round).await,
-            Self::Disk => disk::attack(round).await,
-            Self::Aborts => abort::attack(round).await,
-        }
+    pub fn says(&self) -> &'static str {
+        self.says
     }
 }
 
@@ -122,15 +102,16 @@ impl Attack {
 type Counts = Vec<(&'static str, u64)>;
 
 /// What an attack is carried out with.
-struct Round<'a> {
-    field: &'a Field,
+#[derive(Debug)]
+struct Round {
+    field: Field,
     rng: Rng,
     /// Nothing new begins after that. One thing is always done.
     deadline: Instant,
     starts: usize,
 }
 
-impl Round<'_> {
+impl Round {
     fn goes_on(&self) -> bool {
         Instant::now() < self.deadline
     }
@@ -150,6 +131,35 @@ enum Trouble {
 impl Trouble {
     fn found(text: impl Into<String>) -> Self {
         Self::Found(text.into())
+    }
+}
+
+/// Findings of an attack that goes on behind its first one.
+#[derive(Debug, Default)]
+struct Findings(Vec<String>);
+
+impl Findings {
+    /// Notes a finding. Returns `None` in its place; other trouble ends the attack.
+    fn note<T>(&mut self, result: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Trouble::Found(text)) => {
+                if !self.0.contains(&text) {
+                    self.0.push(text);
+                }
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The counts, if nothing was found.
+    fn or(self, counts: Counts) -> Result<Counts, Trouble> {
+        if self.0.is_empty() { Ok(counts) } else { Err(Trouble::Found(self.0.join("\n"))) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -187,16 +197,25 @@ pub struct Carried {
 
 /// Carries out the attacks of a plan, one after the other, and hands each on when it is over.
 pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carried)) -> Vec<Carried> {
-    let field = Field { profile: profile.clone(), command: plan.command.clone(), memory: plan.memory };
+    let field = Field {
+        profile: profile.clone(),
+        command: plan.command.clone(),
+        memory: plan.memory,
+        surfaces: plan.surfaces.clone(),
+    };
     let share = plan.time / u32::try_from(plan.attacks.len()).unwrap_or(1).max(1);
     let mut all = Vec::new();
     for attack in &plan.attacks {
         let begun = Instant::now();
         // Each draws from a seed of its own, so that it does the same alone.
         let own = attack.name().bytes().fold(plan.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(byte));
-        let mut round =
-            Round { field: &field, rng: Rng::with_seed(own), deadline: begun + share, starts: plan.starts };
-        let (outcome, counts) = match attack.carry_out(&mut round).await {
+        let mut round = Round {
+            field: field.clone(),
+            rng: Rng::with_seed(own),
+            deadline: begun + share,
+            starts: plan.starts,
+        };
+        let (outcome, counts) = match (attack.carry_out)(&mut round).await {
             Ok(counts) => (Outcome::Held, counts),
             Err(Trouble::Found(text)) => (Outcome::Found(text), Counts::new()),
             Err(Trouble::NotHere(text)) => (Outcome::NotHere(text), Counts::new()),
@@ -218,6 +237,7 @@ impl Carried {
         match &self.outcome {
             Outcome::Held => format!("held       {name} ({took:.1} s): {}\n", counts.join(", ")),
             Outcome::Found(text) => {
+                let text = text.replace('\n', "\n           ");
                 format!("FOUND      {name} ({took:.1} s): {text}\n           {}\n", self.attack.says())
             }
             Outcome::NotHere(text) => format!("skipped: {name} ({text})\n"),

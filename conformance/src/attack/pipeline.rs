@@ -5,7 +5,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::victim::{LONG, Site};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "pipeline",
+    says: "questions with big answers, written without reading: memory is bounded",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// The text of the one big message, in bytes.
 const TEXT: usize = 2 << 20;
@@ -14,9 +21,9 @@ const QUESTIONS: u64 = 400;
 /// How long nobody reads. Longer than it takes to answer some; what is asked is how much it takes meanwhile.
 const UNREAD: Duration = Duration::from_millis(1500);
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let text = "0123456789abcdef".repeat(TEXT / 16);
-    let site = Site::new(round.field, json!({"responses": [], "default": {"text": text}})).await?;
+    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": text}})).await?;
     let mut victim = site.start().await?;
     super::abort::run(&mut victim, "big").await?;
     let mut count = 0;
@@ -29,7 +36,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
             victim.send(question);
         }
         tokio::time::sleep(UNREAD).await;
-        victim.memory_is_bounded(round.field)?;
+        victim.memory_is_bounded(&round.field)?;
         // All of them are answered, in time for each; those that are refused are answered, too.
         while ids.iter().any(|id| !victim.answers.contains_key(id)) {
             if victim.next("the answers to what was written", LONG).await?.is_none() {
@@ -39,7 +46,7 @@ pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
         victim.each_is_answered_once(ids.into_iter().map(|id| (id, false)))?;
         count += QUESTIONS;
     }
-    let memory = victim.memory_is_bounded(round.field)?;
+    let memory = victim.memory_is_bounded(&round.field)?;
     victim.is_well("last").await?;
     victim.finish(LONG).await?;
     site.nothing_is_left().await?;

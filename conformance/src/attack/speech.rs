@@ -152,6 +152,24 @@ impl Speech {
         self.session = answer.get("result").and_then(|result| result.get(member)).cloned();
     }
 
+    /// The command that opens a session, and its member that names one; `None` where a connection has one session.
+    pub(super) fn opener(&self) -> Option<(&'static Command, &'static str)> {
+        let member = self.spec.session_member?;
+        let wire = self.giving(member)?;
+        let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
+        self.takes(wire, member).then_some((command, member))
+    }
+
+    /// The command that changes nothing and needs no parameters.
+    pub(super) fn harmless(&self) -> &'static str {
+        self.tables.probe_command
+    }
+
+    /// The command that starts a run.
+    pub(super) fn starter(&self) -> &'static str {
+        self.role(RunRole::Starts)
+    }
+
     /// A prompt: the command that starts a run, with its one text.
     pub(super) fn prompt(&self, id: &str, text: &str) -> String {
         let command = self.role(RunRole::Starts);

@@ -6,13 +6,20 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::victim::{LONG, Site};
-use super::{Counts, Round, Trouble};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "starts",
+    says: "many agents at once: each answers, ends with its stdin and leaves nothing",
+    carry_out: |round| Box::pin(attack(round)),
+};
 
 /// How much of the memory that is free the agents may take together: one part in that many.
 const PART: u64 = 3;
 
-pub(super) async fn attack(round: &mut Round<'_>) -> Result<Counts, Trouble> {
-    let site = Arc::new(Site::new(round.field, json!({"responses": [], "default": {"text": "OK."}})).await?);
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+    let site = Arc::new(Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?);
     // The first one says how much memory one takes: a machine without room for all is not the agent's fault.
     let first = site.start().await?;
     let each = first.memory().unwrap_or(64).max(1);

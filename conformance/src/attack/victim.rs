@@ -1,17 +1,20 @@
 //! An agent under attack: what it says, how much memory it takes, what it leaves behind.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Exit, Transport};
-use agentese::types::{ModelScript, Profile, ScenarioBuilder};
+use agentese::types::{ModelRequest, Profile, Scenario};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use super::Trouble;
 use super::speech::{Said, Speech};
+use super::surfaces::{Surfaces, fill};
+use super::{Trouble, usage};
+use crate::model::ScriptedModel;
 use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program, lay_out};
 
 /// How long an agent may take to say something that has to come.
@@ -28,6 +31,7 @@ pub(super) struct Field {
     pub command: Option<Vec<String>>,
     /// The most memory that an agent may take, in MiB.
     pub memory: u64,
+    pub surfaces: Surfaces,
 }
 
 /// A directory with files and a model in which agents are started, one after the other or side by side.
@@ -40,16 +44,19 @@ pub(super) struct Site {
 impl Site {
     /// Lays out files and starts a model that plays a script.
     pub(super) async fn new(field: &Field, script: Value) -> Result<Self, Trouble> {
-        let mut case = ScenarioBuilder {
-            scenario: 1,
-            name: "attack".to_owned(),
-            dialect: field.profile.dialect.clone(),
-            title: "an attack".to_owned(),
-            steps: Vec::new(),
+        Self::with(field, script, Value::Null).await
+    }
+
+    /// As [`Site::new`], with more members of the case: `files`, `settings`, `setup`.
+    pub(super) async fn with(field: &Field, script: Value, more: Value) -> Result<Self, Trouble> {
+        let mut case = json!({
+            "scenario": 1, "name": "attack", "dialect": field.profile.dialect, "title": "an attack", "steps": [],
+            "model": script,
+        });
+        if let (Some(case), Value::Object(more)) = (case.as_object_mut(), more) {
+            case.extend(more);
         }
-        .build();
-        case.model =
-            Some(serde_json::from_value::<ModelScript>(script).expect("scripts of attacks are valid"));
+        let case: Scenario = serde_json::from_value(case).expect("cases of attacks are valid");
         let options = PlayOptions { command: field.command.clone(), ..PlayOptions::default() };
         let mut ground = lay_out(&case, &field.profile, &options).await?;
         let mark = ground.directory.work().to_string_lossy().into_owned();
@@ -72,7 +79,21 @@ impl Site {
 
     /// Starts an agent by a program that becomes it.
     pub(super) async fn start_within(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
-        let mut victim = self.spawn(wrapper)?;
+        let mut agent = self.ground.argv.clone();
+        if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
+            // The wrapper starts it from another directory.
+            *program = find_program(program).to_string_lossy().into_owned();
+        }
+        self.open(self.spawn(&[wrapper, &agent].concat(), self.speech.clone())?).await
+    }
+
+    /// Starts an agent with more arguments.
+    pub(super) async fn start_with(&self, more: &[String]) -> Result<Victim, Trouble> {
+        self.open(self.spawn(&[&self.ground.argv, more].concat(), self.speech.clone())?).await
+    }
+
+    /// Opens a session where the dialect needs one, and asks the first question.
+    pub(super) async fn open(&self, mut victim: Victim) -> Result<Victim, Trouble> {
         if let Some(line) = victim.speech.opening("open") {
             let answer = victim.ask("open", line).await?;
             victim.speech.opened(&answer);
@@ -82,14 +103,45 @@ impl Site {
         Ok(victim)
     }
 
-    fn spawn(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
-        let mut agent = self.ground.argv.clone();
-        if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
-            // The wrapper starts it from another directory.
-            *program = find_program(program).to_string_lossy().into_owned();
+    /// The command line of a surface: its line with the words of this place. `agent` is what stands behind it.
+    pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
+        let found = |program: &String| find_program(program).to_string_lossy().into_owned();
+        let program = self.ground.argv.first().map(found).unwrap_or_default();
+        let mut agent = agent.to_vec();
+        if let Some(first) = agent.first_mut() {
+            *first = found(first);
         }
-        let argv = [wrapper, &agent].concat();
-        let options = child_options(&argv, self.ground.directory.work(), &self.ground.environment)
+        let mut values = vec![
+            ("program", vec![program]),
+            ("agent", agent),
+            ("dialect", vec![self.speech.spec.id()]),
+            ("script", vec![self.ground.variable("SCRIPT")]),
+        ];
+        values.extend_from_slice(more);
+        fill(line, &values)
+    }
+
+    /// The agent's command line.
+    pub(super) fn agent(&self) -> &[String] {
+        &self.ground.argv
+    }
+
+    pub(super) fn work(&self) -> &Path {
+        self.ground.directory.work()
+    }
+
+    /// The requests that the model has had.
+    pub(super) fn requests(&self) -> Vec<ModelRequest> {
+        self.ground.model.as_ref().map(ScriptedModel::requests).unwrap_or_default()
+    }
+
+    pub(super) fn speech(&self) -> &Speech {
+        &self.speech
+    }
+
+    /// Starts a program here whose lines are in a dialect.
+    pub(super) fn spawn(&self, argv: &[String], speech: Speech) -> Result<Victim, Trouble> {
+        let options = child_options(argv, self.ground.directory.work(), &self.ground.environment)
             .graces(Duration::from_secs(5), Duration::from_secs(3));
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
         let process = process.ok_or_else(|| Trouble::Ground("there is no agent to start".to_owned()))?;
@@ -98,13 +150,7 @@ impl Site {
         tokio::spawn(read(stdout, lines));
         let (writes, written) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, written));
-        Ok(Victim {
-            process,
-            writes: Some(writes),
-            heard,
-            speech: self.speech.clone(),
-            answers: BTreeMap::new(),
-        })
+        Ok(Victim { process, writes: Some(writes), heard, speech, answers: BTreeMap::new() })
     }
 
     /// Waits until nothing that was started here lives any more; names what does.
@@ -183,7 +229,7 @@ impl Victim {
     pub(super) async fn next(&mut self, what: &str, limit: Duration) -> Result<Option<Heard>, Trouble> {
         let line = match tokio::time::timeout(limit, self.heard.recv()).await {
             Ok(line) => line,
-            Err(_) => return Err(self.silent(what, limit)),
+            Err(_) => return Err(self.silent(what)),
         };
         let Some(bytes) = line else { return Ok(None) };
         let said = self.speech.read(&bytes);
@@ -200,9 +246,13 @@ impl Victim {
         Ok(Some(Heard { bytes, said }))
     }
 
-    fn silent(&self, what: &str, limit: Duration) -> Trouble {
+    fn silent(&self, what: &str) -> Trouble {
         let end = self.process.exited().map_or("it lives".to_owned(), |exit| format!("it ended: {exit}"));
-        Trouble::found(format!("{what}: nothing within {} s; {end}{}", limit.as_secs(), self.last_words()))
+        Trouble::found(format!(
+            "{what}: did not come within {} s; {end}{}",
+            LONG.as_secs(),
+            self.last_words()
+        ))
     }
 
     fn last_words(&self) -> String {
@@ -262,9 +312,19 @@ impl Victim {
 
     /// The most memory that it took so far, in MiB; none where the system does not say.
     pub(super) fn memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib >> 10)
+        usage::peak(self.process.id())
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The next line, whatever it is; `None` at the end.
+    pub(super) async fn line(&mut self, what: &str) -> Result<Option<Vec<u8>>, Trouble> {
+        match tokio::time::timeout(LONG, self.heard.recv()).await {
+            Ok(line) => Ok(line),
+            Err(_) => Err(self.silent(what)),
+        }
     }
 
     /// It took no more memory than it may.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentese::types::Profile;
 use agentese_conformance::Suite;
-use agentese_conformance::attack::{Attack as Kind, Plan, attack, exit_code, json};
+use agentese_conformance::attack::{Attack as Kind, Plan, Surfaces, attack, exit_code, json};
 use agentese_conformance::run::profile_for;
 use agentese_conformance::words::instead;
 use anyhow::{Context as _, bail, ensure};
@@ -42,6 +43,22 @@ pub(super) struct Attack {
     /// The most agents that are started at once.
     #[arg(long, value_name = "N", default_value_t = 200)]
     starts: usize,
+    /// The page of `web`: the command line of its server, which prints its address. Words are separated by spaces;
+    /// {agent}, {program}, {dialect} and {rights} stand for words of the agent and for the rights of the page.
+    #[arg(long, value_name = "LINE")]
+    web: Option<String>,
+    /// The bridge of `bridge`: its command line, with {front} for the dialect of the client.
+    #[arg(long, value_name = "LINE")]
+    bridge: Option<String>,
+    /// The agent of `acp`: its command line in an editor, with {script} for the file with the model's script.
+    #[arg(long, value_name = "LINE")]
+    acp: Option<String>,
+    /// The file of `mcp` that names MCP servers, as in a case: agent/mcp.json, work/.mcp.json.
+    #[arg(long, value_name = "FILE")]
+    mcp: Option<String>,
+    /// Arguments with which the agent of `subagents` has the tool `task`.
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    subagents: Option<String>,
     /// Only these attacks; --list has their names.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     only: Vec<String>,
@@ -57,10 +74,22 @@ pub(super) struct Attack {
 }
 
 impl Attack {
+    fn surfaces(&self, profile: &Profile) -> Surfaces {
+        let known = Surfaces::of(profile);
+        let given = |given: &Option<String>, known| given.clone().or(known);
+        Surfaces {
+            web: given(&self.web, known.web),
+            bridge: given(&self.bridge, known.bridge),
+            acp: given(&self.acp, known.acp),
+            mcp: given(&self.mcp, known.mcp),
+            subagents: given(&self.subagents, known.subagents),
+        }
+    }
+
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
         if self.list {
-            let all = Kind::ALL.map(|attack| format!("{:12} {}\n", attack.name(), attack.says()));
-            super::print(&all.concat())?;
+            let all = Kind::ALL.iter().map(|attack| format!("{:12} {}\n", attack.name(), attack.says()));
+            super::print(&all.collect::<String>())?;
             return Ok(ExitCode::SUCCESS);
         }
         let profile = match (&self.profile, &self.dialect) {
@@ -81,6 +110,7 @@ impl Attack {
             memory: self.memory,
             starts: self.starts,
             command: (!self.command.is_empty()).then(|| self.command.clone()),
+            surfaces: self.surfaces(&profile),
             attacks: chosen(&self.only)?,
         };
         let (dialect, seed) = (&profile.dialect, plan.seed);
@@ -107,5 +137,5 @@ fn chosen(only: &[String]) -> anyhow::Result<Vec<Kind>> {
         ensure!(known.contains(name), "there is no attack `{name}`; {}", instead(name, &known, ""));
     }
     let wanted = |attack: &Kind| only.is_empty() || only.iter().any(|name| name == attack.name());
-    Ok(Kind::ALL.into_iter().filter(wanted).collect())
+    Ok(Kind::ALL.iter().filter(|attack| wanted(attack)).copied().collect())
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod attack;
+mod attack_stand_in;
 mod client_agent;
 mod detect;
 mod list;
@@ -33,7 +34,9 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Attack(attack::Attack),
+    Attack(Box<attack::Attack>),
+    #[command(name = agentese_conformance::attack::stand_in::COMMAND, hide = true)]
+    AttackStandIn(attack_stand_in::AttackStandIn),
     Run(Box<run::Run>),
     #[command(name = agentese_conformance::client::COMMAND, hide = true)]
     ClientAgent(client_agent::ClientAgent),
@@ -51,6 +54,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
         Command::Attack(attack) => attack.run(&suite).await,
+        Command::AttackStandIn(stand_in) => stand_in.run(),
         Command::Run(run) => run.run(&suite).await,
         Command::ClientAgent(agent) => agent.run().await,
         Command::Detect(detect) => detect.run(&suite).await,

@@ -171,6 +171,13 @@ pub(crate) struct Ground {
     pub(crate) argv: Vec<String>,
 }
 
+impl Ground {
+    /// The value of a variable; empty if there is no such variable.
+    pub(crate) fn variable(&self, name: &str) -> String {
+        self.variables.text(&format!("${{{name}}}"))
+    }
+}
+
 /// Prepares everything but the agent itself.
 pub(crate) async fn lay_out(
     case: &Scenario,

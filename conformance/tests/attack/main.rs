@@ -1,5 +1,7 @@
 //! Attacks find what is wrong with an agent, and nothing where nothing is.
 
+mod areas;
+
 use std::process::Command;
 
 use serde_json::Value;
@@ -70,7 +72,7 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("there is no attack `kill`; there are: lines, commands"), "{stderr}");
+    assert!(stderr.contains("there is no attack `kill`; did you mean `kills`?"), "{stderr}");
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
         .args(["attack", "--dialect", "pi", "--", "/no/such/agent"])
         .output()

@@ -1,0 +1,92 @@
+//! Programs that attacks put before or behind an agent. They are started by attacks; people do not.
+
+mod agent;
+mod garble;
+mod mcp;
+
+use std::io;
+use std::path::PathBuf;
+
+pub(super) use agent::QUESTION;
+pub(super) use mcp::{MANY, TOOL};
+
+/// The name of the command under which this program is one of them.
+pub const COMMAND: &str = "attack-stand-in";
+
+/// A part that is played.
+#[derive(Debug, Clone)]
+pub enum StandIn {
+    /// An agent that answers every command with success, and writes each line to a file.
+    Agent {
+        /// The dialect.
+        dialect: String,
+        /// The file.
+        log: PathBuf,
+    },
+    /// An agent with lines between its own that are none of its dialect.
+    Garble {
+        /// The seed of these lines.
+        seed: u64,
+        /// The agent's command line.
+        command: Vec<String>,
+    },
+    /// An MCP server with a defect, which notes each request that it gets in a file.
+    Mcp {
+        /// The defect.
+        defect: String,
+        /// The file.
+        log: PathBuf,
+    },
+}
+
+impl StandIn {
+    /// The command line that plays it.
+    ///
+    /// # Errors
+    /// If the system does not say where this program is.
+    pub(super) fn command(&self) -> Result<Vec<String>, super::Trouble> {
+        let program = std::env::current_exe().map_err(|error| super::Trouble::Ground(error.to_string()))?;
+        let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let mut words = vec![path(&program), COMMAND.to_owned()];
+        match self {
+            Self::Agent { dialect, log } => words.extend(["agent".to_owned(), dialect.clone(), path(log)]),
+            Self::Garble { seed, command } => {
+                words.extend(["garble".to_owned(), seed.to_string(), "--".to_owned()]);
+                words.extend_from_slice(command);
+            }
+            Self::Mcp { defect, log } => words.extend(["mcp".to_owned(), defect.clone(), path(log)]),
+        }
+        Ok(words)
+    }
+
+    /// Plays it until stdin ends.
+    ///
+    /// # Errors
+    /// If a file or a pipe fails, or a name is not known.
+    pub fn run(&self) -> io::Result<()> {
+        match self {
+            Self::Agent { dialect, log } => agent::run(dialect, log),
+            Self::Garble { seed, command } => garble::run(*seed, command),
+            Self::Mcp { defect, log } => mcp::run(defect, log),
+        }
+    }
+}
+
+impl TryFrom<&[String]> for StandIn {
+    type Error = String;
+
+    fn try_from(words: &[String]) -> Result<Self, String> {
+        match words {
+            [kind, dialect, log] if kind == "agent" => {
+                Ok(Self::Agent { dialect: dialect.clone(), log: log.into() })
+            }
+            [kind, seed, command @ ..] if kind == "garble" => {
+                let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
+                let command = command.iter().skip_while(|word| *word == "--").cloned().collect();
+                Ok(Self::Garble { seed, command })
+            }
+            [kind, defect, log] if kind == "mcp" => Ok(Self::Mcp { defect: defect.clone(), log: log.into() }),
+            _ => Err(format!("no stand-in: {}", words.join(" "))),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Subagents that fail, are aborted, and change the repository in which they are set to work.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::speech::Said;
+use super::victim::{LONG, Site, Victim};
+use super::{Attack, Counts, Round, Trouble};
+
+/// The attack.
+pub(super) const ATTACK: Attack = Attack {
+    name: "subagents",
+    says: "subagents that fail, meddle, are aborted: the user's repository is as it was, nothing is left",
+    carry_out: |round| Box::pin(attack(round)),
+};
+
+/// The tool that sets subagents to work, and the one with which they hand in a result.
+const TOOL: &str = "task";
+const RESULT: &str = "submit_result";
+
+/// A repository with all that git lets others do: hooks, filters, a repository within, files that are not added.
+const SETUP: &str = r#"git init -q -b main .
+git config user.name user; git config user.email user@example.com
+printf 'one\n' > tracked.txt
+git add -A; git commit -q -m first
+printf '#!/bin/sh\ntouch hook-ran\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
+printf 'two\n' >> tracked.txt; printf 'new\n' > untracked.txt
+git init -q -b main sub; git -C sub -c user.name=u -c user.email=u@example.com commit -q --allow-empty -m sub"#;
+
+/// A filter on top, which an agent may refuse to run: then no subagent begins its work.
+const FILTER: &str = r"git config filter.noisy.clean cat; git config filter.noisy.smudge cat
+printf '*.txt filter=noisy\n' > .gitattributes; git add .gitattributes; git commit -q -m filter";
+
+/// Commands of subagents that change what belongs to the user.
+const MEDDLING: [&str; 6] = [
+    "git branch meddled; git tag meddled",
+    "git config meddled.with yes",
+    "d=$(git rev-parse --git-path hooks); mkdir -p \"$d\"; echo 'exit 1' > \"$d/pre-commit\"",
+    "git update-ref refs/meddled HEAD; git stash list; git gc -q || true",
+    "git commit -q --allow-empty -m meddled; git checkout -q -b other",
+    "sleep 60 & git worktree add -f ../meddled || true",
+];
+
+/// The most delegations in one place.
+const DELEGATIONS: usize = 8;
+
+/// Ends of subagents that did not do their work.
+fn ends() -> [Value; 4] {
+    [
+        json!({"blocks": [{"tool": {"name": RESULT, "args": {"result": {"error": "cannot be done"}}}}]}),
+        json!({"error": {"status": 400, "type": "invalid_request_error", "message": "no"}}),
+        json!({"blocks": [{"text": "I give up."}]}),
+        json!({"blocks": [{"tool": {"name": RESULT, "args": {"result": 5}}}]}),
+    ]
+}
+
+async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+    let Some(arguments) = round.field.surfaces.subagents.clone() else {
+        return Err(Trouble::NotHere("no --subagents is given".to_owned()));
+    };
+    let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+    let (mut failures, mut aborts, mut asked) = (0, 0, 0);
+    while failures == 0 || round.goes_on() {
+        let place = Place::new(round, &arguments).await?;
+        let mut victim = place.start().await?;
+        let events = delegate(&mut victim, "whole", None).await?;
+        place.is_untouched("a subagent that failed")?;
+        failures += 1;
+        for number in 0..events.min(6) {
+            let at = round.rng.u64(..events);
+            delegate(&mut victim, &format!("aborted-{number}"), Some(at)).await?;
+            place.is_untouched(&format!("an abort after event {at}"))?;
+            aborts += 1;
+            if number >= 1 && !round.goes_on() {
+                break;
+            }
+        }
+        super::abort::run(&mut victim, "again").await?;
+        victim.memory_is_bounded(&round.field)?;
+        victim.finish(LONG).await?;
+        place.site.nothing_is_left().await?;
+        place.is_untouched("the end of the agent")?;
+        place.no_copy_is_left()?;
+        asked += place.asked();
+    }
+    Ok(vec![("delegations that failed", failures), ("aborts", aborts), ("requests of subagents", asked)])
+}
+
+/// A repository with an agent in it.
+struct Place {
+    site: Site,
+    before: BTreeMap<String, Vec<u8>>,
+    arguments: Vec<String>,
+}
+
+impl Place {
+    async fn new(round: &mut Round, arguments: &[String]) -> Result<Self, Trouble> {
+        let meddling = MEDDLING[round.rng.usize(..MEDDLING.len())];
+        let mut last = ends()[round.rng.usize(..4)].clone();
+        last["when"] = json!({"user": "SUBJOB", "tool_results": true});
+        let speech = super::speech::Speech::of(&round.field.profile.dialect);
+        let shell = speech.map_or("", |speech| speech.shell());
+        let tasks = json!([{"id": "Sub", "description": "d", "assignment": "SUBJOB go"}]);
+        let task = json!({"agent": TOOL, "context": "c", "tasks": tasks, "isolated": true});
+        let mut responses = json!([
+            {"when": {"user": "delegate", "tool_results": false}, "keep": true,
+             "blocks": [{"tool": {"name": TOOL, "args": task}}]},
+            {"when": {"user": "SUBJOB", "tool_results": false}, "keep": true,
+             "blocks": [{"tool": {"name": shell, "args": {"command": meddling}}}]},
+        ]);
+        // One for each delegation: a subagent that repeats what is refused would never end.
+        responses.as_array_mut().expect("a list").extend(std::iter::repeat_n(last, DELEGATIONS));
+        let script = json!({"responses": responses, "default": {"text": "OK."}});
+        let setup = if round.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
+        let more = json!({"setup": setup, "settings": {"task": {"isolation": {"mode": "worktree"}}}});
+        let site = Site::with(&round.field, script, more).await?;
+        let before = snapshot(&site.work().join(".git"));
+        Ok(Self { site, before, arguments: arguments.to_vec() })
+    }
+
+    /// Starts the agent, and looks whether its model is offered the tool.
+    async fn start(&self) -> Result<Victim, Trouble> {
+        let mut victim = self.site.start_with(&self.arguments).await?;
+        super::abort::run(&mut victim, "offered").await?;
+        let requests = self.site.requests();
+        if !requests.iter().any(|request| request.tools.iter().any(|tool| tool == TOOL)) {
+            return Err(Trouble::NotHere(format!("the agent offers its model no tool `{TOOL}`")));
+        }
+        Ok(victim)
+    }
+
+    /// References, settings and hooks of the user's repository are as they were.
+    fn is_untouched(&self, after: &str) -> Result<(), Trouble> {
+        let now = snapshot(&self.site.work().join(".git"));
+        let names = self.before.keys().chain(now.keys());
+        let mut changed: Vec<&str> =
+            names.filter(|name| self.before.get(*name) != now.get(*name)).map(String::as_str).collect();
+        changed.sort_unstable();
+        changed.dedup();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        Err(Trouble::found(format!("behind {after}, the user's .git has changed: {}", changed.join(", "))))
+    }
+
+    /// The requests that subagents made of the model.
+    fn asked(&self) -> u64 {
+        let is_theirs = |body: &str| body.contains("SUBJOB go") && !body.contains("delegate");
+        let requests = self.site.requests();
+        let bodies = requests.iter().filter_map(|request| serde_json::to_string(&request.messages).ok());
+        bodies.filter(|body| is_theirs(body)).count() as u64
+    }
+
+    fn no_copy_is_left(&self) -> Result<(), Trouble> {
+        let home = self.site.home().map(Path::new).unwrap_or_else(|| self.site.work());
+        match copies(home, 6) {
+            Some(left) => Err(Trouble::found(format!("a copy of the repository is left: {left}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sets subagents to work, and aborts after so many events. Returns how many there were.
+async fn delegate(victim: &mut Victim, id: &str, at: Option<u64>) -> Result<u64, Trouble> {
+    victim.send(victim.speech.prompt(id, "delegate"));
+    let ends = victim.speech.spec.run_end.answer_ends;
+    let (mut events, mut answered) = (0, false);
+    victim
+        .until(&format!("the end of {id}"), |speech, heard| {
+            answered |= heard.answers(id);
+            let Said::Event(name) = &heard.said else { return ends && answered };
+            events += 1;
+            at.is_some_and(|at| events > at) || (!ends && speech.may_end(name))
+        })
+        .await?;
+    if at.is_some() {
+        let stop = format!("{id}-stop");
+        let line = victim.speech.stop(&stop);
+        victim.ask(&stop, line).await?;
+    }
+    if !victim.answers.contains_key(id) {
+        victim.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?;
+    }
+    super::abort::settled(victim, id).await?;
+    Ok(events)
+}
+
+/// The files that say what a repository is: all but its objects, its index and what notes where HEAD was.
+fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![git.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.strip_prefix(git).unwrap_or(&path).to_string_lossy().into_owned();
+            let is_kept = ["refs", "hooks", "info", "worktrees"].iter().any(|kept| name.starts_with(kept));
+            if path.is_dir() {
+                if is_kept {
+                    folders.push(path);
+                }
+            } else if is_kept || ["config", "HEAD", "packed-refs"].contains(&name.as_str()) {
+                all.insert(name, std::fs::read(&path).unwrap_or_default());
+            }
+        }
+    }
+    all
+}
+
+/// A file in a folder for copies of repositories; `None` if there is none so deep.
+fn copies(folder: &Path, depth: usize) -> Option<String> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.iter().find_map(|path| {
+        if path.file_name().is_some_and(|name| name == "worktrees") {
+            let first = std::fs::read_dir(path).ok()?.flatten().next()?;
+            return Some(first.path().to_string_lossy().into_owned());
+        }
+        depth.checked_sub(1).and_then(|depth| copies(path, depth))
+    })
+}

@@ -1,0 +1,60 @@
+//! The use that a process makes of the system. Every figure is `None` on systems without `/proc`.
+
+/// The most memory that a process took so far, in MiB.
+pub(super) fn peak(pid: u32) -> Option<u64> {
+    status(pid, "VmHWM:").map(|kib| kib >> 10)
+}
+
+/// The memory that a process takes now, in MiB.
+pub(super) fn memory(pid: u32) -> Option<u64> {
+    status(pid, "VmRSS:").map(|kib| kib >> 10)
+}
+
+/// The threads of a process.
+pub(super) fn threads(pid: u32) -> Option<u64> {
+    status(pid, "Threads:")
+}
+
+/// The open descriptors of a process.
+pub(super) fn descriptors(pid: u32) -> Option<u64> {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).ok().map(|all| all.count() as u64)
+}
+
+/// The processor time of a process, in ticks of the system.
+pub(super) fn ticks(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program stands in parentheses and may contain anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(number(11)? + number(12)?)
+}
+
+/// The processes that a process started.
+pub(super) fn children(pid: u32) -> Vec<u32> {
+    let parent = |child: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|child| parent(*child) == Some(pid)).collect()
+}
+
+fn status(pid: u32, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_this_process_are_plausible() {
+        let pid = std::process::id();
+        assert!(peak(pid) >= memory(pid) && threads(pid) >= Some(1) && descriptors(pid) >= Some(3));
+        assert!(ticks(pid).is_some() && children(1).iter().all(|child| *child != 1));
+        assert_eq!((peak(0), ticks(0)), (None, None));
+    }
+}

@@ -1,0 +1,51 @@
+"""An agent, or a bridge, with one defect: `spoil.py DEFECT COMMAND…` becomes the command, and spoils what it does."""
+
+import json
+import os
+import subprocess
+import sys
+
+DEFECT, COMMAND = sys.argv[1], sys.argv[2:]
+
+
+def relay(source: int, target: int) -> None:
+    """Passes lines on, each answer twice."""
+    with os.fdopen(source, "rb") as lines, os.fdopen(target, "wb") as out:
+        for line in lines:
+            out.write(line)
+            try:
+                frame = json.loads(line)
+            except ValueError:
+                frame = None
+            if isinstance(frame, dict) and (frame.get("type") == "response" or "result" in frame or "error" in frame):
+                out.write(line)
+            out.flush()
+
+
+if DEFECT == "leaves-a-process":
+    subprocess.Popen(
+        ["sleep", "60"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+elif DEFECT == "keeps-files":
+    for _ in range(100):
+        os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
+elif DEFECT == "meddles" and os.path.isdir(".git"):
+    subprocess.run(["git", "config", "meddled.with", "yes"], check=True)
+elif DEFECT == "answers-twice":
+    source, target = os.pipe()
+    # The process that passes lines on is nobody's child: whose children are looked at is the command.
+    if os.fork() == 0:
+        os.close(target)
+        if os.fork() == 0:
+            relay(source, 1)
+        os._exit(0)
+    os.close(source)
+    os.wait()
+    os.dup2(target, 1)
+    os.close(target)
+
+os.execvp(COMMAND[0], COMMAND)
