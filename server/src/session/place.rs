@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::storage::{Disk, Storage};
+use super::storage::{Disk, Storage, lock};
 use super::store::{Scope, Store};
 use super::{DeleteError, ForkError, Holder, Session, names, record};
 
@@ -48,9 +48,7 @@ enum Removal {
 
 fn remove(path: &Path) -> Result<(), Removal> {
     let file = Disk.open(path, true).map_err(Removal::Failed)?;
-    if !file.try_lock().map_err(Removal::Failed)? {
-        return Err(Removal::Held(Holder(file.holder())));
-    }
+    lock(&Disk, path, &*file).map_err(Removal::Failed)?.map_err(Removal::Held)?;
     let removed = Disk.remove(path).and_then(|()| match path.parent() {
         Some(directory) => Disk.sync_directory(directory),
         None => Ok(()),
