@@ -69,4 +69,4 @@ pub use names::{may_be_id, one_line};
 pub use record::Record;
 pub use start::Start;
 pub use stats::Stats;
-pub use store::{ResolveError, Scope, Store};
+pub use store::{IdClaim, ResolveError, Scope, Store};

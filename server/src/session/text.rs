@@ -105,6 +105,14 @@ impl Text {
         text.map(FrameText::from)
     }
 
+    /// The text, where it is in memory.
+    pub fn here(&self) -> Option<&FrameText> {
+        match &self.0 {
+            Held::Here(text) => Some(text),
+            Held::There { .. } => None,
+        }
+    }
+
     /// How much of `bytes` is this text, where they begin with it.
     pub fn begins(&self, bytes: &[u8]) -> Option<usize> {
         match &self.0 {

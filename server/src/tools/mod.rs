@@ -46,6 +46,7 @@ mod matching;
 mod noise;
 mod normalize;
 pub(crate) mod os_error;
+pub mod open_files;
 mod output;
 mod paths;
 pub mod process;
