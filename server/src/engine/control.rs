@@ -98,7 +98,13 @@ impl Engine {
             && state.model == *model
     }
 
-    /// What the work of all engines of the process shares.
+    /// Counts the messages of the session that are kept decoded.
+    #[cfg(test)]
+    pub(crate) fn decoded(&self) -> usize {
+        self.shared.state().session.decoded()
+    }
+
+    /// The line in which the work of all engines of the process waits.
     pub fn fairness(&self) -> &Fairness {
         &self.shared.options.fairness
     }

@@ -1,23 +1,22 @@
-//! Much work at one moment does not hold up what is short.
+//! Fairness: much work at one moment does not hold up short commands.
 //!
 //! Of the tasks that share a [`Fairness`] few go on in one round of the runtime; the others wait in line. Tasks that do not
 //! share it, such as commands, wait for those few at most.
 
 use std::collections::VecDeque;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-/// How many tasks go on in one round.
+/// The number of tasks that go on in one round.
 const ROUND: usize = 8;
 
-/// What tasks share of which few go on at a time.
+/// A line in which tasks wait, of which few go on at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Fairness(Arc<Mutex<Line>>);
 
 #[derive(Debug, Default)]
 struct Line {
-    /// How many went on in this round.
+    /// Counts the tasks that went on in this round.
     went: usize,
     waiting: VecDeque<Arc<Place>>,
     /// A task begins the rounds.
@@ -47,13 +46,13 @@ impl Fairness {
     }
 
     /// Does the work, a step whenever it is its turn. Needs a runtime.
-    pub async fn share<T>(&self, work: impl Future<Output = T>) -> T {
+    pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
         let place = Arc::new(Place::default());
-        let mut work = pin!(work);
-        std::future::poll_fn(|context| {
+        // On the heap: work is large, and stands in the futures of those who wait for it.
+        let mut work = Box::pin(work);
+        std::future::poll_fn(move |context| {
             if self.may_go(&place, context.waker()) { work.as_mut().poll(context) } else { Poll::Pending }
         })
-        .await
     }
 
     fn may_go(&self, place: &Arc<Place>, waker: &Waker) -> bool {

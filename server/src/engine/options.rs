@@ -64,7 +64,7 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Identifiers.
     pub ids: Arc<dyn Ids>,
-    /// What the work of all engines of a process shares, so that much of it holds nobody up.
+    /// The line in which the work of all engines of a process waits, so that much of it holds nobody up.
     pub fairness: Fairness,
     /// Where the engine says, when it has ended, what it could not keep.
     pub unsaved: Unsaved,

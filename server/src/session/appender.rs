@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::Holder;
 use super::crew::{Crew, OpenFiles, OpenPlace};
+use super::error::Holder;
 use super::load::Tail;
 use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
 use super::sync::{GetFile, SyncName, Syncer};

@@ -1,4 +1,4 @@
-//! Which sessions a process has, without a descriptor for each.
+//! Claims: the sessions that a process has, without a descriptor for each.
 //!
 //! A session that is open and whose file is not is claimed: the process has one file in the directory
 //! `.agentese-claims` beside the session, which it holds locked, with a slot for each of its claims. The lock ends with the process,
@@ -27,7 +27,7 @@ use super::storage::{Claim, Identity, holder};
 /// The directory of claims within one of sessions.
 const DIRECTORY: &str = ".agentese-claims";
 
-/// The file that whoever claims an identifier holds.
+/// The file that a process holds while it claims an identifier.
 const LOCK: &str = "lock";
 
 /// The bytes of a slot: two numbers in hex, with the end of the line.
@@ -80,7 +80,7 @@ struct Slot {
     number: usize,
 }
 
-/// Those of this process, by their directories.
+/// The claims of this process, by their directories.
 static OURS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
 
 /// Claims something beside sessions of that directory, whoever else may have claimed it.
@@ -100,11 +100,12 @@ pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     claims.add(key)
 }
 
-/// Claims what nobody has, or says who has it.
+/// Claims a key that nobody has, or returns the process that has it.
 pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
     let claims = directory.join(DIRECTORY);
     create_directory(&claims)?;
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(claims.join(LOCK))?;
+    let lock =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(claims.join(LOCK))?;
     let mut tries = 0;
     while !try_lock(&lock)? {
         tries += 1;
@@ -119,7 +120,7 @@ pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim
     }
 }
 
-/// Who has claimed it, this process included.
+/// Returns the process that has claimed a key, this one included.
 pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
     let entries = match std::fs::read_dir(directory.join(DIRECTORY)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -131,10 +132,15 @@ pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> 
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };
-        if try_lock(&file)? {
-            // Its process is gone.
-            let _ = std::fs::remove_file(entry.path());
-            continue;
+        match try_lock(&file) {
+            Ok(false) => {}
+            Ok(true) => {
+                // Its process is gone.
+                let _ = std::fs::remove_file(entry.path());
+                continue;
+            }
+            // Without locks there are no claims.
+            Err(_) => continue,
         }
         let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
         let read = file.read_at(&mut bytes, 0)?;
@@ -153,10 +159,12 @@ impl Claims {
             let path = directory.join(uuid::Uuid::new_v4().to_string());
             let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
             // Whoever looks meanwhile takes it for one that was left behind.
-            if try_lock(&file)? && file.metadata()?.nlink() > 0 {
+            let kept = try_lock(&file).and_then(|locked| Ok(locked && file.metadata()?.nlink() > 0));
+            if matches!(kept, Ok(true)) {
                 return Ok(Self { file, path, taken: Mutex::default() });
             }
             let _ = std::fs::remove_file(path);
+            kept?;
         }
     }
 
@@ -201,7 +209,7 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// As a file of a session is locked; where the system has no locks nothing is anybody's.
+/// Locks a file, unless another process has it. Fails if the file system has no locks: nothing is claimed there.
 fn try_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

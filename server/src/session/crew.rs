@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a task may take before another thread takes over.
+/// The time that a task may take before another thread takes over.
 const STUCK: Duration = Duration::from_millis(100);
 
 /// A thread without work ends after this time.
@@ -19,7 +19,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// The most threads of a crew.
 const MOST: usize = 16;
 
-/// How many files of sessions stay open between writes. Those beyond are open while they are written alone.
+/// The number of session files that stay open between writes. Others are open only while they are written.
 const OPEN_FILES: usize = 16;
 
 type Task = Box<dyn FnOnce() + Send>;
@@ -43,7 +43,7 @@ struct State {
 }
 
 impl State {
-    /// How long until every task that is being worked at counts as stuck; zero where none is, or all do.
+    /// The time until every task that is being worked at counts as stuck; zero where none is, or all do.
     fn until_stuck(&self, stuck: Duration) -> Duration {
         let newest = self.running.values().max();
         newest.map_or(Duration::ZERO, |begun| stuck.saturating_sub(begun.elapsed()))
@@ -141,7 +141,7 @@ impl Drop for OpenPlace {
     }
 }
 
-/// What the sessions of a process share.
+/// The threads and open files that the sessions of a process share.
 #[derive(Clone)]
 pub(super) struct Crews {
     /// Hands lines to the system.
@@ -153,7 +153,7 @@ pub(super) struct Crews {
 }
 
 impl Crews {
-    /// Those of this process.
+    /// Returns the crews of this process.
     pub fn of_process() -> Self {
         static CREWS: LazyLock<Crews> = LazyLock::new(|| Crews::new(OPEN_FILES));
         CREWS.clone()

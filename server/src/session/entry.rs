@@ -304,12 +304,18 @@ impl Entry {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn is_decoded(&self) -> bool {
+        self.message.get().is_some()
+    }
+
     /// Keeps no more than its text; where its message stands in it is kept in mind.
     pub(super) fn forget_decoded(&mut self) {
         let Some(decoded) = self.message.take() else { return };
         if self.fits.is_none()
             && decoded.is_some_and(|decoded| decoded.stands)
-            && let Some(seen) = self.text.here().and_then(|text| glance(text.as_str())).filter(|seen| seen.fits)
+            && let Some(seen) =
+                self.text.here().and_then(|text| glance(text.as_str())).filter(|seen| seen.fits)
             && let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into())
         {
             self.fits = Some(start..end);

@@ -41,7 +41,7 @@ pub(super) struct SessionFile {
     threads: FileThreads,
 }
 
-/// What a file shares with others.
+/// The threads and places that a file shares with others.
 #[derive(Clone, Default)]
 pub(super) struct FileThreads {
     /// Threads that bring it to the disk; whoever writes does it where there are none.
@@ -102,16 +102,7 @@ pub(super) enum Content {
 impl SessionFile {
     /// One that comes with the first [`SessionFile::write`].
     pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threads: FileThreads) -> Self {
-        Self {
-            path,
-            storage,
-            open: None,
-            written: 0,
-            migration: None,
-            refused: None,
-            trouble: None,
-            threads,
-        }
+        Self { path, storage, open: None, written: 0, migration: None, refused: None, trouble: None, threads }
     }
 
     /// Opens one that is there, and locks it. The content of one of length `large` or more stays in it.
@@ -282,7 +273,9 @@ impl SessionFile {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(Appender::create(&self.storage, &self.path, self.threads.syncers.clone())?),
+            None => {
+                self.open.insert(Appender::create(&self.storage, &self.path, self.threads.syncers.clone())?)
+            }
         };
         while self.written < lines.len() {
             self.written += open.append(lines, self.written)?;

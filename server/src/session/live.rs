@@ -151,6 +151,13 @@ impl Session {
         self.entries.iter_mut().for_each(Entry::forget_decoded);
     }
 
+    /// Counts its messages that are kept decoded.
+    #[cfg(test)]
+    pub(crate) fn decoded(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.is_decoded()).count()
+            + self.messages.get().map_or(0, Vec::len)
+    }
+
     /// As [`Session::said`], for those who look once.
     fn look(&self, position: usize) -> Option<Arc<AgentMessage>> {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].look())

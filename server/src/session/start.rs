@@ -81,7 +81,7 @@ impl Start {
         self.beside.then(|| self.crews.writers.clone())
     }
 
-    /// What the file of a session shares with others.
+    /// The threads and places that the file of a session shares with others.
     pub(super) fn file_threads(&self) -> FileThreads {
         FileThreads {
             syncers: self.syncs_beside.then(|| self.crews.syncers.clone()),

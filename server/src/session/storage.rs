@@ -189,7 +189,11 @@ pub(super) fn reopen(
 }
 
 /// Takes a file for this process alone, or says who has it.
-pub(super) fn lock(storage: &dyn Storage, path: &Path, file: &dyn StoredFile) -> io::Result<Result<(), Holder>> {
+pub(super) fn lock(
+    storage: &dyn Storage,
+    path: &Path,
+    file: &dyn StoredFile,
+) -> io::Result<Result<(), Holder>> {
     if !file.try_lock()? {
         return Ok(Err(Holder(file.holder())));
     }

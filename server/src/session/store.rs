@@ -142,7 +142,8 @@ impl Store {
     /// Keeps an identifier for this process, until what is given is dropped or the process ends: nobody else begins a session
     /// under it meanwhile. None where the directory takes no files. Fails with whoever has it. Blocks.
     pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
-        let claimed = self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
+        let claimed =
+            self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
         match claimed {
             Ok(claimed) => claimed.map(|claim| Some(IdClaim { _claim: claim })),
             Err(error) => {

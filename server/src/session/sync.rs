@@ -38,7 +38,7 @@ struct Job {
     progress: watch::Sender<Progress>,
 }
 
-/// What is to be done.
+/// The work that waits.
 struct Waiting {
     number: u64,
     file: Option<GetFile>,

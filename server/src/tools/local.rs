@@ -155,10 +155,7 @@ fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     if let Some(limit) = limit_of_commands() {
         command.arg(FILES).arg(limit.to_string());
     }
-    command
-        .arg("--")
-        .arg(&line.program)
-        .args(&line.arguments);
+    command.arg("--").arg(&line.program).args(&line.arguments);
     command
 }
 

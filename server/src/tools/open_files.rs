@@ -1,10 +1,10 @@
-//! How many files this process may have open: as many as the system allows, and its commands as many as before.
+//! The limit of open files: for this process as high as the system allows, for its commands as it was before.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What systems take that do not let a process have as many as they say.
+/// A limit that is accepted by systems that refuse the hard one.
 const MODEST: u64 = 10_240;
 
 /// The limit with which this process was started.

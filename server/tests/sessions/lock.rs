@@ -106,7 +106,8 @@ fn fm_f101_a_session_whose_file_is_closed_is_refused_until_its_holder_is_gone() 
         let open = std::fs::read_dir(format!("/proc/{}/fd", other.0.id())).unwrap();
         let open: Vec<_> = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect();
         assert!(!open.contains(&path), "{open:?}");
-        let sessions = open.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        let sessions =
+            open.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
         assert!(sessions.count() <= 16, "{open:?}");
     }
     let before = std::fs::read(&path).unwrap();

@@ -15,8 +15,8 @@ use super::features::Features;
 use super::sink::Sink;
 use super::tools::TaskList;
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
-use crate::session::IdClaim;
 use crate::engine::{CompactError, PromptError, StreamingBehavior};
+use crate::session::IdClaim;
 
 /// What it is put together from.
 pub(super) struct Parts {

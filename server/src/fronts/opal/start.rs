@@ -296,7 +296,8 @@ impl Front {
         desk.mcp().set_enabled(features.mcp());
         desk.connect(person);
         self.desks.add(desk.clone());
-        let opened = Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept, claim });
+        let opened =
+            Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept, claim });
         self.all().insert(id.clone(), Arc::new(opened));
         let auth: OpalAuth = self.auth().await;
         let mut started = SessionStarted::new(id);

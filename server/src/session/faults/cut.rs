@@ -9,7 +9,9 @@ use super::{Fault, MemoryDisk};
 fn fm_f98_a_file_that_was_cut_anywhere_is_whole_again_with_the_next_line() {
     let (lines, whole) = reference();
     let path = Path::new(PATH);
-    for (length, create) in (0..whole.len()).flat_map(|length| [(length, create as fn(&_) -> _), (length, create_closing)]) {
+    for (length, create) in
+        (0..whole.len()).flat_map(|length| [(length, create as fn(&_) -> _), (length, create_closing)])
+    {
         let disk = MemoryDisk::default();
         let mut session = create(&disk).unwrap();
         ACTS.iter().for_each(|act| act(&mut session));
