@@ -41,6 +41,7 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 
 /// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
 pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    agentese_server::tools::open_files::raise_limit();
     let max_line = plan.max_line;
     let api_key = plan.model.api_key.clone();
     let cwd = plan.cwd().to_owned();

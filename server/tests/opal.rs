@@ -8,6 +8,8 @@ mod concurrent;
 mod errors;
 #[path = "opal/login.rs"]
 mod login;
+#[path = "opal/many.rs"]
+mod many;
 #[path = "opal/questions.rs"]
 mod questions;
 #[path = "opal/rpc.rs"]

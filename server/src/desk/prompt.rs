@@ -64,6 +64,10 @@ impl Desk {
     /// Takes a prompt: a command of an extension is run, everything else goes to the engine, once extensions have heard
     /// it. Returns when the work has begun, not when it is over.
     pub async fn prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        self.engine.fairness().share(self.take_prompt(said, caller)).await
+    }
+
+    async fn take_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         let _coming = self.host.coming();
         // In boxes: many prompts may wait until another agent takes them, and are to keep no room for what is done.
         Box::pin(self.ready_for_prompts()).await?;

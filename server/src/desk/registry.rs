@@ -143,6 +143,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_idle_session_keeps_the_texts_of_its_messages_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (_, desk) = add(&registry, &parts);
+        for number in 1..4 {
+            say(&desk, "go");
+            soon(desk.engine().wait_until_idle()).await;
+            assert_eq!(desk.engine().decoded(), 0);
+            let messages = desk.engine().messages();
+            assert_eq!(messages.len(), 2 * number);
+            // Looking at them leaves nothing behind.
+            let _ = (desk.engine().conversation(), desk.engine().stats(), desk.engine().context_tokens());
+            assert_eq!(desk.engine().last_assistant_text().as_deref(), Some("ok"));
+            assert_eq!(desk.engine().fork_messages().len(), number);
+            let texts: Vec<_> = desk.engine().message_texts();
+            assert_eq!(desk.engine().decoded(), 0);
+            for (text, message) in texts.iter().zip(&messages) {
+                assert_eq!(text.as_str(), serde_json::to_string(&**message).unwrap());
+            }
+        }
+        soon(registry.shut_down()).await;
+    }
+
+    #[tokio::test]
     async fn a_session_that_is_closed_while_it_works_ends_and_can_be_deleted() {
         let place = tempfile::tempdir().unwrap();
         let (registry, parts) = (Registry::default(), parts(place.path()));

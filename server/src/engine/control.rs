@@ -9,9 +9,9 @@ use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLev
 
 use super::compaction::counted_tokens;
 use super::state::Phase;
-use super::{Engine, Event};
+use super::{Engine, Event, Fairness};
 use crate::config::Change;
-use crate::session::{EmptyName, Spoken, Stats};
+use crate::session::{EmptyName, Session, Spoken, Stats};
 
 /// How long a shutdown waits for a run to end in good order.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -98,20 +98,31 @@ impl Engine {
             && state.model == *model
     }
 
+    /// Counts the messages of the session that are kept decoded.
+    #[cfg(test)]
+    pub(crate) fn decoded(&self) -> usize {
+        self.shared.state().session.decoded()
+    }
+
+    /// The line in which the work of all engines of the process waits.
+    pub fn fairness(&self) -> &Fairness {
+        &self.shared.options.fairness
+    }
+
     /// All messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
-        self.shared.state().session.messages().to_vec()
+        self.shared.look(|session| session.messages().to_vec())
     }
 
     /// The same as JSON texts; see [`crate::session::Session::message_texts`].
     pub fn message_texts(&self) -> Vec<FrameText> {
-        self.shared.state().session.message_texts()
+        self.shared.look(Session::message_texts)
     }
 
     /// The conversation with the entries that it stands in, in order: where it was compacted, the summary and what that
     /// kept.
     pub fn conversation(&self) -> Vec<Spoken> {
-        self.shared.state().session.conversation()
+        self.shared.look(Session::conversation)
     }
 
     /// The text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
@@ -143,12 +154,13 @@ impl Engine {
 
     /// Tokens in the context, where that is known: right after a compaction it is not.
     pub fn context_tokens(&self) -> Option<u64> {
-        let state = self.shared.state();
-        let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
-        match counted_tokens(messages, compacted) {
-            None if compacted == 0 => Some(super::compaction::context_tokens(messages, compacted)),
-            counted => counted,
-        }
+        self.shared.look(|session| {
+            let (messages, compacted) = (session.messages(), session.compacted_messages());
+            match counted_tokens(messages, compacted) {
+                None if compacted == 0 => Some(super::compaction::context_tokens(messages, compacted)),
+                counted => counted,
+            }
+        })
     }
 
     /// Names the session. Fails for an empty name.

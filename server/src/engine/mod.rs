@@ -34,6 +34,7 @@ mod error;
 mod event;
 mod export;
 mod extend;
+mod fair;
 mod hooks;
 mod incoming;
 mod invoke;
@@ -77,6 +78,7 @@ pub use error::PromptError;
 pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, WeakEngine};
+pub use fair::Fairness;
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
 pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
 pub use led::Handed;
@@ -145,7 +147,8 @@ impl Engine {
 
     /// An idle engine that goes on with a session, or begins a fresh one. The model is the one of
     /// the options; the level that was asked for wins over the one that the session names.
-    pub fn with_session(options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
+    pub fn with_session(mut options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
+        options.unsaved = options.unsaved.fresh();
         let state = Mutex::new(State::new(&options, session));
         let extra = resources::Extra::default();
         let led = options.lead.clone().map(led::Led::new);

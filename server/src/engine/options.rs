@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentese::types::{Model, ThinkingLevel};
 
 use super::storage::Unsaved;
-use super::{Afterwards, Bounds, Chain, Customs, Lead, Ledger};
+use super::{Afterwards, Bounds, Chain, Customs, Fairness, Lead, Ledger};
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};
@@ -64,6 +64,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Identifiers.
     pub ids: Arc<dyn Ids>,
+    /// The line in which the work of all engines of a process waits, so that much of it holds nobody up.
+    pub fairness: Fairness,
     /// Where the engine says, when it has ended, what it could not keep.
     pub unsaved: Unsaved,
 }

@@ -175,6 +175,8 @@ impl State {
     pub fn end(&mut self, number: u64) {
         if self.working(number).is_some() {
             self.work = None;
+            // Nobody looks at them until somebody says something.
+            self.session.forget_decoded();
         }
     }
 

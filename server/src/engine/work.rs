@@ -106,7 +106,7 @@ impl Work {
     async fn drive_to_the_end(mut self, run: Run) {
         let shared = self.shared.clone();
         shared.options.ledger.begin(shared.options.clock.now_ms());
-        let work = AssertUnwindSafe(self.drive(run)).catch_unwind();
+        let work = AssertUnwindSafe(shared.options.fairness.share(self.drive(run))).catch_unwind();
         let done = tokio::select! {
             biased;
             done = work => done,

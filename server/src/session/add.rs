@@ -135,7 +135,7 @@ impl Session {
 
     /// As [`Session::forget_last_answer`], where that one was aborted.
     pub fn forget_cut_answer(&mut self) {
-        let last = self.messages_back().find_map(|message| match &**message {
+        let last = self.messages_back().find_map(|message| match &*message {
             AgentMessage::Assistant(answer) => Some(answer.stop_reason),
             _ => None,
         });

@@ -1,21 +1,25 @@
 //! The end of a session file.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::crew::{Crew, OpenFiles, OpenPlace};
 use super::error::Holder;
 use super::load::Tail;
-use super::storage::{Identity, Storage, StoredFile};
-use super::sync::Syncer;
-use super::text::Text;
+use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
+use super::sync::{GetFile, SyncName, Syncer};
+use super::text::{Shelf, Text};
 
 /// How much is written at once where many lines wait.
 const BATCH: usize = 1 << 23;
 
-/// An open file that is written at its end.
+/// A file that is written at its end, and is this process's alone: by a lock while it is open, else by a claim.
 pub(super) struct Appender {
-    pub file: Arc<dyn StoredFile>,
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    /// None between writes, where too many are open.
+    file: Option<Arc<dyn StoredFile>>,
     pub identity: Identity,
     /// How long it is, without a torn end.
     pub length: u64,
@@ -23,27 +27,126 @@ pub(super) struct Appender {
     /// Where a torn end ends.
     pub end: u64,
     pub syncer: Syncer,
+    /// Texts that are read from it.
+    shelf: Option<Arc<Shelf>>,
+    claim: Option<Claim>,
+    /// It stays open.
+    place: Option<OpenPlace>,
 }
 
 impl Appender {
+    /// Of a file that is open and locked.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        file: Arc<dyn StoredFile>,
+        length: u64,
+        crew: Option<Arc<Crew>>,
+    ) -> io::Result<Self> {
+        let identity = file.identity()?;
+        Ok(Self {
+            storage,
+            path,
+            file: Some(file),
+            identity,
+            length,
+            tail: Tail::Whole,
+            end: length,
+            syncer: Syncer::new(None, crew),
+            shelf: None,
+            claim: None,
+            place: None,
+        })
+    }
+
     /// Makes a file, and locks it.
-    pub fn create(storage: &Arc<dyn Storage>, path: &Path, threaded: bool) -> io::Result<Self> {
+    pub fn create(storage: &Arc<dyn Storage>, path: &Path, crew: Option<Arc<Crew>>) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         storage.create_directory(&directory)?;
         let file = storage.create(path)?;
         if !file.try_lock()? {
             return Err(io::Error::other(format!("it is in use by {}", Holder(file.holder()))));
         }
-        let identity = file.identity()?;
+        let mut made = Self::new(storage.clone(), path.to_owned(), file, 0, crew.clone())?;
         let storage = storage.clone();
-        let sync = move || storage.sync_directory(&directory);
-        let syncer = Syncer::new(file.clone(), Some(Box::new(sync)), threaded);
-        Ok(Self { file, identity, length: 0, tail: Tail::Whole, end: 0, syncer })
+        made.renamed(Box::new(move || storage.sync_directory(&directory)), crew);
+        Ok(made)
     }
 
+    /// It has a name that is new, which `sync` brings to the disk with what is written next.
+    fn renamed(&mut self, sync: SyncName, crew: Option<Arc<Crew>>) {
+        self.syncer = Syncer::new(Some(sync), crew);
+    }
+
+    /// It has the name of another file now, which without links is `real`. Brings it to the disk.
+    pub fn moved(&mut self, path: PathBuf, real: PathBuf, crew: Option<Arc<Crew>>) {
+        let (storage, directory) = (self.storage.clone(), real.parent().map(Path::to_owned));
+        self.path = path;
+        let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
+        self.renamed(Box::new(sync), crew);
+        if let Ok(file) = self.file() {
+            self.syncer.wrote(Box::new(move || Ok(file)));
+        }
+    }
+
+    /// Texts are read from it, for which it is open as long as it is.
+    pub fn read_by(&mut self, shelf: Arc<Shelf>) {
+        self.shelf = Some(shelf);
+    }
+
+    /// The file. Fails where it has to be opened again and another one has its name.
+    fn file(&mut self) -> io::Result<Arc<dyn StoredFile>> {
+        if let Some(file) = &self.file {
+            return Ok(file.clone());
+        }
+        let file = reopen(&*self.storage, &self.path, true, self.identity)?;
+        Ok(self.file.insert(file).clone())
+    }
+
+    /// Closes it until it is written again, where there is no place for one that stays open. One that cannot be claimed
+    /// stays open all the same: it has to be this process's alone.
+    pub fn rest(&mut self, places: &Arc<OpenFiles>) {
+        if self.place.is_some() || self.file.is_none() {
+            return;
+        }
+        self.place = places.take();
+        if self.place.is_some() {
+            return;
+        }
+        if self.claim.is_none() {
+            match self.storage.claim(&self.path, self.identity) {
+                Ok(claim) => self.claim = Some(claim),
+                Err(error) => {
+                    tracing::debug!(%error, file = %self.path.display(), "a session file stays open");
+                    return;
+                }
+            }
+        }
+        if let Some(shelf) = &self.shelf {
+            shelf.close();
+        }
+        self.let_go();
+    }
+
+    fn let_go(&mut self) {
+        if let Some(file) = self.file.take() {
+            // The thread that syncs may have it a little longer.
+            file.unlock();
+        }
+    }
+
+    /// The file for the thread that syncs, which has no descriptor of one that does not stay open.
+    fn to_sync(&self, file: Arc<dyn StoredFile>) -> GetFile {
+        if self.claim.is_none() {
+            return Box::new(move || Ok(file));
+        }
+        let (storage, path, identity) = (self.storage.clone(), self.path.clone(), self.identity);
+        Box::new(move || reopen(&*storage, &path, true, identity))
+    }
     /// Writes lines from that number on, in one piece; gives how many.
     pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
-        self.mend()?;
+        let file = self.file()?;
+        self.mend(&*file)?;
         let mut batch = Vec::new();
         if self.tail == Tail::Unterminated {
             batch.push(b'\n');
@@ -57,7 +160,7 @@ impl Appender {
         }
         let mut rest = batch.as_slice();
         while !rest.is_empty() {
-            let error = match self.file.append(rest) {
+            let error = match file.append(rest) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(count) => {
                     rest = &rest[count..];
@@ -69,24 +172,26 @@ impl Appender {
             if rest.len() < batch.len() {
                 self.end = self.length + (batch.len() - rest.len()) as u64;
                 self.tail = Tail::Torn(self.length);
-                let _ = self.mend();
+                let _ = self.mend(&*file);
             }
             return Err(error);
         }
         self.length += batch.len() as u64;
         self.end = self.length;
         self.tail = Tail::Whole;
-        self.syncer.wrote();
+        let file = self.to_sync(file);
+        self.syncer.wrote(file);
         Ok(next - from)
     }
 
     /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
     /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
     pub fn left_of(&mut self, lines: &[Text]) -> io::Result<Option<usize>> {
-        if self.file.length()? >= self.length {
+        let file = self.file()?;
+        if file.length()? >= self.length {
             return Ok(None);
         }
-        let bytes = self.file.read()?;
+        let bytes = file.read()?;
         let (mut left, mut rest) = (0, bytes.as_slice());
         while left < lines.len() {
             let whole = lines[left].begins(rest).and_then(|length| rest[length..].strip_prefix(b"\n"));
@@ -102,22 +207,22 @@ impl Appender {
         }
         let length = (bytes.len() - rest.len()) as u64;
         if !rest.is_empty() {
-            self.file.truncate(length)?;
+            file.truncate(length)?;
         }
         (self.length, self.end, self.tail) = (length, length, Tail::Whole);
         Ok(Some(left))
     }
 
     /// Cuts a torn end off. What somebody else wrote behind it stays.
-    fn mend(&mut self) -> io::Result<()> {
-        let length = self.file.length()?;
+    fn mend(&mut self, file: &dyn StoredFile) -> io::Result<()> {
+        let length = file.length()?;
         if length != self.end {
             tracing::warn!("somebody else wrote to a session file that is in use");
-            let whole = self.file.last_byte()?.is_none_or(|byte| byte == b'\n');
+            let whole = file.last_byte()?.is_none_or(|byte| byte == b'\n');
             self.tail = if whole { Tail::Whole } else { Tail::Unterminated };
         } else if let Tail::Torn(at) = self.tail {
-            self.file.truncate(at)?;
-            self.tail = match self.file.last_byte()? {
+            file.truncate(at)?;
+            self.tail = match file.last_byte()? {
                 None | Some(b'\n') => Tail::Whole,
                 Some(_) => Tail::Unterminated,
             };
@@ -126,5 +231,11 @@ impl Appender {
         }
         (self.length, self.end) = (length, length);
         Ok(())
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }

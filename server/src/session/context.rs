@@ -35,7 +35,7 @@ impl Restored {
     pub(super) fn of<'a>(path: impl DoubleEndedIterator<Item = &'a Entry> + Clone) -> Self {
         let model = path.clone().rev().find_map(|entry| match entry.body() {
             Body::ModelChange { provider, model_id } => Some((provider.clone(), model_id.clone())),
-            Body::Message(Role::Assistant) => match &**entry.message()? {
+            Body::Message(Role::Assistant) => match &*entry.look()? {
                 AgentMessage::Assistant(answer) => Some((answer.provider.clone(), answer.model.clone())),
                 _ => None,
             },

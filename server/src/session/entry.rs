@@ -296,6 +296,32 @@ impl Entry {
         self.read_message().map(|decoded| &decoded.message)
     }
 
+    /// As [`Entry::message`], for those who look once: what is decoded is not kept.
+    pub(super) fn look(&self) -> Option<Arc<AgentMessage>> {
+        match self.message.get() {
+            Some(known) => known.as_ref().map(|decoded| decoded.message.clone()),
+            None => self.decoded().map(|decoded| decoded.message),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_decoded(&self) -> bool {
+        self.message.get().is_some()
+    }
+
+    /// Keeps no more than its text; where its message stands in it is kept in mind.
+    pub(super) fn forget_decoded(&mut self) {
+        let Some(decoded) = self.message.take() else { return };
+        if self.fits.is_none()
+            && decoded.is_some_and(|decoded| decoded.stands)
+            && let Some(seen) =
+                self.text.here().and_then(|text| glance(text.as_str())).filter(|seen| seen.fits)
+            && let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into())
+        {
+            self.fits = Some(start..end);
+        }
+    }
+
     /// Whether it puts a message before the model; what [`Entry::message`] gives tells it too, and decodes it.
     pub(super) fn speaks(&self) -> bool {
         match self.body() {

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::storage::{Identity, Storage, StoredFile};
+use super::error::Holder;
+use super::storage::{Claim, Identity, Storage, StoredFile};
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -74,6 +75,17 @@ struct Memory {
     fault: Option<Fault>,
     crashed: bool,
     read_only: bool,
+    /// Files that are claimed, by the numbers of their claims.
+    claims: BTreeMap<usize, Identity>,
+    claimed: usize,
+}
+
+struct MemoryClaim(MemoryDisk, usize);
+
+impl Drop for MemoryClaim {
+    fn drop(&mut self) {
+        self.0.memory().claims.remove(&self.1);
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -141,6 +153,7 @@ impl MemoryDisk {
     pub fn survivor(&self, loss: PowerLoss) -> Self {
         let mut memory = self.memory().clone();
         (memory.fault, memory.crashed) = (None, false);
+        memory.claims.clear();
         for node in &mut memory.nodes {
             node.locked = false;
             if let Some(tenths) = loss {
@@ -292,6 +305,28 @@ impl Storage for MemoryDisk {
                 memory.durable_names.clone_from(&memory.names);
             }
         })
+    }
+    fn claim(&self, _: &Path, identity: Identity) -> io::Result<Claim> {
+        let mut memory = self.memory();
+        memory.claimed += 1;
+        let number = memory.claimed;
+        memory.claims.insert(number, identity);
+        Ok(Box::new(MemoryClaim(self.clone(), number)))
+    }
+
+    fn claimed(&self, _: &Path, identity: Identity) -> io::Result<Option<Holder>> {
+        Ok(self.is_claimed(identity).then_some(Holder(None)))
+    }
+}
+
+impl MemoryDisk {
+    /// How many of its files are locked.
+    pub fn locks(&self) -> usize {
+        self.memory().nodes.iter().filter(|node| node.locked).count()
+    }
+
+    fn is_claimed(&self, identity: Identity) -> bool {
+        self.memory().claims.values().any(|claimed| *claimed == identity)
     }
 }
 

@@ -1,19 +1,20 @@
 //! The file behind a session.
 //!
 //! It is written line by line at its end, and a line is handed to the system in one piece; a thread brings it to
-//! the disk. What cannot be written stays in the session and is tried again with the next entry. All of this
-//! blocks: `writer` calls it.
+//! the disk. What cannot be written stays in the session and is tried again with the next entry. Of many sessions few
+//! files are open between writes; the others are claimed. All of this blocks: `writer` calls it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::appender::Appender;
-use super::error::{Holder, OpenError, StorageTrouble};
+use super::crew::{Crew, OpenFiles};
+use super::error::{OpenError, StorageTrouble};
 use super::load::Tail;
-use super::storage::{Identity, Storage, StoredFile};
-use super::sync::{Settling, Syncer};
-use super::text::Text;
+use super::storage::{Identity, Storage, StoredFile, lock};
+use super::sync::Settling;
+use super::text::{Shelf, Text};
 
 /// The largest file that is opened.
 const LARGEST: u64 = 1 << 32;
@@ -37,7 +38,16 @@ pub(super) struct SessionFile {
     /// Why nothing will ever be written.
     refused: Option<StorageTrouble>,
     trouble: Option<StorageTrouble>,
-    threaded: bool,
+    threads: FileThreads,
+}
+
+/// The threads and places that a file shares with others.
+#[derive(Clone, Default)]
+pub(super) struct FileThreads {
+    /// Threads that bring it to the disk; whoever writes does it where there are none.
+    pub syncers: Option<Arc<Crew>>,
+    /// Places of files that stay open between writes; without them it is always open.
+    pub places: Option<Arc<OpenFiles>>,
 }
 
 /// A file of an older version is replaced as a whole.
@@ -86,29 +96,20 @@ pub(super) enum Content {
     /// All of it.
     Bytes(Vec<u8>),
     /// It stays in the file, which is too large to be kept in memory.
-    There(Arc<dyn StoredFile>),
+    There(Arc<Shelf>),
 }
 
 impl SessionFile {
     /// One that comes with the first [`SessionFile::write`].
-    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threaded: bool) -> Self {
-        Self {
-            path,
-            storage,
-            open: None,
-            written: 0,
-            migration: None,
-            refused: None,
-            trouble: None,
-            threaded,
-        }
+    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threads: FileThreads) -> Self {
+        Self { path, storage, open: None, written: 0, migration: None, refused: None, trouble: None, threads }
     }
 
     /// Opens one that is there, and locks it. The content of one of length `large` or more stays in it.
     pub fn open(
         path: PathBuf,
         storage: Arc<dyn Storage>,
-        threaded: bool,
+        threads: FileThreads,
         large: u64,
     ) -> Result<Opened, OpenError> {
         let failed = |source: io::Error| match source.kind() {
@@ -123,8 +124,8 @@ impl SessionFile {
                 }
                 other => (other.map_err(failed)?, None),
             };
-            if !file.try_lock().map_err(failed)? {
-                return Err(OpenError::Locked { path, holder: Holder(file.holder()) });
+            if let Err(holder) = lock(&*storage, &path, &*file).map_err(failed)? {
+                return Err(OpenError::Locked { path, holder });
             }
             let identity = file.identity().map_err(failed)?;
             // Somebody may have put another file in its place before it was locked.
@@ -135,22 +136,38 @@ impl SessionFile {
             if length > LARGEST {
                 return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB")));
             }
-            let (content, length) = if length < large {
-                let bytes = file.read().map_err(failed)?;
-                let length = bytes.len() as u64;
-                (Content::Bytes(bytes), length)
-            } else {
-                (Content::There(file.clone()), length)
+            let content = Self::content(&storage, &path, &file, length < large).map_err(failed)?;
+            let length = match &content {
+                Content::Bytes(bytes) => bytes.len() as u64,
+                Content::There(_) => length,
             };
-            let syncer = Syncer::new(file.clone(), None, threaded);
-            let open = Appender { file, identity, length, tail: Tail::Whole, end: length, syncer };
-            let mut file = Self::future(path, storage, threaded);
+            let open = Appender::new(storage.clone(), path.clone(), file, length, threads.syncers.clone());
+            let mut open = open.map_err(failed)?;
+            if let Content::There(shelf) = &content {
+                open.read_by(shelf.clone());
+            }
+            let mut file = Self::future(path, storage, threads);
             file.open = Some(open);
             file.trouble.clone_from(&refused);
             file.refused = refused;
             return Ok(Opened { file, content });
         }
         Err(failed(io::Error::other("it is replaced again and again")))
+    }
+
+    fn content(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        file: &Arc<dyn StoredFile>,
+        whole: bool,
+    ) -> io::Result<Content> {
+        match whole {
+            true => file.read().map(Content::Bytes),
+            false => {
+                let shelf = Shelf::new(storage.clone(), path.to_owned(), file.clone())?;
+                Ok(Content::There(Arc::new(shelf)))
+            }
+        }
     }
 
     /// Says what was found in the file: how many lines, how it ends, and whether it has to be
@@ -216,6 +233,14 @@ impl SessionFile {
                 self.trouble = Some(trouble.into());
             }
         }
+        self.rest();
+    }
+
+    /// Closes it until it is written again, where others are to stay open.
+    pub fn rest(&mut self) {
+        if let (Some(open), Some(places)) = (&mut self.open, &self.threads.places) {
+            open.rest(places);
+        }
     }
 
     fn try_write(&mut self, lines: &[Text]) -> io::Result<()> {
@@ -248,7 +273,9 @@ impl SessionFile {
         }
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(Appender::create(&self.storage, &self.path, self.threaded)?),
+            None => {
+                self.open.insert(Appender::create(&self.storage, &self.path, self.threads.syncers.clone())?)
+            }
         };
         while self.written < lines.len() {
             self.written += open.append(lines, self.written)?;
@@ -264,7 +291,7 @@ impl SessionFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut open = Appender::create(&self.storage, &temporary, false)?;
+        let mut open = Appender::create(&self.storage, &temporary, None)?;
         let replaced = (|| {
             let mut written = 0;
             while written < lines.len() {
@@ -280,10 +307,7 @@ impl SessionFile {
             let _ = self.storage.remove(&temporary);
             return Err(error);
         }
-        let (storage, directory) = (self.storage.clone(), path.parent().map(Path::to_owned));
-        let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
-        open.syncer = Syncer::new(open.file.clone(), Some(Box::new(sync)), self.threaded);
-        open.syncer.wrote();
+        open.moved(self.path.clone(), path, self.threads.syncers.clone());
         Ok(open)
     }
 
@@ -310,15 +334,6 @@ impl SessionFile {
             }
         }
         Err(io::Error::other("too many backups of it are kept"))
-    }
-}
-
-impl Drop for SessionFile {
-    fn drop(&mut self) {
-        // The thread that syncs may hold it a little longer.
-        if let Some(open) = &self.open {
-            open.file.unlock();
-        }
     }
 }
 

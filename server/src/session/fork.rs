@@ -87,8 +87,10 @@ impl Session {
 /// The text of a message of the user; none where the entry is something else.
 fn user_text(entry: &Entry) -> Option<String> {
     let Body::Message(Role::User) = entry.body() else { return None };
-    let AgentMessage::User(message) = &**entry.message()? else { return None };
-    Some(text(&message.content))
+    match &*entry.look()? {
+        AgentMessage::User(message) => Some(text(&message.content)),
+        _ => None,
+    }
 }
 
 /// The text of a user's words.

@@ -15,11 +15,11 @@ const PART: usize = 1 << 20;
 /// As [`load`], of a file whose content stays in it. One of an older version is read as a whole: all of its lines change.
 /// Fails where the file cannot be read.
 pub(super) fn load_large(
-    file: Arc<dyn StoredFile>,
+    shelf: Arc<Shelf>,
     new_id: impl FnMut() -> String,
 ) -> io::Result<Result<Option<Loaded>, &'static str>> {
+    let file = shelf.file()?;
     let length = file.length()?;
-    let shelf = Arc::new(Shelf(file));
     let mut reading = Reading {
         shelf,
         header: None,
@@ -32,7 +32,7 @@ pub(super) fn load_large(
     // Where `part` begins in the file.
     let mut begin = 0;
     loop {
-        let has_more = fill(&reading.shelf, &mut part, begin)?;
+        let has_more = fill(&*file, &mut part, begin)?;
         let whole = match memchr::memrchr(b'\n', &part) {
             Some(last) => last + 1,
             None if has_more => continue,
@@ -42,7 +42,7 @@ pub(super) fn load_large(
             return Ok(Err(reason));
         }
         if reading.header.as_ref().is_some_and(|header| header.version() < VERSION) {
-            return reading.shelf.0.read().map(|bytes| load(bytes, new_id));
+            return file.read().map(|bytes| load(bytes, new_id));
         }
         reading.reserve(length, begin + whole as u64);
         if !has_more {
@@ -54,12 +54,12 @@ pub(super) fn load_large(
 }
 
 /// Reads another part behind what is there, which begins at that place; false at the end of the file.
-fn fill(shelf: &Shelf, part: &mut Vec<u8>, begin: u64) -> io::Result<bool> {
+fn fill(file: &dyn StoredFile, part: &mut Vec<u8>, begin: u64) -> io::Result<bool> {
     let before = part.len();
     part.resize(before + PART, 0);
     let mut at = before;
     while at < part.len() {
-        match shelf.0.read_at(&mut part[at..], begin + at as u64) {
+        match file.read_at(&mut part[at..], begin + at as u64) {
             Ok(0) => break,
             Ok(count) => at += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

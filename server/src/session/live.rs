@@ -145,6 +145,24 @@ impl Session {
         })
     }
 
+    /// Keeps no more of messages than their texts, until somebody looks at them again.
+    pub fn forget_decoded(&mut self) {
+        self.messages = OnceLock::new();
+        self.entries.iter_mut().for_each(Entry::forget_decoded);
+    }
+
+    /// Counts its messages that are kept decoded.
+    #[cfg(test)]
+    pub(crate) fn decoded(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.is_decoded()).count()
+            + self.messages.get().map_or(0, Vec::len)
+    }
+
+    /// As [`Session::said`], for those who look once.
+    fn look(&self, position: usize) -> Option<Arc<AgentMessage>> {
+        self.edited.get(&position).cloned().or_else(|| self.entries[position].look())
+    }
+
     /// The message that the model sees of an entry.
     fn said(&self, position: usize) -> Option<&Arc<AgentMessage>> {
         self.edited.get(&position).or_else(|| self.entries[position].message())
@@ -169,8 +187,8 @@ impl Session {
     }
 
     /// The messages from the last one back, each decoded when it is reached.
-    pub(super) fn messages_back(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
-        self.spoken.iter().rev().filter_map(|position| self.said(*position))
+    pub(super) fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        self.spoken.iter().rev().filter_map(|position| self.look(*position))
     }
 
     /// The same as JSON texts, which share those of the entries where they can.
@@ -198,7 +216,7 @@ impl Session {
                 Body::Compaction(compaction) => compaction.details.clone(),
                 _ => None,
             };
-            Some(Spoken { entry: entry.id().clone(), message: self.said(*position)?.clone(), details })
+            Some(Spoken { entry: entry.id().clone(), message: self.look(*position)?, details })
         };
         told.into_iter().chain(self.spoken.iter().skip(self.told_again()).filter_map(said)).collect()
     }
@@ -225,7 +243,7 @@ impl Session {
 
     /// Whether the model has answered on the active branch.
     pub fn has_assistant_message(&self) -> bool {
-        self.messages_back().any(|message| matches!(**message, AgentMessage::Assistant(_)))
+        self.messages_back().any(|message| matches!(*message, AgentMessage::Assistant(_)))
     }
 
     /// Begins again from its entries, as if it had been opened anew.
@@ -237,14 +255,14 @@ impl Session {
     /// The text of the model's last answer, its blocks joined and trimmed; none where it has no
     /// text or there is no answer. An answer that was aborted before its first block does not count.
     pub fn last_assistant_text(&self) -> Option<String> {
-        let last = self.messages_back().find_map(|message| match &**message {
-            AgentMessage::Assistant(answer)
-                if !(answer.stop_reason == StopReason::Aborted && answer.content.is_empty()) =>
-            {
-                Some(answer)
+        let is_it = |message: &Arc<AgentMessage>| match &**message {
+            AgentMessage::Assistant(answer) => {
+                answer.stop_reason != StopReason::Aborted || !answer.content.is_empty()
             }
-            _ => None,
-        })?;
+            _ => false,
+        };
+        let last = self.messages_back().find(is_it)?;
+        let AgentMessage::Assistant(last) = &*last else { return None };
         let texts = last.content.iter().filter_map(|block| match block {
             AssistantBlock::Text(block) => Some(block.text.as_str()),
             _ => None,
@@ -256,7 +274,8 @@ impl Session {
 
     /// Counts, tokens and cost of what the model sees.
     pub fn stats(&self) -> Stats {
-        Stats::of(self.messages())
+        let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.look(*position));
+        Stats::of(self.told_again.iter().cloned().chain(later))
     }
 
     /// Counts, tokens and cost of all that stands in the file.

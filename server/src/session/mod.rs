@@ -16,13 +16,16 @@
 //! | `tree`, `context`, `told` | which entry follows which, and what the model sees of it and is told beforehand |
 //! | `text` | the text of a line, which a large file keeps |
 //! | `writer`, `file`, `appender`, `sync`, `storage` | how lines reach the disk |
+//! | `crew`, `claims` | what all sessions of a process share: threads, open files, and which sessions are its own |
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
 
 mod add;
 mod appender;
 mod body;
+mod claims;
 mod context;
+mod crew;
 mod entry;
 mod error;
 #[cfg(test)]
@@ -66,4 +69,4 @@ pub use names::{may_be_id, one_line};
 pub use record::Record;
 pub use start::Start;
 pub use stats::Stats;
-pub use store::{ResolveError, Scope, Store};
+pub use store::{IdClaim, ResolveError, Scope, Store};

@@ -67,10 +67,10 @@ impl Session {
     pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         let Opened { mut file, content } =
-            SessionFile::open(path.clone(), start.storage.clone(), start.threads.sync, start.large)?;
+            SessionFile::open(path.clone(), start.storage.clone(), start.file_threads(), start.large)?;
         let loaded = match content {
             Content::Bytes(bytes) => load(bytes, || start.ids.entry()),
-            Content::There(file) => load_large(file, || start.ids.entry())
+            Content::There(shelf) => load_large(shelf, || start.ids.entry())
                 .map_err(|source| OpenError::Io { path: path.clone(), source })?,
         };
         let Some(loaded) = loaded.map_err(|reason| OpenError::NotASession { path, reason })? else {
@@ -118,11 +118,11 @@ impl Session {
     }
 
     fn keep_at(&mut self, path: &Path) {
-        let Start { storage, threads, .. } = &self.start;
-        self.write_to(SessionFile::future(path.to_owned(), storage.clone(), threads.sync));
+        let (storage, threads) = (self.start.storage.clone(), self.start.file_threads());
+        self.write_to(SessionFile::future(path.to_owned(), storage, threads));
     }
 
     fn write_to(&mut self, file: SessionFile) {
-        self.file = Some(Writer::new(file, self.start.threads.write));
+        self.file = Some(Writer::new(file, self.start.writers()));
     }
 }

@@ -1,10 +1,11 @@
 //! Going back in a session, and taking one away.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::storage::{Disk, Storage};
+use super::storage::{Disk, Storage, StoredFile, lock};
 use super::store::{Scope, Store};
-use super::{DeleteError, ForkError, Holder, Session, names, record};
+use super::{DeleteError, ForkError, Session, names, record};
 
 impl Session {
     /// Goes to an entry, in place: what comes next follows it. What stood behind it stays in the file, as a branch of its
@@ -19,7 +20,7 @@ impl Session {
 }
 
 impl Store {
-    /// Takes a session of the directory away, with its file. Fails for what is no identifier, for one that no session of
+    /// Takes a session of the directory away, with all files of its identifier. Fails for what is no identifier, for one that no session of
     /// the directory has in full, and for a session that somebody works on, in this process or another.
     pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
         self.delete_in(Scope::Here, id)
@@ -30,38 +31,51 @@ impl Store {
         if !names::may_be_id(id) {
             return Err(DeleteError::Unknown(id.to_owned()));
         }
-        let mut files = self.files(scope).into_iter();
-        let path = files
-            .find(|path| record::header(path).is_some_and(|header| header.id() == id))
-            .ok_or_else(|| DeleteError::Unknown(id.to_owned()))?;
-        remove(&path).map_err(|error| match error {
-            Removal::Held(holder) => DeleteError::Locked { id: id.to_owned(), holder },
-            Removal::Failed(source) => DeleteError::Io { path, source },
-        })
+        let mut files = self.files(scope);
+        files.retain(|path| record::header(path).is_some_and(|header| header.id() == id));
+        if files.is_empty() {
+            return Err(DeleteError::Unknown(id.to_owned()));
+        }
+        // All of them are this process's before the first is gone.
+        let held = files.into_iter().map(|path| Held::take(id, path)).collect::<Result<Vec<_>, _>>()?;
+        held.into_iter().try_for_each(Held::remove)
     }
 }
 
-enum Removal {
-    Held(Holder),
-    Failed(std::io::Error),
+/// A file that is nobody else's.
+struct Held {
+    path: PathBuf,
+    file: Arc<dyn StoredFile>,
 }
 
-fn remove(path: &Path) -> Result<(), Removal> {
-    let file = Disk.open(path, true).map_err(Removal::Failed)?;
-    if !file.try_lock().map_err(Removal::Failed)? {
-        return Err(Removal::Held(Holder(file.holder())));
+impl Held {
+    fn take(id: &str, path: PathBuf) -> Result<Self, DeleteError> {
+        let failed = |source| DeleteError::Io { path: path.clone(), source };
+        let file = Disk.open(&path, true).map_err(failed)?;
+        match lock(&Disk, &path, &*file).map_err(failed)? {
+            Ok(()) => Ok(Self { path, file }),
+            Err(holder) => Err(DeleteError::Locked { id: id.to_owned(), holder }),
+        }
     }
-    let removed = Disk.remove(path).and_then(|()| match path.parent() {
-        Some(directory) => Disk.sync_directory(directory),
-        None => Ok(()),
-    });
-    file.unlock();
-    removed.map_err(Removal::Failed)
+
+    fn remove(self) -> Result<(), DeleteError> {
+        let removed = Disk.remove(&self.path).and_then(|()| match self.path.parent() {
+            Some(directory) => Disk.sync_directory(directory),
+            None => Ok(()),
+        });
+        removed.map_err(|source| DeleteError::Io { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.file.unlock();
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::path::Path;
 
     use agentese::types::{AgentMessage, InputContent, UserMessage};
 

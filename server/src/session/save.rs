@@ -25,8 +25,10 @@ impl Session {
 
     /// Puts a file that was opened in order, where it has to be replaced, before anybody else works on it.
     pub(super) fn save_here(&mut self) {
-        if let Some(file) = self.file.as_mut().filter(|file| file.is_begun()) {
-            file.write_here(lines(&self.header, &self.entries, 0));
+        match &mut self.file {
+            Some(file) if file.is_begun() => file.write_here(lines(&self.header, &self.entries, 0)),
+            Some(file) => file.rest(),
+            None => {}
         }
     }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::LARGE;
+use super::crew::{Crew, Crews};
+use super::file::{FileThreads, LARGE};
 use super::storage::{Disk, Storage};
 use crate::world::{Clock, Ids};
 
@@ -16,26 +17,23 @@ pub struct Start {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) threads: Threads,
+    /// Threads and open files that sessions share.
+    pub(super) crews: Crews,
+    /// Whether a thread hands lines to the system.
+    pub(super) beside: bool,
+    /// Whether a thread brings them to the disk.
+    pub(super) syncs_beside: bool,
+    /// Whether the file may be closed between writes.
+    pub(super) rests: bool,
     /// Whether a session is opened only where its directory is there.
     pub(super) needs_directory: bool,
     /// The length from which on files keep the texts of their lines.
     pub(super) large: u64,
 }
 
-/// What is done on threads of its own.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Threads {
-    /// Handing lines to the system.
-    pub write: bool,
-    /// Bringing them to the disk.
-    pub sync: bool,
-}
-
 impl Start {
     /// Begins in that directory, which is absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        let threads = Threads { write: false, sync: true };
         Self {
             cwd: cwd.into(),
             parent: None,
@@ -43,7 +41,10 @@ impl Start {
             clock,
             ids,
             storage: Arc::new(Disk),
-            threads,
+            crews: Crews::of_process(),
+            beside: false,
+            syncs_beside: true,
+            rests: false,
             needs_directory: false,
             large: LARGE,
         }
@@ -71,15 +72,37 @@ impl Start {
     /// A thread writes the file, so that a disk that does not answer holds up nobody who does not wait for it
     /// ([`Session::written`](super::Session::written)). By default whoever says something writes it.
     pub fn beside(mut self) -> Self {
-        self.threads.write = true;
+        (self.beside, self.rests) = (true, true);
         self
+    }
+
+    /// The threads that write its file; none where whoever says something does.
+    pub(super) fn writers(&self) -> Option<Arc<Crew>> {
+        self.beside.then(|| self.crews.writers.clone())
+    }
+
+    /// The threads and places that the file of a session shares with others.
+    pub(super) fn file_threads(&self) -> FileThreads {
+        FileThreads {
+            syncers: self.syncs_beside.then(|| self.crews.syncers.clone()),
+            places: self.rests.then(|| self.crews.files.clone()),
+        }
     }
 
     /// Other files than those of this machine, written and synced by whoever says something.
     #[cfg(test)]
     pub(crate) fn on(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
-        self.threads = Threads { write: false, sync: false };
+        self.crews = Crews::new(usize::MAX);
+        self.syncs_beside = false;
+        self
+    }
+
+    /// No file stays open between writes.
+    #[cfg(test)]
+    pub(crate) fn closing(mut self) -> Self {
+        self.crews = Crews::new(0);
+        self.rests = true;
         self
     }
 

@@ -34,9 +34,9 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(super) fn of(messages: &[Arc<AgentMessage>]) -> Self {
+    pub(super) fn of(messages: impl Iterator<Item = Arc<AgentMessage>>) -> Self {
         let mut stats = Self::default();
-        messages.iter().for_each(|message| stats.count(message));
+        messages.for_each(|message| stats.count(&message));
         stats
     }
 
@@ -46,7 +46,7 @@ impl Stats {
         for entry in entries {
             let says_what_it_took = match entry.body() {
                 Body::Message(_) => {
-                    entry.message().into_iter().for_each(|message| stats.count(message));
+                    entry.look().into_iter().for_each(|message| stats.count(&message));
                     false
                 }
                 Body::Compaction(_) | Body::BranchSummary(_) => true,

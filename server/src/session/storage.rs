@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
+use super::claims::{self, Key};
+use super::error::Holder;
+
 /// Tells a file from every other one, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    device: u64,
-    inode: u64,
+    pub(super) device: u64,
+    pub(super) inode: u64,
 }
 
 impl Identity {
@@ -21,6 +24,9 @@ impl Identity {
         Self { device, inode }
     }
 }
+
+/// Something that this process alone has, until it is dropped.
+pub type Claim = Box<dyn Send + Sync>;
 
 /// Files and directories.
 pub trait Storage: Send + Sync {
@@ -50,6 +56,12 @@ pub trait Storage: Send + Sync {
 
     /// Waits until the names in a directory are on the disk.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+
+    /// Keeps a file for this process without a lock on it. The caller has it locked, and gives it free afterwards.
+    fn claim(&self, path: &Path, identity: Identity) -> io::Result<Claim>;
+
+    /// The process that has claimed a file; none where nobody has. The caller has it locked.
+    fn claimed(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>>;
 }
 
 /// An open file.
@@ -148,6 +160,50 @@ impl Storage for Disk {
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()
     }
+
+    fn claim(&self, path: &Path, identity: Identity) -> io::Result<Claim> {
+        claims::claim(directory(&path.canonicalize()?), Key::of_file(identity))
+    }
+
+    fn claimed(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>> {
+        claims::claimed(directory(&path.canonicalize()?), Key::of_file(identity))
+    }
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+/// Opens a file again. Fails where another one has its name now.
+pub(super) fn reopen(
+    storage: &dyn Storage,
+    path: &Path,
+    write: bool,
+    identity: Identity,
+) -> io::Result<Arc<dyn StoredFile>> {
+    let file = storage.open(path, write)?;
+    match file.identity()? == identity {
+        true => Ok(file),
+        false => Err(io::Error::other("another file has taken its place")),
+    }
+}
+
+/// Takes a file for this process alone, or says who has it.
+pub(super) fn lock(
+    storage: &dyn Storage,
+    path: &Path,
+    file: &dyn StoredFile,
+) -> io::Result<Result<(), Holder>> {
+    if !file.try_lock()? {
+        return Ok(Err(Holder(file.holder())));
+    }
+    match storage.claimed(path, file.identity()?) {
+        Ok(None) => Ok(Ok(())),
+        other => {
+            file.unlock();
+            other.map(|holder| Err(holder.unwrap_or(Holder(None))))
+        }
+    }
 }
 
 impl StoredFile for File {
@@ -214,7 +270,7 @@ impl StoredFile for File {
 }
 
 #[cfg(target_os = "linux")]
-fn holder(file: &File) -> Option<u32> {
+pub(super) fn holder(file: &File) -> Option<u32> {
     let metadata = file.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
     let number = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
@@ -228,6 +284,6 @@ fn holder(file: &File) -> Option<u32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holder(_: &File) -> Option<u32> {
+pub(super) fn holder(_: &File) -> Option<u32> {
     None
 }

@@ -1,11 +1,14 @@
 //! The directories in which sessions are kept.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::claims::{self, Key};
+use super::error::Holder;
 use super::names;
 use super::record::{Record, header};
-use super::storage::{Disk, Storage};
+use super::storage::{Claim, Disk, Storage};
 
 /// Where the sessions of one working directory are, and those of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,11 @@ pub struct Store {
     directory: PathBuf,
     root: Option<PathBuf>,
     cwd: PathBuf,
+}
+
+/// Keeps the identifier of a session from other processes.
+pub struct IdClaim {
+    _claim: Claim,
 }
 
 /// Which sessions are listed.
@@ -115,6 +123,34 @@ impl Store {
         records
             .sort_by(|one, other| other.modified.cmp(&one.modified).then_with(|| other.path.cmp(&one.path)));
         records
+    }
+
+    /// As [`Store::list`], for those who know sessions by their identifiers: of several files with one identifier the one
+    /// that [`Store::find_in`] gives.
+    pub fn list_by_id(&self, scope: Scope) -> Vec<Record> {
+        let mut found = HashMap::new();
+        for path in self.files(scope) {
+            if let Some(header) = header(&path) {
+                found.entry(header.id().to_owned()).or_insert(path);
+            }
+        }
+        let mut records = self.list(scope);
+        records.retain(|record| found.get(&record.id) == Some(&record.path));
+        records
+    }
+
+    /// Keeps an identifier for this process, until what is given is dropped or the process ends: nobody else begins a session
+    /// under it meanwhile. None where the directory takes no files. Fails with whoever has it. Blocks.
+    pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
+        let claimed =
+            self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
+        match claimed {
+            Ok(claimed) => claimed.map(|claim| Some(IdClaim { _claim: claim })),
+            Err(error) => {
+                tracing::warn!(%error, id, "the id of a session is not kept from other processes");
+                Ok(None)
+            }
+        }
     }
 
     /// A part of the sessions, the file that was written last first. Only the files of the part are

@@ -1,11 +1,12 @@
-//! A thread that brings a file to the disk while its session goes on.
+//! Brings a file to the disk while its session goes on.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+use super::crew::Crew;
 use super::storage::StoredFile;
 
 /// How far a file has come.
@@ -18,97 +19,97 @@ pub(super) struct Progress {
     pub failed: Option<String>,
 }
 
-/// Counts writes and brings them to the disk. The thread ends with this value, after a last look.
-#[derive(Debug)]
+/// Done once, for the name of a file that is new.
+pub(super) type SyncName = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Gives the file that is to be brought to the disk.
+pub(super) type GetFile = Box<dyn FnOnce() -> io::Result<Arc<dyn StoredFile>> + Send>;
+
+/// Counts writes and brings them to the disk. What was written last is brought there also where this value is gone.
 pub(super) struct Syncer {
     written: u64,
-    progress: watch::Receiver<Progress>,
-    work: Work,
+    job: Arc<Job>,
+    /// Threads that sync; whoever writes does it where there are none.
+    crew: Option<Arc<Crew>>,
 }
 
-enum Work {
-    Thread(Sender<u64>),
-    /// In the caller's thread, for tests and where there is no thread to be had.
-    Inline(Job),
-}
-
-impl std::fmt::Debug for Work {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(if matches!(self, Work::Thread(_)) { "Thread" } else { "Inline" })
-    }
-}
-
-/// What is to be done after writes.
-pub(super) struct Job {
-    file: Arc<dyn StoredFile>,
-    /// Once, for the name of a file that is new.
-    directory: Option<Box<dyn FnOnce() -> io::Result<()> + Send>>,
+struct Job {
+    waiting: Mutex<Waiting>,
     progress: watch::Sender<Progress>,
 }
 
+/// The work that waits.
+struct Waiting {
+    number: u64,
+    file: Option<GetFile>,
+    name: Option<SyncName>,
+    /// A thread is at it, or will be.
+    is_begun: bool,
+}
+
 impl Job {
-    fn run(&mut self, number: u64) {
-        let name = self.directory.take().map_or(Ok(()), |sync| sync());
-        let result = name.and_then(|()| self.file.sync());
-        self.progress.send_modify(|progress| match result {
-            Ok(()) if progress.failed.is_none() => progress.synced = number,
-            Ok(()) => {}
-            Err(error) => {
-                tracing::error!(%error, "a session could not be brought to the disk");
-                progress.failed = Some(error.to_string());
-            }
-        });
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        loop {
+            let (number, file, name) = {
+                let mut waiting = self.waiting();
+                let Some(file) = waiting.file.take() else {
+                    waiting.is_begun = false;
+                    return;
+                };
+                (waiting.number, file, waiting.name.take())
+            };
+            let sync = || {
+                name.map_or(Ok(()), |sync| sync())?;
+                file()?.sync()
+            };
+            let result = catch_unwind(AssertUnwindSafe(sync));
+            let result = result.unwrap_or_else(|_| Err(io::Error::other("internal error")));
+            self.progress.send_modify(|progress| match result {
+                Ok(()) if progress.failed.is_none() => progress.synced = number,
+                Ok(()) => {}
+                Err(error) => {
+                    tracing::error!(%error, "a session could not be brought to the disk");
+                    progress.failed = Some(error.to_string());
+                }
+            });
+        }
     }
 }
 
 impl Syncer {
-    /// For a file; `directory` syncs the directory that its name is in, where the name is new.
-    pub fn new(
-        file: Arc<dyn StoredFile>,
-        directory: Option<Box<dyn FnOnce() -> io::Result<()> + Send>>,
-        threaded: bool,
-    ) -> Self {
-        let (sender, progress) = watch::channel(Progress::default());
-        let job = Job { file, directory, progress: sender };
-        if !threaded {
-            return Self { written: 0, progress, work: Work::Inline(job) };
-        }
-        let (work, numbers): (_, Receiver<u64>) = channel();
-        let (give, given) = channel::<Job>();
-        let thread = std::thread::Builder::new().name("session-sync".to_owned()).spawn(move || {
-            let Ok(mut job) = given.recv() else { return };
-            while let Ok(mut number) = numbers.recv() {
-                // One sync serves all writes before it.
-                number = numbers.try_iter().last().unwrap_or(number);
-                job.run(number);
-            }
-        });
-        let work = match thread {
-            Ok(_) => {
-                drop(give.send(job));
-                Work::Thread(work)
-            }
-            Err(error) => {
-                tracing::error!(%error, "no thread for the session file");
-                Work::Inline(job)
-            }
-        };
-        Self { written: 0, progress, work }
+    /// For a file; `name` syncs the directory that its name is in, where the name is new.
+    pub fn new(name: Option<SyncName>, crew: Option<Arc<Crew>>) -> Self {
+        let waiting = Waiting { number: 0, file: None, name, is_begun: false };
+        let progress = watch::Sender::new(Progress::default());
+        Self { written: 0, job: Arc::new(Job { waiting: Mutex::new(waiting), progress }), crew }
     }
 
-    /// Something was written.
-    pub fn wrote(&mut self) {
+    /// Something was written to that file.
+    pub fn wrote(&mut self, file: GetFile) {
         self.written += 1;
-        match &mut self.work {
-            // Where the thread is gone the progress says so.
-            Work::Thread(work) => drop(work.send(self.written)),
-            Work::Inline(job) => job.run(self.written),
+        let mut waiting = self.job.waiting();
+        // One sync serves all writes before it.
+        (waiting.number, waiting.file) = (self.written, Some(file));
+        if std::mem::replace(&mut waiting.is_begun, true) {
+            return;
+        }
+        drop(waiting);
+        match &self.crew {
+            Some(crew) => {
+                let job = self.job.clone();
+                crew.submit(move || job.run());
+            }
+            None => self.job.run(),
         }
     }
 
     /// How far it has come with what was written so far.
     pub fn settling(&self) -> Settling {
-        Settling { progress: self.progress.clone(), written: self.written }
+        Settling { progress: self.job.progress.subscribe(), written: self.written }
     }
 }
 

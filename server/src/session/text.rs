@@ -3,11 +3,13 @@
 //! Of a large file nothing is kept in memory but where its lines stand. What is read again is compared with what was read
 //! first: where somebody has changed the file, the line is lost, and nothing else is taken for it.
 
-use std::sync::Arc;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::framing::FrameText;
 
-use super::storage::StoredFile;
+use super::storage::{Identity, Storage, StoredFile, reopen};
 
 /// A text that can be had again.
 #[derive(Clone)]
@@ -25,8 +27,37 @@ enum Held {
     },
 }
 
-/// A file with the texts of lines. It stays open as long as anybody has one of them, also where its name is gone.
-pub(super) struct Shelf(pub Arc<dyn StoredFile>);
+/// A file with the texts of lines. While it is not kept open it is opened by its name for each of them.
+pub(super) struct Shelf {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    identity: Identity,
+    open: Mutex<Option<Arc<dyn StoredFile>>>,
+}
+
+impl Shelf {
+    /// Of that file, which is kept open.
+    pub fn new(storage: Arc<dyn Storage>, path: PathBuf, file: Arc<dyn StoredFile>) -> io::Result<Self> {
+        Ok(Self { storage, path, identity: file.identity()?, open: Mutex::new(Some(file)) })
+    }
+
+    /// The file. Fails where another one has its name now.
+    pub fn file(&self) -> io::Result<Arc<dyn StoredFile>> {
+        if let Some(file) = &*self.open() {
+            return Ok(file.clone());
+        }
+        reopen(&*self.storage, &self.path, false, self.identity)
+    }
+
+    /// It is not kept open any more.
+    pub fn close(&self) {
+        *self.open() = None;
+    }
+
+    fn open(&self) -> MutexGuard<'_, Option<Arc<dyn StoredFile>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Text {
     /// A text of the file, which stands there.
@@ -48,11 +79,18 @@ impl Text {
         };
         let mut bytes = vec![0; usize::try_from(length).ok()?];
         let mut read = 0;
+        let file = match shelf.file() {
+            Ok(file) => file,
+            Err(error) => {
+                tracing::warn!(%error, "a line of a session cannot be read");
+                return None;
+            }
+        };
         while read < bytes.len() {
-            match shelf.0.read_at(&mut bytes[read..], at + read as u64) {
+            match file.read_at(&mut bytes[read..], at + read as u64) {
                 Ok(0) => break,
                 Ok(count) => read += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     tracing::warn!(%error, "a line of a session cannot be read");
                     break;
@@ -65,6 +103,14 @@ impl Text {
             tracing::warn!("somebody has changed a session file: a line of it is lost");
         }
         text.map(FrameText::from)
+    }
+
+    /// The text, where it is in memory.
+    pub fn here(&self) -> Option<&FrameText> {
+        match &self.0 {
+            Held::Here(text) => Some(text),
+            Held::There { .. } => None,
+        }
     }
 
     /// How much of `bytes` is this text, where they begin with it.

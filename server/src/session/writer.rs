@@ -1,16 +1,16 @@
-//! Who writes the file of a session: whoever says something, or a thread beside it.
+//! Who writes the file of a session: whoever says something, or a thread that writes for all sessions of the process.
 //!
-//! The thread gets lines in order and writes what waits in one piece; the texts are those that the session holds
-//! anyway. Whoever wants to know that a line is handed to the system waits for it ([`Writer::written`]); a disk that does
+//! The thread gets the lines of a session in order and writes what waits in one piece; the texts are those that the session
+//! holds anyway. Whoever wants to know that a line is handed to the system waits for it ([`Writer::written`]); a disk that does
 //! not answer holds up nobody else.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::crew::Crew;
 use super::error::StorageTrouble;
 use super::file::{FileStatus, SessionFile};
 use super::storage::Storage;
@@ -29,8 +29,8 @@ const USUAL: Duration = Duration::from_millis(2);
 pub(super) struct Writer {
     path: PathBuf,
     storage: Arc<dyn Storage>,
-    /// Whether a thread is to write.
-    beside: bool,
+    /// The threads that are to write.
+    crew: Option<Arc<Crew>>,
     work: Work,
     progress: Arc<Progress>,
     /// How many orders were given.
@@ -43,13 +43,24 @@ pub(super) struct Writer {
 
 enum Work {
     Here(Box<Job>),
-    There(Sender<Order>),
+    There(Arc<Inbox>),
     Ended,
 }
 
-struct Order {
-    number: u64,
+/// Orders for the threads that write. One of them at a time carries them out.
+struct Inbox {
+    crew: Arc<Crew>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// None while a thread has it, and when it has ended or failed.
+    job: Option<Box<Job>>,
+    /// The last order that was given, where it was not taken yet.
+    number: Option<u64>,
     lines: Vec<Text>,
+    ends: bool,
 }
 
 /// A file and all lines that belong into it. The file is unlocked before the end is told.
@@ -130,17 +141,6 @@ impl Job {
         self.progress.0.change(|status| (status.done, status.file) = (number, file));
     }
 
-    fn serve(mut self, orders: &Receiver<Order>) {
-        while let Ok(mut order) = orders.recv() {
-            for next in orders.try_iter() {
-                order.number = next.number;
-                order.lines.extend(next.lines);
-            }
-            self.carry_out(order.number, order.lines);
-        }
-        self.end();
-    }
-
     /// A last chance for what could not be written when it was said; then the file is anybody's.
     fn end(mut self) {
         let Status { done, file, .. } = self.progress.0.status().clone();
@@ -150,15 +150,64 @@ impl Job {
     }
 }
 
+impl Inbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn order(self: &Arc<Self>, number: u64, mut lines: Vec<Text>) {
+        let mut waiting = self.waiting();
+        waiting.number = Some(number);
+        waiting.lines.append(&mut lines);
+        self.go_on(waiting);
+    }
+
+    fn end(self: &Arc<Self>) {
+        let mut waiting = self.waiting();
+        waiting.ends = true;
+        self.go_on(waiting);
+    }
+
+    /// Has a thread do what waits, unless one is at it.
+    fn go_on(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>) {
+        if let Some(job) = waiting.job.take() {
+            drop(waiting);
+            let inbox = self.clone();
+            self.crew.submit(move || inbox.work(job));
+        }
+    }
+
+    /// Carries out what waits, in one piece. What comes meanwhile waits behind other sessions.
+    fn work(self: Arc<Self>, mut job: Box<Job>) {
+        let (number, lines) = {
+            let mut waiting = self.waiting();
+            (waiting.number.take(), std::mem::take(&mut waiting.lines))
+        };
+        if let Some(number) = number {
+            job.carry_out(number, lines);
+        }
+        let mut waiting = self.waiting();
+        if waiting.number.is_none() && waiting.ends {
+            drop(waiting);
+            return job.end();
+        }
+        let has_more = waiting.number.is_some();
+        waiting.job = Some(job);
+        if has_more {
+            self.go_on(waiting);
+        }
+    }
+}
+
 impl Writer {
-    /// Of that file; with `beside` on a thread of its own, which comes with the first lines.
-    pub fn new(file: SessionFile, beside: bool) -> Self {
+    /// Of that file; with a crew its threads write from the first lines on.
+    pub fn new(file: SessionFile, crew: Option<Arc<Crew>>) -> Self {
         let progress = Arc::new(Progress::default());
         progress.change(|status| status.file = file.status());
         Self {
             path: file.path().to_owned(),
             storage: file.storage().clone(),
-            beside,
+            crew,
             work: Work::Here(Box::new(Job { file, lines: Vec::new(), progress: Ending(progress.clone()) })),
             progress,
             ordered: 0,
@@ -193,9 +242,17 @@ impl Writer {
         self.order(lines);
     }
 
-    /// As [`Writer::write`], by the caller's thread, while there is no other.
+    /// As [`Writer::write`], by the caller's thread, while there is no other. The file need not stay open then.
     pub fn write_here(&mut self, lines: Vec<Text>) {
         self.order(lines);
+        self.rest();
+    }
+
+    /// Its file need not stay open while nobody writes.
+    pub fn rest(&mut self) {
+        if let Work::Here(job) = &mut self.work {
+            job.file.rest();
+        }
     }
 
     fn order(&mut self, lines: Vec<Text>) {
@@ -203,34 +260,18 @@ impl Writer {
         self.ordered += 1;
         match &mut self.work {
             Work::Here(job) => job.carry_out(self.ordered, lines),
-            // A thread that is gone has said so.
-            Work::There(orders) => drop(orders.send(Order { number: self.ordered, lines })),
+            // Work that has failed has said so.
+            Work::There(inbox) => inbox.order(self.ordered, lines),
             Work::Ended => {}
         }
     }
 
-    /// Gives the work to a thread, where there is one to be had.
+    /// Gives the work to the threads that are to do it.
     fn start(&mut self) {
-        if !self.beside || !matches!(self.work, Work::Here(_)) {
-            return;
-        }
-        let (orders, taken) = channel();
-        let (give, given) = channel::<Box<Job>>();
-        let thread = std::thread::Builder::new().name("session-writer".to_owned()).spawn(move || {
-            if let Ok(job) = given.recv() {
-                job.serve(&taken);
-            }
-        });
-        match thread {
-            Ok(_) => {
-                if let Work::Here(job) = std::mem::replace(&mut self.work, Work::There(orders)) {
-                    drop(give.send(job));
-                }
-            }
-            Err(error) => {
-                tracing::error!(%error, "no thread for the session file");
-                self.beside = false;
-            }
+        let Some(crew) = self.crew.clone().filter(|_| matches!(self.work, Work::Here(_))) else { return };
+        let inbox = Arc::new(Inbox { crew, waiting: Mutex::default() });
+        if let Work::Here(job) = std::mem::replace(&mut self.work, Work::There(inbox.clone())) {
+            inbox.waiting().job = Some(job);
         }
     }
 
@@ -332,7 +373,7 @@ impl Writer {
     pub fn abandon(&mut self) {
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Here(job) => job.end(),
-            Work::There(orders) => drop(orders),
+            Work::There(inbox) => inbox.end(),
             Work::Ended => {}
         }
     }

@@ -14,7 +14,7 @@
 //! processes of a command live as long as the server and no longer. A process that leaves the group with `setsid` or
 //! `setpgid` is not followed.
 //!
-//! With `--talk` before the dashes the guard's standard output is a socket too, over which the server talks with the
+//! With `--files N` before the dashes the program may have so many files open. With `--talk` before the dashes the guard's standard output is a socket too, over which the server talks with the
 //! program: it becomes the program's standard input and output. Otherwise the program reads from the null device.
 //!
 //! The guard is in a session of its own: what a terminal sends to the server's group does not reach it, and a command
@@ -37,12 +37,16 @@ use rustix::process::{
 };
 
 use super::Exit;
+use super::open_files::set_limit;
 
 /// The hidden first argument that makes the binary a guard.
 pub const GUARD_COMMAND: &str = "__guard";
 
 /// The option of a guard whose program is talked with.
 pub(super) const TALK: &str = "--talk";
+
+/// The option with the number of files that the program may have open, where that is not the guard's own.
+pub(super) const FILES: &str = "--files";
 
 /// How long a process group has between the request to end and the kill.
 pub const GRACE: Duration = Duration::from_millis(500);
@@ -75,9 +79,14 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     if talks {
         first = arguments.next();
     }
+    if first.as_deref().is_some_and(|first| first == FILES) {
+        let limit = arguments.next().and_then(|limit| limit.to_str()?.parse().ok());
+        set_limit(limit.ok_or("expected a number after --files")?);
+        first = arguments.next();
+    }
     let program = match (first, arguments.next()) {
         (Some(dashes), Some(program)) if dashes == "--" => program,
-        _ => return Err("expected: [--talk] -- PROGRAM [ARGUMENT]…"),
+        _ => return Err("expected: [--talk] [--files N] -- PROGRAM [ARGUMENT]…"),
     };
     let input = match talks {
         true => io::stdout().as_fd().try_clone_to_owned().map(Stdio::from),

@@ -19,7 +19,8 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::guard::{GRACE, GUARD_COMMAND, Report, TALK};
+use super::guard::{FILES, GRACE, GUARD_COMMAND, Report, TALK};
+use super::open_files::limit_of_commands;
 use super::spawner::{CommandLine, Exit, Running, Spawner, Talking};
 
 /// A guard starts in milliseconds; one that says nothing for this long is no guard.
@@ -150,13 +151,11 @@ fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
 fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     let mut command = Command::new(guard);
     // No process group: the guard makes a session for itself, which a group leader could not.
-    command
-        .arg0("agentese")
-        .arg(GUARD_COMMAND)
-        .args(options)
-        .arg("--")
-        .arg(&line.program)
-        .args(&line.arguments);
+    command.arg0("agentese").arg(GUARD_COMMAND).args(options);
+    if let Some(limit) = limit_of_commands() {
+        command.arg(FILES).arg(limit.to_string());
+    }
+    command.arg("--").arg(&line.program).args(&line.arguments);
     command
 }
 

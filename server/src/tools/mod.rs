@@ -45,6 +45,7 @@ mod ls;
 mod matching;
 mod noise;
 mod normalize;
+pub mod open_files;
 pub(crate) mod os_error;
 mod output;
 mod paths;

@@ -42,6 +42,22 @@ async fn a_turn_is_told_in_an_envelope_and_answered_when_it_is_over() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_not_kept_fails_the_prompt_that_it_came_of() {
+    let (builder, place) =
+        crate::support::link::builder(json!({"responses": [], "default": {"text": "Hello"}}));
+    // A file where a directory is wanted, which stops root too.
+    std::fs::write(place.path().join("sessions"), "").unwrap();
+    let store = agentese_server::session::Store::at(&place.path().join("sessions"), place.path());
+    let mut link = Link::speaking::<agentese::operator::Operator>(builder.store(store));
+    let (told, answer) = turn(&mut link, "hi").await;
+    assert_eq!(types(&told).last(), Some(&"agent_end"));
+    assert_eq!(answer["success"], false, "{answer}");
+    assert!(answer.to_string().contains("the session is not kept: "), "{answer}");
+    // It is told once.
+    assert_eq!(turn(&mut link, "more").await.1["success"], true);
+}
+
+#[tokio::test]
 async fn the_id_of_a_message_is_that_of_its_entry() {
     let (mut link, _place) = scripted(json!({"responses": [{"text": "one"}, {"text": "two"}]}));
     let (first, _) = turn(&mut link, "a").await;

@@ -8,19 +8,32 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 
-use agentese_server::session::{Holder, OpenError, Session};
+use agentese_server::session::{DeleteError, Holder, OpenError, Session};
+
+use futures::executor::block_on;
 
 use super::{lines, random, user};
 
 const PATH: &str = "AGENTESE_TEST_SESSION";
+const MANY: &str = "AGENTESE_TEST_SESSIONS";
 const HELD: &str = "the session is held";
 
 #[test]
 #[ignore = "is the other process of the tests below"]
 fn other_process() {
     let path = std::env::var_os(PATH).expect("the path of the session");
-    let mut session = Session::open_or_create(Path::new(&path), random(Path::new("/"))).unwrap();
-    session.append(user("from the other process"));
+    let path = Path::new(&path);
+    // As many others as that its own file does not stay open.
+    let others = std::env::var(MANY).map_or(0, |many| many.parse().unwrap());
+    let begin = || random(Path::new("/")).beside();
+    let said = |name: String| {
+        let mut session = Session::open_or_create(&path.with_file_name(name), begin()).unwrap();
+        session.append(user("from the other process"));
+        assert_eq!(block_on(session.flush()), Ok(()));
+        session
+    };
+    let mut sessions: Vec<_> = (0..others).map(|number| said(format!("other-{number}.jsonl"))).collect();
+    sessions.push(said(path.file_name().unwrap().to_str().unwrap().to_owned()));
     println!("{HELD}");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
@@ -30,9 +43,15 @@ struct Other(Child);
 
 impl Other {
     fn holding(path: &Path) -> Self {
+        Self::with_others(path, 0)
+    }
+
+    /// It holds so many others besides.
+    fn with_others(path: &Path, others: usize) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "lock::other_process", "--ignored", "--nocapture"])
             .env(PATH, path)
+            .env(MANY, others.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -76,6 +95,40 @@ fn fm_f102_a_session_whose_holder_was_killed_is_free() {
     session.append(user("on"));
     assert_eq!(session.storage_trouble(), None);
     assert_eq!(lines(&path).len(), 3);
+}
+
+#[test]
+fn fm_f101_a_session_whose_file_is_closed_is_refused_until_its_holder_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("s.jsonl");
+    let other = Other::with_others(&path, 40);
+    if cfg!(target_os = "linux") {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", other.0.id())).unwrap();
+        let open: Vec<_> = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect();
+        assert!(!open.contains(&path), "{open:?}");
+        let sessions =
+            open.iter().filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+        assert!(sessions.count() <= 16, "{open:?}");
+    }
+    let before = std::fs::read(&path).unwrap();
+    let error = Session::open(&path, random(place.path())).unwrap_err();
+    let OpenError::Locked { holder: Holder(holder), .. } = error else { panic!("{error}") };
+    if cfg!(target_os = "linux") {
+        assert_eq!(holder, Some(other.0.id()));
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    let store = agentese_server::session::Store::at(place.path(), place.path());
+    let sessions = store.list(agentese_server::session::Scope::Here);
+    assert_eq!(sessions.len(), 41);
+    for session in sessions {
+        assert!(matches!(store.delete(&session.id), Err(DeleteError::Locked { .. })));
+    }
+    // SIGKILL, with no chance to clean up.
+    drop(other);
+    let mut session = Session::open(&path, random(place.path())).unwrap();
+    assert_eq!(session.messages(), [user("from the other process")]);
+    session.append(user("on"));
+    assert_eq!(session.storage_trouble(), None);
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Service for Front {
         };
         let wanted = move |record: &Record| record.cwd.is_some() && (cwd.is_none() || record.cwd == cwd);
         let found = blocking(move || {
-            let all = store.list(Scope::All).into_iter().filter(wanted);
+            let all = store.list_by_id(Scope::All).into_iter().filter(wanted);
             all.skip(from).take(PAGE + 1).map(Kept::from).collect()
         });
         Ok(page(found.await, from))

@@ -135,7 +135,10 @@ impl Front {
         match elsewhere {
             Some(elsewhere) => {
                 let cwd = cwd.to_owned();
+                let (unsaved, fairness) = (parts.options.unsaved, parts.options.fairness);
                 parts = blocking(move || elsewhere.parts(&cwd)).await.map_err(failed)?;
+                // One process tells at its end what it could not keep.
+                (parts.options.unsaved, parts.options.fairness) = (unsaved, fairness);
                 parts.options.customs = CUSTOMS;
             }
             None => {

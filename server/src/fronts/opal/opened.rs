@@ -16,6 +16,7 @@ use super::sink::Sink;
 use super::tools::TaskList;
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
 use crate::engine::{CompactError, PromptError, StreamingBehavior};
+use crate::session::IdClaim;
 
 /// What it is put together from.
 pub(super) struct Parts {
@@ -26,6 +27,7 @@ pub(super) struct Parts {
     pub tasks: Arc<TaskList>,
     pub level: Level,
     pub kept: bool,
+    pub claim: Option<IdClaim>,
 }
 
 /// A conversation, and what clients can ask about it.
@@ -39,6 +41,8 @@ pub(super) struct Opened {
     level: Mutex<Level>,
     /// Whether it has a file.
     kept: bool,
+    /// Keeps its id from other processes.
+    claim: Mutex<Option<IdClaim>>,
     /// Held by an abort until it is over: prompts that come behind it begin after it.
     aborting: tokio::sync::Mutex<()>,
     /// How often an abort was asked for.
@@ -47,9 +51,9 @@ pub(super) struct Opened {
 
 impl Opened {
     pub fn new(parts: Parts) -> Self {
-        let Parts { id, desk, sink, features, tasks, level, kept } = parts;
-        let (level, aborting) = (Mutex::new(level), tokio::sync::Mutex::default());
-        Self { id, desk, sink, features, tasks, level, kept, aborting, aborts: AtomicU64::default() }
+        let Parts { id, desk, sink, features, tasks, level, kept, claim } = parts;
+        let (level, claim, aborting) = (Mutex::new(level), Mutex::new(claim), tokio::sync::Mutex::default());
+        Self { id, desk, sink, features, tasks, level, kept, claim, aborting, aborts: AtomicU64::default() }
     }
 
     fn level(&self) -> MutexGuard<'_, Level> {
@@ -205,6 +209,11 @@ impl Opened {
             Ok(_) | Err(CompactError::Nothing(_)) => Ok(()),
             Err(error) => Err(Failure::CompactionFailed.refusal(&[]).with_data(error.to_string())),
         }
+    }
+
+    /// Another process may have its id.
+    pub fn give_up_id(&self) {
+        *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// From now on nothing of it is told.

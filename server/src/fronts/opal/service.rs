@@ -63,7 +63,7 @@ impl agentese::opal::Service for Front {
 
     async fn session_list(&self, _: NoParams, _: Call<Opal, SessionList>) -> Result<SessionList, Refusal> {
         let Some(store) = self.store() else { return Ok(SessionList::new(Vec::new())) };
-        let kept = blocking(move || store.list(Scope::Here)).await;
+        let kept = blocking(move || store.list_by_id(Scope::Here)).await;
         let info = |record: crate::session::Record| {
             // To the second, and without the zone.
             let modified = record.modified.get(..19).unwrap_or(&record.modified).to_owned();
@@ -269,7 +269,10 @@ impl Front {
         if let Some(session) = &removed {
             session.silence();
         }
-        drop(removed);
-        self.desks.close(id).await
+        let closed = self.desks.close(id).await;
+        if let Some(session) = removed {
+            session.give_up_id();
+        }
+        closed
     }
 }

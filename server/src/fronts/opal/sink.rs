@@ -222,6 +222,10 @@ impl EventSink for Sink {
             }
             Event::Storage { trouble: Some(trouble) } => {
                 tracing::warn!(session = self.session, trouble, "the session does not reach its file");
+                state.teller.unkept(trouble)
+            }
+            Event::Storage { trouble: None } => {
+                state.teller.kept_again();
                 return;
             }
             event => state.teller.tell(&event),

@@ -194,7 +194,15 @@ impl Front {
         // Named for every session; what is not kept puts nothing there.
         let directory = store.as_ref().map(|store| store.directory().join(&id));
         let store = store.filter(|_| wanted);
-        let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone());
+        let claim = match store.clone().filter(|_| params.session_id.is_some() && !led) {
+            Some(store) => {
+                let wanted = id.clone();
+                let taken = |holder| failed(format!("the session \"{id}\" is open already in {holder}"));
+                blocking(move || store.claim(&wanted)).await.map_err(taken)?
+            }
+            None => None,
+        };
+        let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone()).beside();
         let found = if let Some(lead) = &lead {
             // What stands in the directory is the business of the agent that works there.
             let moved = match &params.session_id {
@@ -206,7 +214,9 @@ impl Front {
         } else {
             let sources =
                 Sources { cwd: cwd.clone(), home, folders: super::HOME.resources, ..Sources::default() };
-            let (cwd, store, id) = (cwd.clone(), store.clone(), id.clone());
+            // An id that was just made is nobody's.
+            let looked_in = store.clone().filter(|_| params.session_id.is_some());
+            let (cwd, store, id) = (cwd.clone(), looked_in, id.clone());
             blocking(move || read(&cwd, &sources, store.as_ref().map(|store| (store, id.as_str())), start))
                 .await
         };
@@ -293,7 +303,8 @@ impl Front {
         desk.mcp().set_enabled(features.mcp());
         desk.connect(person);
         self.desks.add(desk.clone());
-        let opened = Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept });
+        let opened =
+            Opened::new(OpenedParts { id: id.clone(), desk, sink, features, tasks, level, kept, claim });
         self.all().insert(id.clone(), Arc::new(opened));
         let auth: OpalAuth = self.auth().await;
         let mut started = SessionStarted::new(id);

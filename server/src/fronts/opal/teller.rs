@@ -53,6 +53,8 @@ pub(super) struct Teller {
     goes_on: bool,
     /// The end of the run was told already.
     told: bool,
+    /// Why the session is not kept, for the end of the run.
+    unkept: Option<String>,
     /// Calls that run.
     calls: usize,
     status: OpalStatus,
@@ -77,6 +79,7 @@ impl Teller {
             ended: None,
             goes_on: false,
             told: false,
+            unkept: None,
             calls: 0,
             status: OpalStatus::Idle,
             title: None,
@@ -120,6 +123,21 @@ impl Teller {
     pub fn refused(&mut self, reason: &str) -> [Wire; 2] {
         let session = self.session.as_str();
         [OpalAgentStart::new(session).into(), OpalRunError::new(session, reason).into()]
+    }
+
+    /// The session is not kept, for that reason: the run that is going on ends with it, as one that fails.
+    pub fn unkept(&mut self, trouble: &str) -> Vec<Wire> {
+        let reason = format!("the session is not kept: {trouble}");
+        if self.status == OpalStatus::Idle {
+            return self.refused(&reason).into();
+        }
+        self.unkept = Some(reason);
+        Vec::new()
+    }
+
+    /// All of the session is in its file again.
+    pub fn kept_again(&mut self) {
+        self.unkept = None;
     }
 
     /// A prompt was dealt with, and the model was not asked.
@@ -315,10 +333,13 @@ impl Teller {
         let session = self.session.as_str();
         let ended = self.ended.take();
         let window = self.window;
+        let unkept = self.unkept.take();
         match ended {
             Some(Ended { stop: StopReason::Error, error }) => {
-                OpalRunError::new(session, error.unwrap_or_default()).into()
+                let reasons: Vec<_> = error.into_iter().chain(unkept).collect();
+                OpalRunError::new(session, reasons.join("; ")).into()
             }
+            _ if unkept.is_some() => OpalRunError::new(session, unkept.unwrap_or_default()).into(),
             Some(Ended { stop: StopReason::Aborted, .. }) => OpalAgentAbort::new(session).into(),
             Some(_) if !self.compacts && self.tokens.current() > window && window > 0 => {
                 let tokens = self.tokens.current();

@@ -32,6 +32,8 @@ struct Run {
     answer: Option<OperatorMessage>,
     /// How the last answer ended: a reason, and what went wrong where something did.
     ended: Option<(StopReason, Option<String>)>,
+    /// Why the session is not kept, where nobody was told yet.
+    unkept: Option<String>,
 }
 
 impl std::fmt::Debug for Sink {
@@ -46,11 +48,16 @@ impl Sink {
         let _ = self.emitter.set(emitter);
     }
 
-    /// Why the last run failed; none where it did not.
+    /// Why the last run failed, or is not kept; none where neither is so.
     pub fn failure(&self) -> Option<String> {
-        match &self.run().ended {
-            Some((StopReason::Error, error)) => Some(error.clone().unwrap_or_default()),
-            _ => None,
+        let mut run = self.run();
+        let unkept = run.unkept.take();
+        match &run.ended {
+            Some((StopReason::Error, error)) => {
+                let reasons: Vec<_> = error.iter().cloned().chain(unkept).collect();
+                Some(reasons.join("; "))
+            }
+            _ => unkept,
         }
     }
 
@@ -88,7 +95,7 @@ impl EventSink for Sink {
         let mut run = self.run();
         match event {
             Event::RunStarted => {
-                *run = Run::default();
+                *run = Run { unkept: run.unkept.take(), ..Run::default() };
                 self.send(OperatorAgentStart::new());
             }
             Event::TurnStarted => self.send(OperatorTurnStart::new()),
@@ -130,6 +137,9 @@ impl EventSink for Sink {
                 let mut end = OperatorAgentEnd::new(run.messages.clone());
                 end.reason = run.ended.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
                 self.send(end);
+            }
+            Event::Storage { trouble } => {
+                run.unkept = trouble.map(|trouble| format!("the session is not kept: {trouble}"));
             }
             // The document has no events for the rest.
             _ => {}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Builder;
-use crate::engine::{Bounds, Chain, Customs, Ledger, Options, Unsaved};
+use crate::engine::{Bounds, Chain, Customs, Fairness, Ledger, Options, Unsaved};
 use crate::providers::scripted::Scripted;
 use crate::providers::{Catalog, SelectError, Selected, Wanted};
 use crate::session::Session;
@@ -95,6 +95,7 @@ impl Builder {
             context,
             clock: self.clock,
             ids: self.ids,
+            fairness: Fairness::default(),
             unsaved: Unsaved::default(),
         };
         (options, self.session, error)

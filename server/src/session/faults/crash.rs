@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::FutureExt;
 
-use super::script::{ACTS, PATH, create, open, reference, user};
+use super::script::{ACTS, PATH, create, create_closing, open, open_closing, reference, user};
 use super::{Fault, MemoryDisk, PowerLoss};
 use crate::session::{OpenError, Session};
 
@@ -42,8 +42,19 @@ fn promise(promised: Promised, loss: PowerLoss) -> usize {
     if loss.is_none() { promised.handed } else { promised.durable }
 }
 
+type Begin = fn(&MemoryDisk) -> Result<Session, OpenError>;
+
 #[test]
 fn fm_f96_after_a_crash_at_any_step_all_that_was_promised_is_there() {
+    crash_at_any_step(create, open);
+}
+
+#[test]
+fn fm_f96_a_file_that_is_closed_between_writes_keeps_all_that_was_promised() {
+    crash_at_any_step(create_closing, open_closing);
+}
+
+fn crash_at_any_step(create: Begin, open: Begin) {
     let (lines, whole) = reference();
     let disk = MemoryDisk::default();
     run(&mut create(&disk).unwrap(), ACTS);
@@ -100,6 +111,11 @@ const OLD: &str = concat!(
 
 #[test]
 fn fm_f96_a_crash_while_a_file_is_replaced_leaves_the_old_or_the_new() {
+    crash_while_replaced(open);
+    crash_while_replaced(open_closing);
+}
+
+fn crash_while_replaced(open: Begin) {
     let acts = &ACTS[3..6];
     let path = Path::new(PATH);
     let disk = MemoryDisk::with(path, OLD.as_bytes());

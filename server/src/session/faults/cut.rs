@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use super::script::{ACTS, PATH, create, open, reference, user};
+use super::script::{ACTS, PATH, create, create_closing, open, reference, user};
 use super::{Fault, MemoryDisk};
 
 #[test]
 fn fm_f98_a_file_that_was_cut_anywhere_is_whole_again_with_the_next_line() {
     let (lines, whole) = reference();
     let path = Path::new(PATH);
-    for length in 0..whole.len() {
+    for (length, create) in
+        (0..whole.len()).flat_map(|length| [(length, create as fn(&_) -> _), (length, create_closing)])
+    {
         let disk = MemoryDisk::default();
         let mut session = create(&disk).unwrap();
         ACTS.iter().for_each(|act| act(&mut session));

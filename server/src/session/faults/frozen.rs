@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::script::{ACTS, PATH, open, reference, start, user};
 use super::{Fault, LONG, MemoryDisk};
-use crate::session::Session;
+use crate::session::storage::Storage;
+use crate::session::{OpenError, Session};
 
 fn create(disk: &MemoryDisk) -> Session {
     Session::create_at(Path::new(PATH), start(disk).beside()).unwrap()
@@ -99,6 +100,50 @@ async fn fm_f100_a_thread_that_fails_itself_is_told_of_as_trouble() {
     assert!(trouble.to_string().contains("internal error"), "{trouble}");
     assert_eq!(soon(session.flush()).await, Err(trouble));
     assert!(soon(session.close()).await.is_some());
+}
+
+#[tokio::test]
+async fn a_file_that_is_closed_between_writes_is_refused_to_others_and_goes_on_where_it_ended() {
+    let (_, whole) = reference();
+    let disk = MemoryDisk::default();
+    let begin = || start(&disk).beside().closing();
+    let mut session = Session::create_at(Path::new(PATH), begin()).unwrap();
+    for act in ACTS {
+        act(&mut session);
+        soon(session.written()).await;
+        assert_eq!(disk.locks(), 0, "it is closed");
+        if session.is_persisted() {
+            assert!(matches!(open(&disk), Err(OpenError::Locked { .. })));
+        }
+    }
+    assert_eq!(soon(session.flush()).await, Ok(()));
+    assert_eq!(disk.read(Path::new(PATH)).as_ref(), Some(&whole));
+    assert_eq!(soon(session.close()).await, None);
+    // One that is opened is closed at once, too.
+    let mut session = Session::open(Path::new(PATH), begin()).unwrap();
+    assert_eq!(disk.locks(), 0);
+    assert!(matches!(open(&disk), Err(OpenError::Locked { .. })));
+    session.append(user("on"));
+    assert_eq!(soon(session.close()).await, None);
+    assert!(open(&disk).is_ok());
+}
+
+#[tokio::test]
+async fn a_file_that_was_closed_and_is_another_one_now_is_left_alone() {
+    let disk = MemoryDisk::default();
+    let mut session = Session::create_at(Path::new(PATH), start(&disk).beside().closing()).unwrap();
+    ACTS.iter().for_each(|act| act(&mut session));
+    soon(session.written()).await;
+    disk.rename(Path::new(PATH), Path::new("/sessions/kept.jsonl")).unwrap();
+    disk.create(Path::new(PATH)).unwrap().append(b"foreign").unwrap();
+    session.append(user("on"));
+    soon(session.written()).await;
+    assert_eq!(disk.read(Path::new(PATH)).as_deref(), Some("foreign"));
+    let trouble = session.unsaved().unwrap().to_string();
+    assert!(trouble.contains("another file has taken its place"), "{trouble}");
+    disk.rename(Path::new("/sessions/kept.jsonl"), Path::new(PATH)).unwrap();
+    assert_eq!(soon(session.close()).await, None);
+    assert_eq!(open(&disk).unwrap().entries().len(), ACTS.len() + 1);
 }
 
 // Not on the thread of a runtime, which waits for the disk for a moment only.

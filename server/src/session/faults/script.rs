@@ -40,6 +40,16 @@ pub(in crate::session) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> 
     Session::open(Path::new(PATH), start(disk))
 }
 
+/// As [`create`], with a file that is open while it is written alone.
+pub(in crate::session) fn create_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
+    Session::create_at(Path::new(PATH), start(disk).closing())
+}
+
+/// As [`open`], with a file that is open while it is written alone.
+pub(in crate::session) fn open_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
+    Session::open(Path::new(PATH), start(disk).closing())
+}
+
 pub(in crate::session) fn user(text: &str) -> Arc<AgentMessage> {
     let content = json!([{"type": "text", "text": text}]);
     Arc::new(serde_json::from_value(json!({"role": "user", "content": content, "timestamp": 1})).unwrap())

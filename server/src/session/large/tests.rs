@@ -54,7 +54,8 @@ fn fm_f98_a_large_file_is_read_as_a_small_one() {
     for content in contents {
         let disk = MemoryDisk::with(path(), &content);
         let file = disk.open(path(), true).unwrap();
-        let large = load_large(file, || "new".to_owned()).unwrap();
+        let shelf = Shelf::new(Arc::new(disk), path().to_owned(), file).unwrap();
+        let large = load_large(Arc::new(shelf), || "new".to_owned()).unwrap();
         let small = load(content.clone(), || "new".to_owned());
         assert_eq!(told(large), told(small), "{}", String::from_utf8_lossy(&content));
     }
@@ -68,7 +69,8 @@ fn lines_that_are_longer_than_a_part_are_read() {
     let path = place.path().join("s.jsonl");
     std::fs::write(&path, &content).unwrap();
     let file = crate::session::storage::Disk.open(&path, false).unwrap();
-    let read = load_large(file, || "new".to_owned()).unwrap().unwrap().unwrap();
+    let shelf = Shelf::new(Arc::new(crate::session::storage::Disk), path, file).unwrap();
+    let read = load_large(Arc::new(shelf), || "new".to_owned()).unwrap().unwrap().unwrap();
     assert_eq!((read.entries.len(), read.tail, read.repairs), (4, Tail::Unterminated, Repairs::default()));
     assert_eq!(read.entries[1].json(), long.as_str());
     assert_eq!(read.entries[2].json(), MESSAGE);

@@ -1,0 +1,141 @@
+//! Fairness: much work at one moment does not hold up short commands.
+//!
+//! Of the tasks that share a [`Fairness`] few go on in one round of the runtime; the others wait in line. Tasks that do not
+//! share it, such as commands, wait for those few at most.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+/// The number of tasks that go on in one round.
+const ROUND: usize = 8;
+
+/// A line in which tasks wait, of which few go on at a time.
+#[derive(Debug, Clone, Default)]
+pub struct Fairness(Arc<Mutex<Line>>);
+
+#[derive(Debug, Default)]
+struct Line {
+    /// Counts the tasks that went on in this round.
+    went: usize,
+    waiting: VecDeque<Arc<Place>>,
+    /// A task begins the rounds.
+    has_rounds: bool,
+}
+
+/// The place of a task in the line.
+#[derive(Debug, Default)]
+struct Place(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    waits: bool,
+    may_go: bool,
+    waker: Option<Waker>,
+}
+
+impl Place {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fairness {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does the work, a step whenever it is its turn. Needs a runtime.
+    pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
+        let place = Arc::new(Place::default());
+        // On the heap: work is large, and stands in the futures of those who wait for it.
+        let mut work = Box::pin(work);
+        std::future::poll_fn(move |context| {
+            if self.may_go(&place, context.waker()) { work.as_mut().poll(context) } else { Poll::Pending }
+        })
+    }
+
+    fn may_go(&self, place: &Arc<Place>, waker: &Waker) -> bool {
+        let mut line = self.line();
+        let mut state = place.state();
+        if std::mem::take(&mut state.may_go) {
+            return true;
+        }
+        if !state.waits && line.waiting.is_empty() && line.went < ROUND {
+            line.went += 1;
+            return true;
+        }
+        state.waker = Some(waker.clone());
+        if !std::mem::replace(&mut state.waits, true) {
+            line.waiting.push_back(place.clone());
+        }
+        if !std::mem::replace(&mut line.has_rounds, true) {
+            tokio::spawn(Rounds(self.clone()).begin());
+        }
+        false
+    }
+
+    /// Lets the next ones go; false where nobody waits.
+    fn next_round(&self) -> bool {
+        let mut line = self.line();
+        let count = line.waiting.len().min(ROUND);
+        line.went = count;
+        for place in line.waiting.drain(..count) {
+            let mut state = place.state();
+            (state.waits, state.may_go) = (false, true);
+            state.waker.take().into_iter().for_each(Waker::wake);
+        }
+        count > 0
+    }
+}
+
+/// Begins one round after the other, as long as anybody waits.
+struct Rounds(Fairness);
+
+impl Rounds {
+    async fn begin(self) {
+        while self.0.next_round() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Drop for Rounds {
+    fn drop(&mut self) {
+        self.0.line().has_rounds = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_tasks_that_are_always_ready_let_others_in_between() {
+        let (fairness, steps) = (Fairness::default(), Arc::new(AtomicUsize::new(0)));
+        let tasks: Vec<_> = (0..200)
+            .map(|_| {
+                let (fairness, steps) = (fairness.clone(), steps.clone());
+                tokio::spawn(async move {
+                    let work = async {
+                        for _ in 0..10 {
+                            steps.fetch_add(1, Ordering::Relaxed);
+                            tokio::task::yield_now().await;
+                        }
+                    };
+                    fairness.share(work).await;
+                })
+            })
+            .collect();
+        let mut most = 0;
+        while tasks.iter().any(|task| !task.is_finished()) {
+            let before = steps.load(Ordering::Relaxed);
+            tokio::task::yield_now().await;
+            most = most.max(steps.load(Ordering::Relaxed) - before);
+        }
+        assert_eq!(steps.load(Ordering::Relaxed), 2000);
+        assert!(most <= 2 * ROUND, "{most} steps while somebody waited for one");
+    }
+}

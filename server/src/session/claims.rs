@@ -1,0 +1,266 @@
+//! Claims: the sessions that a process has, without a descriptor for each.
+//!
+//! A session that is open and whose file is not is claimed: the process has one file in the directory
+//! `.agentese-claims` beside the session, which it holds locked, with a slot for each of its claims. The lock ends with the process,
+//! however that ends, and its claims with it; whoever looks takes the file away then.
+//!
+//! | what is claimed | when | what keeps two from claiming it |
+//! |---|---|---|
+//! | a file | when it is closed between writes | it is locked then by whoever claims it, and by whoever looks for a claim |
+//! | an identifier | when a session begins under it | whoever claims it holds `lock` in the same directory meanwhile |
+
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::error::Holder;
+use super::storage::{Claim, Identity, holder};
+
+/// The directory of claims within one of sessions.
+const DIRECTORY: &str = ".agentese-claims";
+
+/// The file that a process holds while it claims an identifier.
+const LOCK: &str = "lock";
+
+/// The bytes of a slot: two numbers in hex, with the end of the line.
+const SLOT: usize = 34;
+
+/// How often the lock is tried, and the pause between: whoever has it has it for a moment.
+const TRIES: usize = 500;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Something that one process alone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key(u64, u64);
+
+impl Key {
+    /// A file.
+    pub fn of_file(identity: Identity) -> Self {
+        Self(identity.device, identity.inode)
+    }
+
+    /// The identifier of a session.
+    pub fn of_id(id: &str) -> Self {
+        let hash = Sha256::digest(id.as_bytes());
+        let part = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| hash[at + byte]));
+        Self(part(0), part(8))
+    }
+
+    fn text(self) -> String {
+        format!("{:016x} {:016x}\n", self.0, self.1)
+    }
+
+    fn read(slot: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(slot).ok()?.strip_suffix('\n')?;
+        let (one, other) = text.split_once(' ')?;
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        Some(Self(number(one)?, number(other)?))
+    }
+}
+
+/// The claims of this process in one directory.
+struct Claims {
+    file: File,
+    path: PathBuf,
+    /// Which slots are taken.
+    taken: Mutex<Vec<bool>>,
+}
+
+/// A slot, until it is dropped.
+struct Slot {
+    claims: Arc<Claims>,
+    number: usize,
+}
+
+/// The claims of this process, by their directories.
+static OURS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
+
+/// Claims something beside sessions of that directory, whoever else may have claimed it.
+pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
+    let directory = directory.canonicalize()?.join(DIRECTORY);
+    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    let claims = match ours.get(&directory).and_then(Weak::upgrade) {
+        // Somebody may have emptied the directory.
+        Some(claims) if claims.path.exists() => claims,
+        _ => {
+            let claims = Arc::new(Claims::create(&directory)?);
+            ours.insert(directory, Arc::downgrade(&claims));
+            claims
+        }
+    };
+    drop(ours);
+    claims.add(key)
+}
+
+/// Claims a key that nobody has, or returns the process that has it.
+pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
+    let claims = directory.join(DIRECTORY);
+    create_directory(&claims)?;
+    let lock =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(claims.join(LOCK))?;
+    let mut tries = 0;
+    while !try_lock(&lock)? {
+        tries += 1;
+        if tries == TRIES {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody holds the lock of the claims"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    match claimed(directory, key)? {
+        Some(holder) => Ok(Err(holder)),
+        None => claim(directory, key).map(Ok),
+    }
+}
+
+/// Returns the process that has claimed a key, this one included.
+pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
+    let entries = match std::fs::read_dir(directory.join(DIRECTORY)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name() == LOCK {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        match try_lock(&file) {
+            Ok(false) => {}
+            Ok(true) => {
+                // Its process is gone.
+                let _ = std::fs::remove_file(entry.path());
+                continue;
+            }
+            // Without locks there are no claims.
+            Err(_) => continue,
+        }
+        let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
+        let read = file.read_at(&mut bytes, 0)?;
+        if bytes[..read].chunks(SLOT).any(|slot| Key::read(slot) == Some(key)) {
+            return Ok(Some(Holder(holder(&file))));
+        }
+    }
+    Ok(None)
+}
+
+impl Claims {
+    /// A fresh file, locked.
+    fn create(directory: &Path) -> io::Result<Self> {
+        loop {
+            create_directory(directory)?;
+            let path = directory.join(uuid::Uuid::new_v4().to_string());
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+            // Whoever looks meanwhile takes it for one that was left behind.
+            let kept = try_lock(&file).and_then(|locked| Ok(locked && file.metadata()?.nlink() > 0));
+            if matches!(kept, Ok(true)) {
+                return Ok(Self { file, path, taken: Mutex::default() });
+            }
+            let _ = std::fs::remove_file(path);
+            kept?;
+        }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Vec<bool>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(self: Arc<Self>, key: Key) -> io::Result<Claim> {
+        let mut taken = self.taken();
+        let number = taken.iter().position(|taken| !taken).unwrap_or(taken.len());
+        self.file.write_all_at(key.text().as_bytes(), (number * SLOT) as u64)?;
+        match taken.get_mut(number) {
+            Some(taken) => *taken = true,
+            None => taken.push(true),
+        }
+        drop(taken);
+        Ok(Box::new(Slot { claims: self, number }))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.claims.taken();
+        let free = [b" ".repeat(SLOT - 1).as_slice(), b"\n"].concat();
+        match self.claims.file.write_all_at(&free, (self.number * SLOT) as u64) {
+            Ok(()) => taken[self.number] = false,
+            Err(error) => tracing::warn!(%error, "a session stays claimed until this process ends"),
+        }
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn create_directory(directory: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created,
+    }
+}
+
+/// Locks a file, unless another process has it. Fails if the file system has no locks: nothing is claimed there.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_claimed_is_claimed_until_the_claim_is_dropped() {
+        let place = tempfile::tempdir().unwrap();
+        let key = Key::of_id("one");
+        assert_eq!(claimed(place.path(), key).unwrap(), None);
+        let first = claim_alone(place.path(), key).unwrap().ok().unwrap();
+        let other = claim_alone(place.path(), Key::of_id("other")).unwrap().ok().unwrap();
+        assert!(claim_alone(place.path(), key).unwrap().is_err());
+        assert_eq!(claimed(place.path(), Key::of_id("third")).unwrap(), None);
+        drop(first);
+        assert_eq!(claimed(place.path(), key).unwrap(), None);
+        assert!(claimed(place.path(), Key::of_id("other")).unwrap().is_some());
+        drop(other);
+        let again = claim_alone(place.path(), key).unwrap();
+        assert!(again.is_ok());
+    }
+
+    #[test]
+    fn claims_of_a_process_that_is_gone_are_taken_away() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join(DIRECTORY);
+        std::fs::create_dir(&directory).unwrap();
+        let left = directory.join("left");
+        std::fs::write(&left, Key::of_id("one").text()).unwrap();
+        assert_eq!(claimed(place.path(), Key::of_id("one")).unwrap(), None);
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn of_many_that_claim_at_once_one_has_it() {
+        let place = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let key = Key::of_id(&round.to_string());
+            let claims: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..4).map(|_| scope.spawn(|| claim_alone(place.path(), key).unwrap().ok())).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert_eq!(claims.iter().flatten().count(), 1, "round {round}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The threads that work for all sessions of a process.
+//!
+//! One thread works through what is handed over. Only while it is stuck in one task, as with a disk that does not answer,
+//! another one takes over the rest: a slow disk is the trouble of those sessions alone that lie on it. Threads end when
+//! there has been nothing to do for a while.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time that a task may take before another thread takes over.
+const STUCK: Duration = Duration::from_millis(100);
+
+/// A thread without work ends after this time.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The most threads of a crew.
+const MOST: usize = 16;
+
+/// The number of session files that stay open between writes. Others are open only while they are written.
+const OPEN_FILES: usize = 16;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// Threads for tasks that block.
+pub(super) struct Crew {
+    name: &'static str,
+    /// A task that has taken this long counts as stuck.
+    stuck: Duration,
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Task>,
+    /// When the tasks began that are being worked at.
+    running: BTreeMap<u64, Instant>,
+    begun: u64,
+    threads: usize,
+}
+
+impl State {
+    /// The time until every task that is being worked at counts as stuck; zero where none is, or all do.
+    fn until_stuck(&self, stuck: Duration) -> Duration {
+        let newest = self.running.values().max();
+        newest.map_or(Duration::ZERO, |begun| stuck.saturating_sub(begun.elapsed()))
+    }
+}
+
+impl Crew {
+    fn new(name: &'static str, stuck: Duration) -> Arc<Self> {
+        Arc::new(Self { name, stuck, state: Mutex::default(), wake: Condvar::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a task over. Where no thread is to be had, the caller's thread does it.
+    pub fn submit(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) {
+        let mut state = self.state();
+        state.queue.push_back(Box::new(task));
+        if let Err(error) = self.stand_by(&mut state)
+            && state.threads == 0
+        {
+            tracing::error!(%error, "no thread for session files");
+            let task = state.queue.pop_back();
+            drop(state);
+            return task.into_iter().for_each(|task| task());
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Sees to it that a thread is there for what waits, also where all others turn out to be stuck.
+    fn stand_by(self: &Arc<Self>, state: &mut State) -> std::io::Result<()> {
+        if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MOST {
+            return Ok(());
+        }
+        let crew = self.clone();
+        std::thread::Builder::new().name(self.name.to_owned()).spawn(move || crew.work())?;
+        state.threads += 1;
+        Ok(())
+    }
+
+    fn work(self: Arc<Self>) {
+        let mut state = self.state();
+        loop {
+            let pause = if state.queue.is_empty() { IDLE } else { state.until_stuck(self.stuck) };
+            if !pause.is_zero() {
+                let (now, timeout) =
+                    self.wake.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
+                state = now;
+                if timeout.timed_out() && state.queue.is_empty() {
+                    state.threads -= 1;
+                    return;
+                }
+                continue;
+            }
+            let Some(task) = state.queue.pop_front() else { continue };
+            let number = state.begun;
+            state.begun += 1;
+            state.running.insert(number, Instant::now());
+            // The others get to it where there is no further thread to be had.
+            let _ = self.stand_by(&mut state);
+            drop(state);
+            // Whoever waits for the task learns of its failure from what the task has left.
+            let _ = catch_unwind(AssertUnwindSafe(task));
+            state = self.state();
+            state.running.remove(&number);
+        }
+    }
+}
+
+/// Places for files that stay open between writes.
+pub(super) struct OpenFiles {
+    free: AtomicUsize,
+}
+
+/// One of them, until it is dropped.
+pub(super) struct OpenPlace(Arc<OpenFiles>);
+
+impl OpenFiles {
+    fn new(count: usize) -> Arc<Self> {
+        Arc::new(Self { free: AtomicUsize::new(count) })
+    }
+
+    /// A place; none where all are taken.
+    pub fn take(self: &Arc<Self>) -> Option<OpenPlace> {
+        let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1));
+        taken.is_ok().then(|| OpenPlace(self.clone()))
+    }
+}
+
+impl Drop for OpenPlace {
+    fn drop(&mut self) {
+        self.0.free.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The threads and open files that the sessions of a process share.
+#[derive(Clone)]
+pub(super) struct Crews {
+    /// Hands lines to the system.
+    pub writers: Arc<Crew>,
+    /// Brings them to the disk.
+    pub syncers: Arc<Crew>,
+    /// The files that stay open.
+    pub files: Arc<OpenFiles>,
+}
+
+impl Crews {
+    /// Returns the crews of this process.
+    pub fn of_process() -> Self {
+        static CREWS: LazyLock<Crews> = LazyLock::new(|| Crews::new(OPEN_FILES));
+        CREWS.clone()
+    }
+
+    /// Fresh ones with so many files that stay open.
+    pub fn new(files: usize) -> Self {
+        let (writers, syncers) = (Crew::new("session-writer", STUCK), Crew::new("session-sync", STUCK));
+        Self { writers, syncers, files: OpenFiles::new(files) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn one_thread_does_all_tasks_in_their_order() {
+        let crew = Crew::new("test", LONG);
+        let (done, seen) = channel();
+        for number in 0..1000 {
+            let done = done.clone();
+            crew.submit(move || done.send((number, std::thread::current().id())).unwrap());
+        }
+        let seen: Vec<_> = (0..1000).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
+        assert!(seen.iter().map(|(number, _)| number).is_sorted());
+        // Another one stands by, and no more.
+        assert!(crew.state().threads <= 2, "{}", crew.state().threads);
+    }
+
+    #[test]
+    fn a_task_that_is_stuck_or_fails_holds_up_no_other() {
+        let crew = Crew::new("test", STUCK);
+        let (free, stuck) = channel::<()>();
+        crew.submit(move || {
+            let _ = stuck.recv_timeout(LONG);
+        });
+        let (done, seen) = channel();
+        for number in 0..100 {
+            let done = done.clone();
+            crew.submit(move || {
+                done.send(number).unwrap();
+                assert_ne!(number, 7, "a task fails");
+            });
+        }
+        let mut seen: Vec<i32> = (0..100).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+        drop(free);
+    }
+}
