@@ -153,6 +153,16 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
+        Error::OtherDialect { dialect, seen, frame } => raise(
+            py,
+            "OtherDialectError",
+            |details| {
+                details.set_item("dialect", dialect)?;
+                details.set_item("seen", seen)?;
+                details.set_item("frame", frame)
+            },
+            &text,
+        ),
         Error::NotRecognised { .. } => raise(py, "NotRecognisedError", |_| Ok(()), &text),
         Error::Decode { frame, .. } => decode(py, &text, frame.as_str()),
         Error::Detached { dropped } => {

@@ -302,6 +302,7 @@ impl Stream {
                 let by = match by {
                     EndedBy::Answer => "answer",
                     EndedBy::Handled => "handled",
+                    EndedBy::Idle => "idle",
                     _ => "event",
                 };
                 let confirmed = shared.inner().stream.confirmed();

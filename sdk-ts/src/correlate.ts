@@ -72,6 +72,17 @@ export class Table<W> {
     return waiter;
   }
 
+  /** Whether somebody waits for the call with that id. */
+  waits(id: string): boolean {
+    return this.#calls.get(id)?.waiter !== undefined;
+  }
+
+  /** The id of the call that somebody waits for, of that command where one is named; none where there are several. */
+  only(command: string | undefined): string | undefined {
+    const ids = this.ids().filter((id) => command === undefined || this.#calls.get(id)?.command === command);
+    return ids.length === 1 ? ids[0] : undefined;
+  }
+
   /** The ids of all calls that wait, oldest first. */
   ids(): string[] {
     return [...this.#calls].filter(([, call]) => call.waiter !== undefined).map(([id]) => id);

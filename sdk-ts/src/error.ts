@@ -9,6 +9,7 @@ export type ErrorKind =
   | "timed_out"
   | "stalled"
   | "not_in_revision"
+  | "other_dialect"
   | "not_in_dialect"
   | "not_recognised"
   | "decode"
@@ -128,6 +129,25 @@ export class NotInRevisionError extends AgentError {
     readonly known: string,
   ) {
     super(`\`${command}\` is not in ${revision}, which the agent speaks; it is in ${known}`);
+  }
+}
+
+/**
+ * The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any that it
+ * has. The agent answers nothing that this client sends.
+ */
+export class OtherDialectError extends AgentError {
+  override readonly kind = "other_dialect";
+
+  constructor(
+    /** The dialect of the client, as `pi`. */
+    readonly dialect: string,
+    /** The dialects that have such frames, as `opal or acp`. */
+    readonly seen: string,
+    /** How the frame begins, without keys. */
+    readonly frame: string,
+  ) {
+    super(`the agent does not speak ${dialect}: its frames are those of ${seen}, as in ${frame}; use a client of that dialect`);
   }
 }
 

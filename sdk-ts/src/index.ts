@@ -13,6 +13,7 @@ export {
   DetachedError,
   type ErrorKind,
   NotInRevisionError,
+  OtherDialectError,
   type Refused,
   RefusedError,
   StalledError,

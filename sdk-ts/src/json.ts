@@ -50,6 +50,9 @@ function replaceLoneSurrogates(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [replaceLoneSurrogates(name), replaceLoneSurrogates(member)]));
 }
 
+/** Brackets that close one another. */
+const BRACKETS = /[\]}]{8}/;
+
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
@@ -62,6 +65,11 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  */
 export function parseObject(text: string, source?: Source, members: Members | string = ""): JsonObject {
   if (text.length < LAZY_FROM) {
+    // What is nested deep ends with many brackets: only then it is looked at closely.
+    if (BRACKETS.test(text)) {
+      const scanned = scanMembers(text);
+      if (typeof scanned === "string") throw new DecodeError(scanned, text);
+    }
     let value: JsonValue;
     try {
       value = parse(text, source);

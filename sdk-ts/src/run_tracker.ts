@@ -18,6 +18,12 @@ export const BEGIN_WITHIN = 500;
 /** How soon an agent that says it is busy, and shows nothing of it, is asked again, in milliseconds. */
 const LOOK_AGAIN = 250;
 
+/** How often that pause is doubled after a line that could not be read, at most: what goes on may take long. */
+const DOUBLINGS = 4;
+
+/** How often an agent that does not tell its state is asked after a line that could not be read. */
+const STATE_ASKED = 3;
+
 /** What the tracker is told. */
 export type Input =
   /** The command that starts the run was answered with success. */
@@ -30,6 +36,8 @@ export type Input =
   | "may_end"
   /** An event says that the run is over. */
   | "ends"
+  /** A line could not be read, which may have been the last event of the run. */
+  | "lost"
   /** The state was asked for, and says that work goes on. */
   | "busy"
   /** The state was asked for, and says that the agent is idle. */
@@ -39,8 +47,11 @@ export type Input =
   /** The time asked for has passed. */
   | "elapsed";
 
-/** What ended a run: its last event, the answer to its command, or the agent took the prompt and started none. */
-export type EndedBy = "event" | "answer" | "handled";
+/**
+ * What ended a run: its last event, the answer to its command, or the agent took the prompt and started none. `idle`: the
+ * agent is idle, and its last event was not seen, for a line of the run could not be read.
+ */
+export type EndedBy = "event" | "answer" | "handled" | "idle";
 
 /** What the tracker wants: the agent's state, to be told when time has passed (earlier wishes are void), or the end. */
 export type Action =
@@ -56,6 +67,13 @@ export class RunTracker {
   #begun = false;
   /** Whether the agent was idle when it was last asked, before anything began. */
   #isIdle = false;
+  /** Whether the last event may have been in a line that could not be read: none that was read said so. */
+  #isLost = false;
+  /** Whether an event said that the run may be over, and none that it goes on. */
+  #mayBeOver = false;
+  /** How often the agent was busy, and did not tell its state, since that line. */
+  #busy = 0;
+  #mute = 0;
 
   /** The rules are those of the agent's revision as soon as it is known. */
   constructor(public rules: RunEnd) {}
@@ -72,26 +90,47 @@ export class RunTracker {
       case "holds":
         this.#begun = true;
         this.#phase = "running";
+        this.#seen(false);
         return undefined;
       case "may_end":
         if (this.rules.answerEnds) return undefined;
         this.#begun = true;
+        this.#seen(true);
         return this.rules.barrier ? this.#ask() : this.#wait();
       case "ends":
         // An end that comes before our prompt was answered or began belongs to earlier work.
         return this.#answered || this.#begun ? this.#end("event") : undefined;
+      case "lost":
+        if (!(this.rules.state ?? this.rules.barrier)) return undefined;
+        this.#isLost = !this.#mayBeOver;
+        this.#busy = this.#mute = 0;
+        return this.#ask();
       case "busy":
         if (this.#phase !== "asking") return undefined;
         // Work goes on: look again later, whether something is seen of it or not.
         this.#isIdle = false;
-        return this.#later(LOOK_AGAIN);
-      case "idle":
+        return this.#lookAgain();
       case "no_state":
+        if (this.#phase === "asking" && this.#isLost && ++this.#mute < STATE_ASKED) return this.#lookAgain();
+        return this.#phase === "asking" ? this.#wait() : undefined;
+      case "idle":
         return this.#phase === "asking" ? this.#wait() : undefined;
       case "elapsed":
-        if (this.#phase === "gap") return this.#end(this.#begun ? "event" : "handled");
-        return this.#phase === "waiting" && this.#answered ? this.#ask() : undefined;
+        if (this.#phase === "gap") return this.#endIdle();
+        return this.#phase === "waiting" && (this.#answered || this.#isLost) ? this.#ask() : undefined;
     }
+  }
+
+  /** Notes an event that says whether the run may be over. */
+  #seen(mayBeOver: boolean): void {
+    this.#mayBeOver = mayBeOver;
+    this.#isLost = false;
+  }
+
+  #lookAgain(): Action {
+    const doublings = this.#isLost ? this.#busy : 0;
+    this.#busy = Math.min(DOUBLINGS, this.#busy + 1);
+    return this.#later(LOOK_AGAIN * 2 ** doublings);
   }
 
   #later(after: number): Action {
@@ -105,8 +144,8 @@ export class RunTracker {
   }
 
   #wait(): Action {
-    // An idle agent with our prompt unanswered means that the end belongs to earlier work.
-    if (!this.#answered) {
+    // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
+    if (!this.#answered && !(this.#isLost && this.rules.answerEnds)) {
       this.#phase = "waiting";
       this.#begun = false;
       return undefined;
@@ -116,9 +155,14 @@ export class RunTracker {
       this.#isIdle = true;
       return this.#later(BEGIN_WITHIN);
     }
-    if (this.rules.gap === 0) return this.#end(this.#begun ? "event" : "handled");
+    if (this.rules.gap === 0) return this.#endIdle();
     this.#phase = "gap";
     return { want: "wake", after: this.rules.gap };
+  }
+
+  /** The agent is idle, or does not tell its state. */
+  #endIdle(): Action {
+    return this.#end(this.#isLost ? "idle" : this.#begun ? "event" : "handled");
   }
 
   #end(by: EndedBy): Action {

@@ -6,6 +6,7 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::index::named;
 use agentese_protocol::model::{
+    TypeDef, Dialog, Ty,
     Answer, Command, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
 };
 
@@ -90,12 +91,8 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         pieces.begins, pieces.event, pieces.path, pieces.kind, pieces.piece
     );
     let chunks = index.chunks().map_or_else(|| "None".to_owned(), |chunks| format!("Some(spec::{chunks:?})"));
-    let barrier = match index.revision.run_end.barrier {
-        Some(Barrier { command, busy, limit_ms }) => format!(
-            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
-        ),
-        None => "None".to_owned(),
-    };
+    let barrier = barrier(index.revision.run_end.barrier);
+    let state = asked_state(index);
     let _ = writeln!(
         out,
         "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
@@ -104,7 +101,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n        longest_command: {:?},\n    }},\n    \
-         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
+         run_end: spec::RunEnd {{ barrier: {barrier}, state: {state}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
          revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
         dialect.name,
         index.revision.name,
@@ -168,12 +165,15 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
                 )
             },
         );
+        let answer: Vec<String> =
+            answer_members(index, dialog).iter().map(|member| format!("{member:?}")).collect();
         let _ = writeln!(
             out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, answer: &[{}], fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
             dialog.name,
             dialog.wire,
             dialog.answer.is_some(),
+            answer.join(", "),
             dialog.expires,
             dialog.withdraws
         );
@@ -197,6 +197,53 @@ pub fn opens_session(index: &Index) -> Option<&'static str> {
         !fields(command.params).iter().any(needed) && fields(result).iter().any(gives)
     };
     commands.find(|command| opens(command)).map(|command| command.wire)
+}
+
+fn barrier(barrier: Option<Barrier>) -> String {
+    match barrier {
+        Some(Barrier { command, busy, idle, limit_ms }) => format!(
+            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, idle: {idle:?}, limit: Duration::from_millis({limit_ms}) }})"
+        ),
+        None => "None".to_owned(),
+    }
+}
+
+/// The command that a client asks after it could not read a line of a run.
+fn asked_state(index: &Index) -> String {
+    let end = index.revision.run_end;
+    barrier(end.state.or(end.barrier))
+}
+
+/// The members of a dialog's answer: name, JSON type (`any` where several are possible) and whether the member is required.
+pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
+    let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name)) {
+        Some(TypeDef { shape: Shape::Record { fields, .. }, .. }) => fields,
+        _ => &[],
+    };
+    // The id is that of the question.
+    let own = fields.iter().filter(|field| field.name != "id");
+    own.map(|field| {
+        let is_null = matches!(field.presence, Presence::Nullable | Presence::OptionalNullable);
+        let kind = if is_null { "any" } else { json_type(index, &field.ty) };
+        (field.name, kind, field.presence == Presence::Required)
+    })
+    .collect()
+}
+
+fn json_type(index: &Index, ty: &Ty) -> &'static str {
+    match ty {
+        Ty::String => "string",
+        Ty::Boolean => "boolean",
+        Ty::Integer | Ty::Count | Ty::Number => "number",
+        Ty::List(_) => "array",
+        Ty::Object | Ty::Map(_) => "object",
+        Ty::Any => "any",
+        Ty::Named(name) => match index.type_def(name).map(|def| def.shape) {
+            Some(Shape::Record { .. }) => "object",
+            Some(Shape::Strings { .. }) => "string",
+            _ => "any",
+        },
+    }
 }
 
 /// Example and fallback texts come from tokens; this is their plain JSON.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Framing, HandlerFailure, RunEnd, Sign};
+use agentese_protocol::dialect::{Barrier, Framing, HandlerFailure, RunEnd, Sign};
 use agentese_protocol::index::Reply;
 use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
 use agentese_protocol::secrets::SEALED;
@@ -51,6 +51,7 @@ pub fn write(out: &mut String, index: &Index) {
         members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
         let _ = writeln!(out, "  chunks: {},", object(&members));
     }
+    let _ = writeln!(out, "  others: {},", others(index));
     let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
     if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
         let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
@@ -77,6 +78,14 @@ pub fn write(out: &mut String, index: &Index) {
     out.push_str("  },\n};\n\n");
 }
 
+/// The name of the list of dialects that are framed otherwise.
+pub fn others(index: &Index) -> &'static str {
+    match index.framing() {
+        Framing::JsonRpc { .. } => "lineDialects",
+        _ => "rpcDialects",
+    }
+}
+
 /// Whether revisions name parameters differently, limit commands, or send events that are read in part.
 pub fn has_own_lines(index: &Index) -> bool {
     index.events.iter().any(|event| SEALED.contains(&event.name))
@@ -86,14 +95,18 @@ pub fn has_own_lines(index: &Index) -> bool {
 
 /// How a run ends, as an object literal.
 fn run_end(end: RunEnd) -> String {
-    let barrier = end.barrier.map_or_else(String::new, |barrier| {
-        format!(
-            "barrier: {{ command: {}, busy: {}, limit: {} }}, ",
-            quote(barrier.command),
-            quote(barrier.busy),
-            barrier.limit_ms
-        )
-    });
+    let command = |name: &str, asked: Option<Barrier>| {
+        asked.map_or_else(String::new, |asked| {
+            let idle = asked.idle.map(|idle| format!("idle: {}, ", quote(idle))).unwrap_or_default();
+            format!(
+                "{name}: {{ command: {}, busy: {}, {idle}limit: {} }}, ",
+                quote(asked.command),
+                quote(asked.busy),
+                asked.limit_ms
+            )
+        })
+    };
+    let barrier = command("barrier", end.barrier) + &command("state", end.state);
     format!("{{ {barrier}gap: {}, answerEnds: {} }}", end.gap_ms, end.answer_ends)
 }
 
@@ -229,6 +242,13 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
     let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
     if let Reply::Member(member) = index.reply(dialog) {
         members.push(format!("member: {}", quote(member.name)));
+    }
+    let answer = crate::rust::answer_members(index, dialog).into_iter().map(|(name, kind, is_required)| {
+        format!("{}: {}", key(name), quote(&format!("{kind}{}", if is_required { "" } else { "?" })))
+    });
+    let answer: Vec<String> = answer.collect();
+    if !answer.is_empty() {
+        members.push(format!("answer: {}", object(&answer)));
     }
     if let Some(frames) = dialog.frames {
         let mut own = vec![format!("request: {}", quote(frames.request))];

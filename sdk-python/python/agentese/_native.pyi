@@ -165,6 +165,8 @@ class Question:
         """Whether the agent has taken it back, or the connection is over; waits for that so many seconds."""
     def answer(self, members: str | None = None) -> None:
         """Answers with the members of a JSON object; nothing leaves it to the declared policy."""
+    def fail(self, reason: str) -> None:
+        """Says that the handler has failed, and how; the declared policy answers."""
 
 @final
 class Connection:

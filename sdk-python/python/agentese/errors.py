@@ -112,6 +112,22 @@ class NotInRevisionError(AgenteseError):
         """The revisions that have the command, such as `pi@1.5`."""
 
 
+class OtherDialectError(AgenteseError):
+    """The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any that
+    it has. The agent answers nothing that this client sends. The message names both dialects."""
+
+    _fields = ("dialect", "seen", "frame")
+
+    def __init__(self, text: str, *, dialect: str = "", seen: str = "", frame: str = "") -> None:
+        super().__init__(text)
+        self.dialect = dialect
+        """The dialect of the client, such as `pi`."""
+        self.seen = seen
+        """The dialects that have such frames, such as `opal or acp`."""
+        self.frame = frame
+        """The beginning of the frame, without keys."""
+
+
 class NotInDialectError(AgenteseError):
     """The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent."""
 

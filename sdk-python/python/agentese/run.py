@@ -20,9 +20,10 @@ ANY = Decoder("any")
 class RunResult(Generic[E]):
     """How a run ended."""
 
-    ended_by: Literal["event", "answer", "handled"]
+    ended_by: Literal["event", "answer", "handled", "idle"]
     """`event`: its last event; `answer`: the answer to its command; `handled`: the agent accepted the prompt and started
-    no run for it."""
+    no run for it; `idle`: the agent is
+    idle, and its last event was not seen, for a line of the run could not be read."""
     last: E | None
     """The last event that could be the end, as `agent_end` in the pi family."""
     confirmed: bool = True

@@ -17,15 +17,15 @@ from typing import Any
 
 from support.driver import DIALECTS
 
-from agentese import AgenteseError, NotInRevisionError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
+from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
 LIMIT = 15.0
 KINDS = {
     RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn",
-    NotInRevisionError: "not_in_revision",
+    NotInRevisionError: "not_in_revision", OtherDialectError: "other_dialect", DecodeError: "decode",
 }
-OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
+OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000), "timeout_ms": ("timeout", 1000)}
 
 
 class Held:
@@ -218,7 +218,9 @@ class Stage:
         if given.get("tap") == "fails":
             odd["on_frame"] = fail
         if "dialogs" in given:
-            answer = {"fails": fail, "never": self.never.wait, "held": self.holds}[given["dialogs"]]
+            how = given["dialogs"]
+            answers = {"fails": fail, "never": self.never.wait, "held": self.holds}
+            answer = (lambda: how["answers"]) if isinstance(how, dict) else answers[how]
             odd["dialogs"] = self.driver.dialogs(self.dialect, answer)
         return odd
 
@@ -232,6 +234,8 @@ class Stage:
 
     def do_call(self, command: str, step: dict[str, Any]) -> None:
         more = {"timeout": step["timeout_ms"] / 1000} if "timeout_ms" in step else {}
+        if step.get("unlimited"):
+            more = {"timeout": None}
         self.calls[step["as"]] = self.driver.start(lambda: self.client.request(command, step["params"], **more))
 
     def do_call_many(self, command: str, step: dict[str, Any]) -> None:
@@ -276,6 +280,13 @@ class Stage:
     def do_events_of(self, kind: str, step: dict[str, Any]) -> None:
         events = self.driver.take(self.events, step["n"]).result(LIMIT)
         assert [event.type for event in events] == [kind] * step["n"]
+
+    def do_run_failed(self, name: str, step: dict[str, Any]) -> None:
+        def result() -> None:
+            run = self.runs[name].result(LIMIT)
+            self.driver.start(run.result).result(LIMIT)
+
+        fits(raised(result), step)
 
     def do_ended(self, name: str, step: dict[str, Any]) -> None:
         run = self.runs[name].result(LIMIT)
@@ -416,6 +427,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
     """Whether a failure is the one that a case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
+    assert all(name in str(error) for name in expected.get("names", [])), str(error)
     assert error.is_retryable == expected.get("retryable", error.is_retryable)
     if isinstance(error, RefusedError):
         assert error.kind == expected.get("failure", error.kind)

@@ -108,7 +108,7 @@ pub struct Options {
     pub queue_bytes: usize,
     /// The longest line that is read, in bytes.
     pub max_line: usize,
-    /// How long every call waits for its answer, in place of the command's own default.
+    /// How long every call waits for its answer, prompts too, in place of the command's own limit.
     pub timeout: Option<Duration>,
     /// Sees every frame, keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
@@ -284,8 +284,11 @@ impl Client {
         let stream = EventStream::new(self.clone(), queue.events, Some(run));
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
         let limit = self.limit(command, limit);
-        let command = command.to_owned();
         let connection = self.connection.shared.clone();
+        if at_the_end && let Some(after) = limit {
+            connection.limit_run(queue.token, command, after);
+        }
+        let command = command.to_owned();
         let answer = queue.answer;
         let accepted = async move {
             if at_the_end {

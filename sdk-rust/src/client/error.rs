@@ -75,6 +75,19 @@ pub enum Error {
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
     },
+    /// The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any
+    /// that it has. The agent answers nothing that this client sends.
+    #[error(
+        "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect"
+    )]
+    OtherDialect {
+        /// The dialect of the client, as `pi`.
+        dialect: &'static str,
+        /// The dialects that have such frames, as `opal or acp`.
+        seen: String,
+        /// How the frame begins, without keys.
+        frame: String,
+    },
     /// The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent.
     #[error("{dialect} has no command for `{intent}`{}", with(param.as_deref()))]
     NotInDialect {
@@ -172,6 +185,8 @@ pub enum ErrorKind {
     NotInRevision,
     /// The agent's dialect has no command that does that.
     NotInDialect,
+    /// The agent speaks another dialect than the client.
+    OtherDialect,
     /// The agent's dialect was not recognised.
     NotRecognised,
     /// No answer in time.
@@ -203,6 +218,7 @@ impl Error {
             Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,
             Error::NotInDialect { .. } => ErrorKind::NotInDialect,
+            Error::OtherDialect { .. } => ErrorKind::OtherDialect,
             Error::NotRecognised { .. } => ErrorKind::NotRecognised,
             Error::Encode { .. }
             | Error::TooLong { .. }

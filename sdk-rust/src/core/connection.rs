@@ -5,6 +5,8 @@
 
 mod dialogs;
 mod events;
+mod lost;
+mod other_dialect;
 mod reader;
 mod revisions;
 mod runs;
@@ -76,6 +78,8 @@ struct State {
     subscribers: Vec<events::Subscriber>,
     recent: RecentFrames,
     ended: Option<Termination>,
+    /// Why no call can be answered: the agent speaks another dialect.
+    other_dialect: Option<Error>,
 }
 
 /// What the connection's tasks share.
@@ -136,6 +140,7 @@ impl Connection {
                 subscribers: Vec::new(),
                 recent: RecentFrames::default(),
                 ended: None,
+                other_dialect: None,
             }),
             outbox,
             revision: revisions::Seen::new(spec, settings.revision),
@@ -302,6 +307,9 @@ impl Shared {
         if let Some(termination) = &state.ended {
             return Err(Error::Terminated(termination.clone()));
         }
+        if let Some(error) = &state.other_dialect {
+            return Err(error.clone());
+        }
         self.admit(command)?;
         let (key, raw) = self.next_id(&mut state);
         let line = self.line(command, &raw, members);
@@ -345,13 +353,9 @@ impl Shared {
         }
     }
 
-    /// The default timeout of a command.
+    /// The time limit of a command: the connection's, or the one of its row where the connection has none.
     pub fn timeout(&self, command: &str) -> Option<Duration> {
-        match self.spec.command(command) {
-            // Work that may take any time has no limit, whatever limit the connection has.
-            Some(spec) => spec.timeout.map(|limit| self.settings.timeout.unwrap_or(limit)),
-            None => self.settings.timeout,
-        }
+        self.settings.timeout.or_else(|| self.spec.command(command)?.timeout)
     }
 
     fn finish_run(&self, token: u64, result: Result<Outcome, Error>) {

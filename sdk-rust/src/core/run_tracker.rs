@@ -19,6 +19,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How often an agent has to be idle before a prompt that began nothing counts as handled.
 const IDLE_CHECKS: u8 = 2;
 
+/// How often that pause is doubled after a line that could not be read, at most: what goes on may take long.
+const DOUBLINGS: u8 = 4;
+
+/// How often an agent that does not tell its state is asked after a line that could not be read.
+const STATE_ASKED: u8 = 3;
+
 /// What the tracker is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
@@ -32,6 +38,8 @@ pub enum Input {
     MayEnd,
     /// An event says that the run is over.
     Ends,
+    /// A line could not be read, which may have been the last event of the run.
+    Lost,
     /// The state was asked for, and says whether work goes on.
     State {
         /// True where it does.
@@ -63,7 +71,8 @@ pub struct Outcome {
     /// What ended it.
     pub ended_by: EndedBy,
     /// Whether it is certain that nothing follows. False where the agent was asked for its state and did not tell it
-    /// within the [limit](crate::spec::Barrier::limit): the run counts as over by its last event alone.
+    /// within the [limit](crate::spec::Barrier::limit), and the run counts as over by its last event alone; and where that
+    /// event could not be read.
     pub confirmed: bool,
 }
 
@@ -77,6 +86,8 @@ pub enum EndedBy {
     Answer,
     /// The agent took the prompt and started no run for it (an extension command, for one).
     Handled,
+    /// The agent is idle, and its last event was not seen: a line of the run could not be read.
+    Idle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,12 +114,30 @@ pub struct RunTracker {
     idle: u8,
     /// Whether the agent told its state when it was last asked.
     confirmed: bool,
+    /// Whether the last event may have been in a line that could not be read: none that was read said so.
+    lost: bool,
+    /// Whether an event said that the run may be over, and none that it goes on.
+    may_be_over: bool,
+    /// How often the agent was busy, and did not tell its state, since that line.
+    busy: u8,
+    mute: u8,
 }
 
 impl RunTracker {
     /// For a run of a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
-        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0, confirmed: true }
+        RunTracker {
+            rules,
+            phase: Phase::Waiting,
+            answered: false,
+            begun: false,
+            idle: 0,
+            confirmed: true,
+            lost: false,
+            may_be_over: false,
+            busy: 0,
+            mute: 0,
+        }
     }
 
     /// From here on these rules count: the agent's revision has become known.
@@ -135,6 +164,7 @@ impl RunTracker {
             Input::Begins | Input::Holds => {
                 self.begun = true;
                 self.phase = Phase::Running;
+                self.seen(false);
                 Action::None
             }
             Input::MayEnd => {
@@ -142,6 +172,7 @@ impl RunTracker {
                     return Action::None;
                 }
                 self.begun = true;
+                self.seen(true);
                 match self.rules.barrier {
                     Some(_) => self.ask(),
                     None => self.wait(),
@@ -150,20 +181,31 @@ impl RunTracker {
             // An end that comes before our prompt was answered or began belongs to earlier work.
             Input::Ends if self.answered || self.begun => self.end(EndedBy::Event),
             Input::Ends => Action::None,
+            Input::Lost => match self.rules.state {
+                Some(_) => {
+                    self.lost = !self.may_be_over;
+                    (self.busy, self.mute) = (0, 0);
+                    self.ask()
+                }
+                None => Action::None,
+            },
             Input::State { busy } => match (self.phase, busy) {
                 // Work goes on: look again later, whether something is seen of it or not.
                 (Phase::Asking, true) => {
                     self.idle = 0;
-                    self.phase = Phase::Waiting;
-                    Action::Wake(LOOK_AGAIN)
+                    self.look_again()
                 }
                 (Phase::Asking, false) => {
-                    self.confirmed = true;
+                    self.confirmed = !self.lost;
                     self.wait()
                 }
                 _ => Action::None,
             },
             Input::NoState => match self.phase {
+                Phase::Asking if self.lost && self.mute + 1 < STATE_ASKED => {
+                    self.mute += 1;
+                    self.look_again()
+                }
                 Phase::Asking => {
                     self.confirmed = false;
                     self.wait()
@@ -171,9 +213,8 @@ impl RunTracker {
                 _ => Action::None,
             },
             Input::Elapsed => match self.phase {
-                Phase::Gap if self.begun => self.end(EndedBy::Event),
-                Phase::Gap => self.end(EndedBy::Handled),
-                Phase::Waiting if self.answered => self.ask(),
+                Phase::Gap => self.end_idle(),
+                Phase::Waiting if self.answered || self.lost => self.ask(),
                 _ => Action::None,
             },
         }
@@ -184,9 +225,22 @@ impl RunTracker {
         Action::AskState
     }
 
+    /// Notes an event that says whether the run may be over.
+    fn seen(&mut self, may_be_over: bool) {
+        self.may_be_over = may_be_over;
+        self.lost = false;
+    }
+
+    fn look_again(&mut self) -> Action {
+        self.phase = Phase::Waiting;
+        let doublings = if self.lost { self.busy } else { 0 };
+        self.busy = DOUBLINGS.min(self.busy + 1);
+        Action::Wake(LOOK_AGAIN * 2u32.pow(doublings.into()))
+    }
+
     fn wait(&mut self) -> Action {
-        // An idle agent with our prompt unanswered means that the end belongs to earlier work.
-        if !self.answered {
+        // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
+        if !self.answered && !(self.lost && self.rules.answer_ends) {
             self.phase = Phase::Waiting;
             self.begun = false;
             return Action::None;
@@ -200,11 +254,19 @@ impl RunTracker {
             }
         }
         if self.rules.gap.is_zero() {
-            let by = if self.begun { EndedBy::Event } else { EndedBy::Handled };
-            return self.end(by);
+            return self.end_idle();
         }
         self.phase = Phase::Gap;
         Action::Wake(self.rules.gap)
+    }
+
+    /// The agent is idle, or does not tell its state.
+    fn end_idle(&mut self) -> Action {
+        self.end(match (self.lost, self.begun) {
+            (true, _) => EndedBy::Idle,
+            (false, true) => EndedBy::Event,
+            (false, false) => EndedBy::Handled,
+        })
     }
 
     fn end(&mut self, ended_by: EndedBy) -> Action {
@@ -219,12 +281,13 @@ mod tests {
     use crate::spec::Barrier;
 
     const PI: RunEnd = RunEnd {
-        barrier: Some(Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_secs(5) }),
+        barrier: Some(Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_secs(5) }),
+        state: None,
         gap: Duration::ZERO,
         answer_ends: false,
     };
     const OMP: RunEnd = RunEnd { gap: Duration::from_millis(150), ..PI };
-    const OPERATOR: RunEnd = RunEnd { barrier: None, gap: Duration::ZERO, answer_ends: true };
+    const OPERATOR: RunEnd = RunEnd { barrier: None, state: None, gap: Duration::ZERO, answer_ends: true };
 
     fn certain(ended_by: EndedBy) -> Action {
         Action::End(Outcome { ended_by, confirmed: true })
@@ -247,6 +310,7 @@ mod tests {
             "holds" => Input::Holds,
             "may_end" => Input::MayEnd,
             "ends" => Input::Ends,
+            "lost" => Input::Lost,
             "busy" | "idle" => Input::State { busy: name == "busy" },
             "no_state" => Input::NoState,
             "elapsed" => Input::Elapsed,
@@ -255,6 +319,7 @@ mod tests {
         for case in cases {
             let rules = RunEnd {
                 barrier: PI.barrier.filter(|_| case["barrier"] == true),
+                state: PI.barrier.filter(|_| case["state"] == true),
                 gap: Duration::from_millis(case["gap"].as_u64().unwrap()),
                 answer_ends: case["answer_ends"] == true,
             };

@@ -61,7 +61,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: None,
     },
-    run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
+    run_end: spec::RunEnd { barrier: None, state: None, gap: Duration::from_millis(0), answer_ends: false },
     revisions: &[],
     shows: &[],
     excludes: &[],

@@ -75,13 +75,13 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: None,
     },
-    run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
+    run_end: spec::RunEnd { barrier: None, state: Some(spec::Barrier { command: "agent/state", busy: "status", idle: Some("idle"), limit: Duration::from_millis(5000) }), gap: Duration::from_millis(0), answer_ends: false },
     revisions: &[],
     shows: &[],
     excludes: &[],
     commands: &[
         spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &["system_prompt", "working_dir", "session", "session_id"], wrong: &[("model", "invalid_model"), ("model.", "invalid_model"), ("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["session_id", "text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
         spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
         spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
         spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
@@ -156,9 +156,9 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "unknown", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, answer: &[("action", "string", true)], fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "client/input", answered: true, answer: &[("text", "string", true)], fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, answer: &[("answer", "string", true)], fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -578,7 +578,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Missing required params: session_id, text` (-32602): a parameter is missing.
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn agent_prompt(&self, session_id: impl Into<String>, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.start("agent/prompt", &AgentPromptParams::new(session_id, text)).await
     }

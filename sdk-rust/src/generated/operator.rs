@@ -79,7 +79,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: None,
     },
-    run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: true },
+    run_end: spec::RunEnd { barrier: None, state: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), gap: Duration::from_millis(0), answer_ends: true },
     revisions: &[],
     shows: &[],
     excludes: &[],
@@ -139,7 +139,7 @@ pub static SPEC_LIVE: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: Some(65536),
     },
-    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "is_streaming", limit: Duration::from_millis(1000) }), gap: Duration::from_millis(250), answer_ends: false },
+    run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), state: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), gap: Duration::from_millis(250), answer_ends: false },
     revisions: &[],
     shows: &[spec::Sign::BareEvent, spec::Sign::AnswerBare("prompt"), spec::Sign::AnswerMember("new_session", "cancelled"), spec::Sign::AnswerMember("fork", "cancelled"), spec::Sign::AnswerMember("switch_session", "cancelled"), spec::Sign::AnswerMember("get_messages", "messages"), spec::Sign::AnswerMember("get_session_stats", "entry_count")],
     excludes: &[spec::Sign::WrappedEvent, spec::Sign::AnswerWithout("new_session", "cancelled"), spec::Sign::AnswerWithout("fork", "cancelled"), spec::Sign::AnswerWithout("switch_session", "cancelled")],
@@ -218,10 +218,10 @@ pub static SPEC_LIVE: spec::Spec = spec::Spec {
         spec::EventSpec { name: "goal_update", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, answer: &[("value", "boolean", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, answer: &[("value", "string", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, answer: &[("value", "string", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, answer: &[], fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -250,7 +250,7 @@ pub static CLIENT: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: None,
     },
-    run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: true },
+    run_end: spec::RunEnd { barrier: None, state: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), gap: Duration::from_millis(0), answer_ends: true },
     revisions: &[&SPEC, &SPEC_LIVE],
     shows: &[],
     excludes: &[],
@@ -331,10 +331,10 @@ pub static CLIENT: spec::Spec = spec::Spec {
         spec::EventSpec { name: "goal_update", run: spec::RunEffect::None, snapshot: false },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "select", wire: "select", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "input", wire: "input", answered: true, fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "notify", wire: "notify", answered: false, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "confirm", answered: true, answer: &[("value", "boolean", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "select", wire: "select", answered: true, answer: &[("value", "string", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "input", answered: true, answer: &[("value", "string", true)], fallback: Some("{\"cancelled\":true}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "notify", wire: "notify", answered: false, answer: &[], fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 

@@ -6,12 +6,13 @@
 
 import type { Pieces } from "../chunks.js";
 import { Table } from "../correlate.js";
-import { NotInRevisionError, type RefusedError, StalledError, TimedOutError } from "../error.js";
-import type { JsonValue } from "../generated/types.js";
+import { NotInRevisionError, type OtherDialectError, type RefusedError, StalledError, TimedOutError } from "../error.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type RunEnd, type Spec, row } from "../spec.js";
+import { otherDialect } from "../recognition.js";
 import { type Contradiction, Known } from "../revision.js";
 import { type Direction, SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -73,6 +74,10 @@ export class Connection {
   /** Whether the process has ended. What it wrote may not have been read yet. */
   hasExited = false;
   droppedEvents = 0;
+  /** Whether a frame of the client's dialect has come. */
+  isOwn = false;
+  /** Why no call can be answered: the agent speaks another dialect. */
+  #otherDialect: OtherDialectError | undefined;
   /** What is known of the agent's revision. */
   readonly known: Known;
   #events: ReadonlyMap<unknown, EventSpec>;
@@ -136,6 +141,26 @@ export class Connection {
     this.#lastType = undefined;
     this.#lastSpec = undefined;
     if (contradiction !== undefined) this.tap.diagnostic({ kind: "other_revision", ...contradiction });
+  }
+
+  /**
+   * Looks at a frame that came before any of the client's dialect. Says whether it belongs to another one: every call and run
+   * has failed then, and later calls fail, until the agent sends a frame of the client's dialect.
+   */
+  isOfOtherDialect(frame: JsonObject, line: string): boolean {
+    const error = otherDialect(this.spec, frame, line);
+    if (error === undefined) return false;
+    this.#otherDialect = error;
+    this.tap.diagnostic({ kind: "other_dialect", dialect: error.dialect, seen: error.seen });
+    for (const waiter of this.pending.drain()) waiter.failed(error);
+    this.runs.finishAll(error);
+    return true;
+  }
+
+  /** The agent speaks the client's dialect; what may have come before was text that something else printed. */
+  speaksOwnDialect(): void {
+    this.isOwn = true;
+    this.#otherDialect = undefined;
   }
 
   /** A stream of events, as the settings want it. */
@@ -213,6 +238,7 @@ export class Connection {
     failsWithId: boolean = this.spec.failsWithId?.includes(command) ?? false,
   ): string {
     if (this.ended !== undefined) throw this.ended;
+    if (this.#otherDialect !== undefined) throw this.#otherDialect;
     const lack = this.known.lacks(command);
     if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
     const number = ++this.#nextId;
@@ -275,10 +301,9 @@ export class Connection {
   /** How long a command is waited for, in milliseconds; 0 is without a limit. */
   timeout(command: string, asked?: number): number {
     const declared = row(this.spec.commands, command);
-    // Work that may take any time is not limited by the way, and of what is not declared nothing is known.
+    // Of what is not declared nothing is known.
     const limit = declared === undefined ? 0 : (declared.timeout ?? USUAL_TIMEOUT);
-    const usual = declared !== undefined && limit === 0 ? 0 : (this.settings.timeout ?? limit);
-    return asked ?? usual;
+    return asked ?? this.settings.timeout ?? limit;
   }
 
   /** Settles everything that waits with one value; the first one stays. Gives that value. */

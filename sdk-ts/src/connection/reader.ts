@@ -9,13 +9,14 @@ import { LAZY_FROM, parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
 import { redact, sealed } from "../redact.js";
 import { type Checked, type Misfit, misfitText } from "../validation.js";
-import { dataOf, route } from "../route.js";
+import { dataOf, isKnown, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type Members, scanMembers } from "../scan.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
+import { failOtherId, keyOf, lostLine } from "./lost.js";
 
 /** How much of a line that is not a frame is shown. */
 const SHOWN = 200;
@@ -111,7 +112,10 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (members || framer.maySeal) line = sealed(line, members) ?? line;
   }
   if (connection.ended !== undefined) return lost(connection, line);
-  if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
+  if (typeof line !== "string") {
+    connection.tap.diagnostic({ kind: "framing", error: line });
+    return void lostLine(connection, line.head, line.message);
+  }
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   const { pieces, tap } = connection;
   // Nobody sees a key in a piece: a frame is shown when it is whole.
@@ -127,14 +131,17 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     unseen = false;
     if (isOther) object = parseObject(line);
     connection.settings.watch?.("received", line);
+    if (!connection.isOwn && connection.isOfOtherDialect(object, line)) return undefined;
     // What most lines are, told without more ado.
     if (connection.spec.framing === "flat") {
       const { type } = object;
       connection.lookAtEvent(type, object, true);
       const known = connection.eventSpec(type);
+      if (known !== undefined && !connection.isOwn) connection.speaksOwnDialect();
       if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
     }
     const routed = route(connection.spec, object, line);
+    if (!connection.isOwn && isKnown(connection.spec, routed)) connection.speaksOwnDialect();
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
@@ -153,6 +160,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (!(error instanceof DecodeError)) throw error;
     if (unseen) tap.frame("received", line);
     pieces?.interrupted("another frame");
+    lostLine(connection, line, error.message);
     const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
     return void tap.diagnostic({ kind: "noise", text, message: error.message });
   }
@@ -224,7 +232,11 @@ function answer(
   line: string,
 ): void {
   const { pending, runs, spec } = connection;
-  const key = id === undefined ? undefined : typeof id === "string" ? id : JSON.stringify(id);
+  const key = id === undefined ? undefined : keyOf(connection, id);
+  if (id !== undefined && key === undefined) {
+    if (failOtherId(connection, id, command, line)) return;
+    return connection.tap.diagnostic({ kind: "unmatched_answer", id: JSON.stringify(id), command });
+  }
   const settled =
     key !== undefined
       ? pending.settle(key)

@@ -4,6 +4,7 @@ import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
+import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
 import type { Connection, Waiter } from "./connection.js";
 
@@ -54,7 +55,7 @@ export class RunSlot {
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    this.#resolve({ by, last: this.last, confirmed: this.confirmed });
+    this.#resolve({ by, last: this.last, confirmed: this.confirmed && by !== "idle" });
     this.events.close();
   }
 
@@ -148,9 +149,9 @@ export class Runs {
   /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
   #ask(slot: RunSlot): void {
     const connection = this.#connection;
-    const { barrier } = connection.runEnd;
+    const { barrier, state = barrier } = connection.runEnd;
     // An answer that is on its way serves as well: it comes after what was seen.
-    if (barrier === undefined || connection.ended !== undefined || slot.isAsking) return;
+    if (state === undefined || connection.ended !== undefined || slot.isAsking) return;
     slot.isAsking = true;
     const came = (input: Input): void => {
       slot.isAsking = false;
@@ -158,13 +159,15 @@ export class Runs {
       clearTimeout(slot.timer);
       this.feed(slot, input);
     };
-    const waiter: Waiter = { answered: (data) => came(busy(data, barrier.busy)), failed: () => came("no_state") };
+    const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
     clearTimeout(slot.timer);
     try {
       // Its failure is never one without an id: the state cannot fail.
-      const id = connection.send(barrier.command, {}, waiter, undefined, true);
+      const { session } = connection.spec;
+      const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
+      const id = connection.send(state.command, params, waiter, undefined, true);
       // Nothing else is waited for meanwhile, so that the slot's one timer serves.
-      slot.timer = later(Math.min(barrier.limit, connection.settings.timeout || Infinity), () =>
+      slot.timer = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
         connection.pending.abandon(id)?.failed(undefined),
       );
     } catch {
@@ -173,7 +176,8 @@ export class Runs {
   }
 }
 
-function busy(data: JsonValue | undefined, member: string): Input {
-  const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[member] : undefined;
+function busy(data: JsonValue | undefined, { busy, idle }: StateCommand): Input {
+  const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[busy] : undefined;
+  if (idle !== undefined) return typeof value !== "string" ? "no_state" : value === idle ? "idle" : "busy";
   return value === true ? "busy" : value === false ? "idle" : "no_state";
 }

@@ -8,6 +8,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { omp as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   AbortAndPromptParams,
   AdvisorCostChanged,
@@ -670,6 +671,7 @@ export const spec: Spec<Types> = {
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
   chunks: { event: "rpc_chunk", id: "chunkId", index: "index", count: "count", length: "byteLength", data: "data", most: 67108864, pieces: (chunks, tap) => new Pieces(chunks, tap) },
+  others: rpcDialects,
   parseCommand: "parse",
   failsWithId: ["prompt", "abort_and_prompt", "set_model", "set_session_name"],
   failures: { prefix: parsePrefixes.omp, texts: failures },
@@ -784,19 +786,19 @@ export const spec: Spec<Types> = {
     config_update: {},
   },
   dialogs: {
-    select: { name: "select", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    confirm: { name: "confirm", member: "confirmed", fallback: {"cancelled":true}, timeout: "timeout" },
-    input: { name: "input", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    editor: { name: "editor", member: "value", fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    confirm: { name: "confirm", member: "confirmed", answer: { confirmed: "boolean" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    editor: { name: "editor", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
     setStatus: { name: "setStatus" },
     setWidget: { name: "setWidget" },
     setTitle: { name: "setTitle" },
     set_editor_text: { name: "setEditorText" },
     cancel: { name: "cancel", withdraws: "targetId" },
-    host_tool_call: { name: "hostToolCall", frames: { request: "host_tool_call", answer: "host_tool_result", progress: "host_tool_update" }, fallback: {"result":{"content":[{"type":"text","text":"The client does not carry out this tool."}]},"isError":true} },
+    host_tool_call: { name: "hostToolCall", answer: { result: "object", isError: "boolean?" }, frames: { request: "host_tool_call", answer: "host_tool_result", progress: "host_tool_update" }, fallback: {"result":{"content":[{"type":"text","text":"The client does not carry out this tool."}]},"isError":true} },
     host_tool_cancel: { name: "hostToolCancel", frames: { request: "host_tool_cancel" }, withdraws: "targetId" },
-    host_uri_request: { name: "hostUriRequest", frames: { request: "host_uri_request", answer: "host_uri_result" }, fallback: {"isError":true,"error":"The client does not have this address."} },
+    host_uri_request: { name: "hostUriRequest", answer: { content: "string?", contentType: "string?", notes: "array?", immutable: "boolean?", isError: "boolean?", error: "string?" }, frames: { request: "host_uri_request", answer: "host_uri_result" }, fallback: {"isError":true,"error":"The client does not have this address."} },
     host_uri_cancel: { name: "hostUriCancel", frames: { request: "host_uri_cancel" }, withdraws: "targetId" },
     open_url: { name: "openUrl" },
   },

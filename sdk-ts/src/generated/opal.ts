@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { opal as failures, parsePrefixes } from "./failures.js";
+import { lineDialects } from "./recognition.js";
 import type {
   AgentAbortParams,
   AgentPromptParams,
@@ -349,12 +350,13 @@ export const spec: Spec<Types> = {
   framing: "json-rpc",
   notification: "agent/event",
   session: "session_id",
+  others: lineDialects,
   parseCommand: "",
   failures: { prefix: parsePrefixes.opal, texts: failures },
-  runEnd: { gap: 0, answerEnds: false },
+  runEnd: { state: { command: "agent/state", busy: "status", idle: "idle", limit: 5000 }, gap: 0, answerEnds: false },
   commands: {
     "session/start": {},
-    "agent/prompt": { answer: "accepted", run: "starts" },
+    "agent/prompt": { answer: "accepted", run: "starts", timeout: 0 },
     "agent/abort": { answer: "accepted", run: "stops" },
     "agent/state": { reads: true },
     "session/list": { reads: true },
@@ -400,9 +402,9 @@ export const spec: Spec<Types> = {
     unknown: {},
   },
   dialogs: {
-    "client/confirm": { name: "confirm", member: "action", fallback: {"action":"deny"} },
-    "client/input": { name: "input", member: "text" },
-    "client/ask_user": { name: "askUser", member: "answer" },
+    "client/confirm": { name: "confirm", member: "action", answer: { action: "string" }, fallback: {"action":"deny"} },
+    "client/input": { name: "input", member: "text", answer: { text: "string" } },
+    "client/ask_user": { name: "askUser", member: "answer", answer: { answer: "string" } },
   },
 };
 
@@ -449,9 +451,9 @@ export class Client extends RpcClient<Types> {
    *
    * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
+   * No timeout by default.
    * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
-   * @throws TimedOutError No answer within 30 s.
    */
   agentPrompt(params: AgentPromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "agent/prompt", params, options);

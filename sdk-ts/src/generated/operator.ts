@@ -8,6 +8,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { operator as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   NoParams,
   OperatorAfterProviderResponse,
@@ -393,9 +394,10 @@ export const spec: Spec<Types> = {
   revision,
   framing: "enveloped",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failures: { prefix: parsePrefixes.operator, texts: failures },
-  runEnd: { gap: 0, answerEnds: true },
+  runEnd: { state: { command: "get_state", busy: "is_streaming", limit: 1000 }, gap: 0, answerEnds: true },
   lines,
   revisions: [
     {
@@ -476,9 +478,9 @@ export const spec: Spec<Types> = {
     goal_update: {},
   },
   dialogs: {
-    confirm: { name: "confirm", member: "value", fallback: {"cancelled":true} },
-    select: { name: "select", member: "value", fallback: {"cancelled":true} },
-    input: { name: "input", member: "value", fallback: {"cancelled":true} },
+    confirm: { name: "confirm", member: "value", answer: { value: "boolean" }, fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
   },
 };

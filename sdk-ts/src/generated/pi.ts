@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { pi as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   AgentEnd,
   AgentSettled,
@@ -505,6 +506,7 @@ export const spec: Spec<Types> = {
   revision,
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failures: { prefix: parsePrefixes.pi, texts: failures },
   runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 0, answerEnds: false },
@@ -588,10 +590,10 @@ export const spec: Spec<Types> = {
     extension_error: {},
   },
   dialogs: {
-    select: { name: "select", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    confirm: { name: "confirm", member: "confirmed", fallback: {"cancelled":true}, timeout: "timeout" },
-    input: { name: "input", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    editor: { name: "editor", member: "value", fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    confirm: { name: "confirm", member: "confirmed", answer: { confirmed: "boolean" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    editor: { name: "editor", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
     setStatus: { name: "setStatus" },
     setWidget: { name: "setWidget" },

@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { pisces as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   AbortAndPromptParams,
   AgentEnd,
@@ -489,6 +490,7 @@ export const spec: Spec<Types> = {
   revision,
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failsWithId: ["prompt", "abort_and_prompt", "set_model", "set_session_name"],
   failures: { prefix: parsePrefixes.pisces, texts: failures },
@@ -552,10 +554,10 @@ export const spec: Spec<Types> = {
     budget_exceeded: {},
   },
   dialogs: {
-    select: { name: "select", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    confirm: { name: "confirm", member: "confirmed", fallback: {"cancelled":true}, timeout: "timeout" },
-    input: { name: "input", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    editor: { name: "editor", member: "value", fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    confirm: { name: "confirm", member: "confirmed", answer: { confirmed: "boolean" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    editor: { name: "editor", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
     setStatus: { name: "setStatus" },
     setWidget: { name: "setWidget" },

@@ -102,8 +102,9 @@ class ShellResult(Record):
 class RunResult:
     """How a run ended."""
 
-    ended_by: Literal["event", "answer", "handled"]
-    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent started no run for the words."""
+    ended_by: Literal["event", "answer", "handled", "idle"]
+    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent started no run for the words; `idle`: the agent is
+    idle, and its last event was not seen, for a line of the run could not be read."""
     confirmed: bool
     """Whether it is certain that nothing follows."""
     message: Message | None

@@ -150,19 +150,41 @@ impl Shared {
 
     /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever.
     fn ask_state(self: &Arc<Self>, token: u64) {
-        let Some(barrier) = self.run_end().barrier else { return };
+        let Some(asked) = self.run_end().state else { return };
         // An answer that is on its way serves as well: it comes after what was seen.
         if self.asking(token, true) {
             return;
         }
-        match self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {}) {
-            Ok(id) => self.later(barrier.limit, move |shared| {
+        let members = self.session_members(token);
+        match self.send_command(asked.command, &members, Waiter::Run { token }, |_, _| {}) {
+            Ok(id) => self.later(asked.limit, move |shared| {
                 if shared.state().pending.abandon(&id).is_some() {
                     shared.state_came(token, Input::NoState);
                 }
             }),
             Err(_) => self.state_came(token, Input::NoState),
         }
+    }
+
+    /// The parameters of a command that is about the session of a run.
+    fn session_members(&self, token: u64) -> String {
+        let state = self.state();
+        let run = state.runs.iter().find(|run| run.token == token);
+        match (self.spec.session_member, run.and_then(|run| run.session.clone())) {
+            (Some(member), Some(session)) => serde_json::json!({ member: session }).to_string(),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    /// Fails a run whose command is not answered in time, where the answer is its end.
+    pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
+        let command = command.to_owned();
+        self.later(after, move |shared| {
+            let id = shared.state().runs.iter().find(|run| run.token == token).map(|run| run.command_id.clone());
+            if id.is_some_and(|id| shared.state().pending.abandon(&id).is_some()) {
+                shared.finish_run(token, Err(shared.late(&command, after)));
+            }
+        });
     }
 
     /// The state that a run asked for has come, or is not coming.
