@@ -73,14 +73,6 @@ const HEAD = 1024;
 /** Memory for a line that grew beyond this, in bytes, is not kept. */
 const KEPT = 1 << 20;
 
-/** The first bytes of a line that comes in two parts. */
-function joined(first: Uint8Array, rest: Uint8Array): Uint8Array {
-  const head = new Uint8Array(Math.min(HEAD, first.length + rest.length));
-  head.set(first.subarray(0, HEAD));
-  head.set(rest.subarray(0, head.length - first.length), first.length);
-  return head;
-}
-
 /** A state machine from bytes to lines, however the bytes are chunked. */
 export class Framer {
   /**
@@ -210,7 +202,7 @@ export class Framer {
       this.#taken += part.length;
     } else if (held > this.#maxLine && !(held - 1 === this.#maxLine && part.at(-1) === CR)) {
       // The CR may be the one before its LF.
-      this.#fault("too_long", this.#maxLine, sink, this.#held > HEAD ? this.#tail.subarray(0, this.#held) : joined(this.#tail.subarray(0, this.#held), part));
+      this.#fault("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#held), part);
       this.#release(held);
       this.#discarding = true;
     } else {
@@ -249,10 +241,10 @@ export class Framer {
     return asciiText(bytes) ?? this.#decoder.decode(bytes);
   }
 
-  #fault(fault: "too_long" | "invalid_utf8", bytes: number, sink: LineSink, line: Uint8Array): void {
+  #fault(fault: "too_long" | "invalid_utf8", bytes: number, sink: LineSink, ...line: Uint8Array[]): void {
     this.#atStart = false;
-    const head = new TextDecoder().decode(line.subarray(0, HEAD));
-    sink.fault(new FramingError(fault, this.#taken, bytes, head));
+    const head = line.map((part) => new TextDecoder().decode(part.subarray(0, HEAD)));
+    sink.fault(new FramingError(fault, this.#taken, bytes, head.join("")));
   }
 
   /** So many bytes are a line that nothing is held of any more. */

@@ -38,6 +38,7 @@ export class Dialogs {
     }
     const handlers = (settings.dialogs ?? {}) as Record<string, unknown>;
     const handler = declared && handlers[declared.name];
+    if (declared !== undefined) this.#connection.speaksOwnDialect();
     if (declared === undefined || typeof handler !== "function") return this.#byPolicy(rawId, method);
     const given = dialogParams(spec, params);
     if (fits(this.#connection, "dialog", method, given) !== undefined) return this.#byPolicy(rawId, method);

@@ -9,7 +9,7 @@ import { LAZY_FROM, parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
 import { redact, sealed } from "../redact.js";
 import { type Checked, type Misfit, misfitText } from "../validation.js";
-import { dataOf, isKnown, route } from "../route.js";
+import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type Members, scanMembers } from "../scan.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
@@ -141,17 +141,18 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
       if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
     }
     const routed = route(connection.spec, object, line);
-    if (!connection.isOwn && isKnown(connection.spec, routed)) connection.speaksOwnDialect();
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
         connection.lookAtEvent(type, body, body === object);
         const declared = connection.eventSpec(type);
+        if (declared !== undefined) connection.speaksOwnDialect();
         const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
         if (declared === undefined) tap.diagnostic({ kind: "unknown_frame", type });
         return event(connection, new EventFrame(type, body, line, known, session), session);
       }
       case "answer":
+        connection.speaksOwnDialect();
         return void answer(connection, routed.id, routed.command, routed.success, routed.frame, line);
       case "dialog":
         return connection.dialogs.take(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
