@@ -138,7 +138,13 @@ async fn call(client: &Client, said: Said, seen: Option<&Seen>) -> Result<(), Fa
     }
     let members = Value::Object(members).to_string();
     if let Some(seen) = seen {
-        follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text)).await?;
+        let run = follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text));
+        match said.timeout {
+            None => run.await?,
+            Some(limit) => tokio::time::timeout(limit, run).await.unwrap_or_else(|_| {
+                Err(Failure::Agent(format!("the run of `{}` is not over after {limit:?}", said.command)))
+            })?,
+        }
         return seen.succeeded();
     }
     let mut events = said.events.then(|| client.events()).transpose()?;

@@ -66,6 +66,40 @@ fn a_run_that_fails_says_why_and_ends_with_1() {
     }
 }
 
+/// Calls with those words, against a shell script.
+fn called_sh(words: &[&str], script: &str) -> (Option<i32>, String) {
+    let (status, _, stderr) = Place::new().output(&[&["call"], words, &["--", "sh", "-c", script]].concat());
+    (status.code(), stderr)
+}
+
+#[test]
+fn a_time_limit_holds_for_prompts_and_their_runs() {
+    let accepts = r#"read line; echo '{"id":"req-1","type":"response","command":"prompt","success":true}'; "#;
+    let words = ["--timeout", "1", "prompt", "--message", "Hello"];
+    for script in ["cat > /dev/null", &format!("{accepts} cat > /dev/null")] {
+        let (code, stderr) = called_sh(&words, script);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("`prompt`") && stderr.contains("1s"), "{stderr}");
+    }
+}
+
+#[test]
+fn an_agent_of_another_dialect_is_named_with_the_clients_own() {
+    for (command, [speaks, asked]) in [
+        (&["get_state"][..], ["opal", "pi"]),
+        (&["prompt", "--message", "Hello"], ["opal", "omp"]),
+        (&["agent/prompt", "--text", "Hello"], ["pi", "opal"]),
+        (&["opal/ping"], ["omp", "opal"]),
+    ] {
+        let place = Place::new();
+        let words = [&["--dialect", asked][..], command].concat();
+        let (code, stdout, stderr) = called(&place, &words, speaks, json!({"responses": []}));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        assert!(stderr.contains(&format!("does not speak {asked}")), "{stderr}");
+        assert!(stderr.contains(speaks), "{stderr}");
+    }
+}
+
 #[test]
 fn the_data_of_an_answer_are_json_or_text() {
     let place = Place::new();

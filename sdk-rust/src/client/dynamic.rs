@@ -285,20 +285,20 @@ impl Client {
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
         let limit = self.limit(command, limit);
         let connection = self.connection.shared.clone();
-        if at_the_end && let Some(after) = limit {
-            connection.limit_run(queue.token, command, after);
-        }
         let command = command.to_owned();
-        let answer = queue.answer;
+        let (token, answer) = (queue.token, queue.answer);
         let accepted = async move {
             if at_the_end {
+                if let Some(after) = limit {
+                    connection.limit_run(token, &command, after);
+                }
                 return Ok(None);
             }
             let answer = match limit {
                 None => answer.await,
-                Some(after) => {
-                    tokio::time::timeout(after, answer).await.map_err(|_| connection.late(&command, after))?
-                }
+                Some(after) => tokio::time::timeout(after, answer)
+                    .await
+                    .map_err(|_| connection.time_out_run(token, &command, after))?,
             };
             let closed = || Err(Error::Terminated(Termination::new(Cause::Closed)));
             Ok(answer.unwrap_or_else(|_| closed())?.data)

@@ -121,7 +121,8 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
   // Nobody sees a key in a piece: a frame is shown when it is whole.
   let unseen = tap.seesFrames;
   try {
-    let object = parseObject(line, framer, members);
+    const report = (number: string): void => tap.diagnostic({ kind: "inexact_number", number });
+    let object = parseObject(line, framer, members, report);
     const whole = pieces === undefined ? line : pieces.pass(object, line);
     if (whole === undefined) return undefined;
     const isOther = whole !== line;
@@ -129,7 +130,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     connection.recent.push(line);
     if (unseen) tap.frame("received", line);
     unseen = false;
-    if (isOther) object = parseObject(line);
+    if (isOther) object = parseObject(line, undefined, "", report);
     connection.settings.watch?.("received", line);
     if (!connection.isOwn && connection.isOfOtherDialect(object, line)) return undefined;
     // What most lines are, told without more ado.

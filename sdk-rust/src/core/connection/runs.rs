@@ -179,12 +179,22 @@ impl Shared {
     /// Fails a run whose command is not answered in time, where the answer is its end.
     pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
         let command = command.to_owned();
-        self.later(after, move |shared| {
-            let id = shared.state().runs.iter().find(|run| run.token == token).map(|run| run.command_id.clone());
-            if id.is_some_and(|id| shared.state().pending.abandon(&id).is_some()) {
-                shared.finish_run(token, Err(shared.late(&command, after)));
-            }
-        });
+        self.later(after, move |shared| drop(shared.time_out_run(token, &command, after)));
+    }
+
+    /// Fails a run whose command was not answered within that time. Returns the failure.
+    pub fn time_out_run(&self, token: u64, command: &str, after: Duration) -> Error {
+        let error = self.late(command, after);
+        let is_open = {
+            let mut state = self.state();
+            let run = state.runs.iter().find(|run| run.token == token);
+            let id = run.map(|run| run.command_id.clone());
+            id.is_some_and(|id| state.pending.abandon(&id).is_some())
+        };
+        if is_open {
+            self.finish_run(token, Err(error.clone()));
+        }
+        error
     }
 
     /// The state that a run asked for has come, or is not coming.
