@@ -65,7 +65,7 @@ export interface Chunks {
   readonly data: string;
   readonly most: number;
   /** What puts the pieces together; only dialects that have pieces bring its code. */
-  readonly pieces: (chunks: Chunks, tap: SafeTap) => Pieces;
+  readonly pieces: (chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) => Pieces;
 }
 
 /** A command whose answer says whether work goes on. */

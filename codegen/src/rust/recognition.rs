@@ -38,7 +38,12 @@ impl Recognised {
                 name: index.dialect.name,
                 notification: None,
                 events: index.events.iter().map(|event| event.name).collect(),
-                questions: index.dialog_frames().map(|frames| frames.request).into_iter().chain(own).collect(),
+                questions: index
+                    .dialog_frames()
+                    .map(|frames| frames.request)
+                    .into_iter()
+                    .chain(own)
+                    .collect(),
             },
         })
     }

@@ -6,8 +6,8 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::index::named;
 use agentese_protocol::model::{
-    TypeDef, Dialog, Ty,
-    Answer, Command, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
+    Answer, Command, Dialog, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout, Ty,
+    TypeDef,
 };
 
 use crate::names::snake;
@@ -216,7 +216,8 @@ fn asked_state(index: &Index) -> String {
 
 /// The members of a dialog's answer: name, JSON type (`any` where several are possible) and whether the member is required.
 pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
-    let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name)) {
+    let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name))
+    {
         Some(TypeDef { shape: Shape::Record { fields, .. }, .. }) => fields,
         _ => &[],
     };

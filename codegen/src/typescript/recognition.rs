@@ -20,7 +20,8 @@ pub fn file(dialects: &[Index]) -> String {
             "\n/** The {what}: types of frames, or methods, by dialect. */\nexport const {name}: readonly Recognised[] = ["
         );
         for row in rows.iter().filter(|row| row.notification.is_some() == is_rpc) {
-            let names = row.events.iter().copied().chain(row.notification).chain(row.questions.iter().copied());
+            let names =
+                row.events.iter().copied().chain(row.notification).chain(row.questions.iter().copied());
             let names: Vec<&str> = names.collect();
             let _ = writeln!(out, "  [{}, {}],", quote(row.name), quote(&names.join(" ")));
         }

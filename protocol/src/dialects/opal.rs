@@ -11,7 +11,8 @@ pub mod requests;
 pub mod types;
 
 use crate::dialect::{
-    BARRIER_LIMIT_MS, Barrier, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+    BARRIER_LIMIT_MS, Barrier, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
+    Revision, RunEnd, TextPieces,
 };
 use crate::model::{ErrorText, Field, Presence, Span, Ty};
 

@@ -259,12 +259,7 @@ const REVISIONS: &[Revision] = &[
         edges: Edges { empty_data: false, bare_events: true, longest_command: Some(64 * 1024), ..EDGES },
         // `settled` ends a run, and is missing after failures and where words of the user still wait. What a retry follows
         // with comes at once.
-        run_end: RunEnd {
-            barrier: Some(STATE),
-            state: None,
-            gap_ms: 250,
-            answer_ends: false,
-        },
+        run_end: RunEnd { barrier: Some(STATE), state: None, gap_ms: 250, answer_ends: false },
         shows: &[
             Sign::BareEvent,
             Sign::AnswerBare("prompt"),

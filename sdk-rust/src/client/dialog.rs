@@ -153,9 +153,7 @@ mod tests {
 
     #[test]
     fn an_answer_has_the_declared_members_or_is_the_fallback() {
-        let check = |spec, method, members: Value| {
-            check_answer(spec, method, members.as_object().unwrap())
-        };
+        let check = |spec, method, members: Value| check_answer(spec, method, members.as_object().unwrap());
         let right = serde_json::json!({"confirmed": false});
         assert_eq!(check(&pi::SPEC, "confirm", right), Ok(()));
         assert_eq!(check(&pi::SPEC, "confirm", serde_json::json!({"cancelled": true})), Ok(()));

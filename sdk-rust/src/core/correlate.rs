@@ -91,9 +91,8 @@ impl<T> Table<T> {
 
     /// The id of the call that somebody waits for, of that command where one is named; `None` where there are several.
     pub fn only(&self, command: Option<&str>) -> Option<&str> {
-        let is_it = |call: &&Call<T>| {
-            call.waiter.is_some() && command.is_none_or(|command| call.command == command)
-        };
+        let is_it =
+            |call: &&Call<T>| call.waiter.is_some() && command.is_none_or(|command| call.command == command);
         let mut calls = self.calls.values().filter(is_it);
         let call = calls.next()?;
         calls.next().is_none().then_some(&call.id)

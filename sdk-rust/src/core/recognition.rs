@@ -41,9 +41,7 @@ pub fn other_dialects(spec: &Spec, frame: &str) -> Vec<&'static str> {
             kind => dialect.events.contains(&kind) || dialect.questions.contains(&kind),
         },
         (false, None) if dialect.notification.is_some() => match found.string(2) {
-            Some(method) => {
-                dialect.notification == Some(&*method) || dialect.questions.contains(&&*method)
-            }
+            Some(method) => dialect.notification == Some(&*method) || dialect.questions.contains(&&*method),
             None => {
                 found.string(0).is_some_and(|version| version == "2.0")
                     && (found.get(3).is_some() || found.get(4).is_some())
@@ -89,6 +87,9 @@ mod tests {
             assert!(other_dialects(Opal::CLIENT, other).is_empty(), "{other}");
         }
         assert!(other_dialects(Pi::CLIENT, failure).is_empty());
-        assert!(other_dialects(Opal::CLIENT, refused).is_empty() && other_dialects(Opal::CLIENT, event).is_empty());
+        assert!(
+            other_dialects(Opal::CLIENT, refused).is_empty()
+                && other_dialects(Opal::CLIENT, event).is_empty()
+        );
     }
 }

@@ -281,7 +281,12 @@ mod tests {
     use crate::spec::Barrier;
 
     const PI: RunEnd = RunEnd {
-        barrier: Some(Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_secs(5) }),
+        barrier: Some(Barrier {
+            command: "get_state",
+            busy: "isStreaming",
+            idle: None,
+            limit: Duration::from_secs(5),
+        }),
         state: None,
         gap: Duration::ZERO,
         answer_ends: false,

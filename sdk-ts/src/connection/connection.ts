@@ -95,7 +95,13 @@ export class Connection {
   ) {
     this.tap = new SafeTap(settings.tap);
     this.known = new Known(spec, settings.revision);
-    this.pieces = spec.chunks?.pieces(spec.chunks, this.tap);
+    this.pieces = spec.chunks?.pieces(spec.chunks, {
+      diagnostic: (diagnostic) => {
+        this.tap.diagnostic(diagnostic);
+        // What could not be put together may have been the last event of a run.
+        if (this.ended === undefined) this.runs.feedAll(undefined, "lost");
+      },
+    });
     this.#events = new Map(Object.entries(spec.events));
     this.#take(undefined);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));

@@ -29,7 +29,9 @@ impl Shared {
             (false, Some(text)) => AnswerId::Key(text.into_owned()),
             (true, None) => match raw.parse::<f64>() {
                 // However the number is written.
-                Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => AnswerId::Key(format!("{number:.0}")),
+                Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                    AnswerId::Key(format!("{number:.0}"))
+                }
                 Ok(_) => AnswerId::Key(raw.to_owned()),
                 Err(_) => AnswerId::OtherType(raw.to_owned()),
             },
