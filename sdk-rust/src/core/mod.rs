@@ -8,6 +8,7 @@ pub mod correlate;
 pub(crate) mod failure;
 pub mod frame;
 pub mod framing;
+pub mod outcome;
 pub mod queue;
 pub mod redact;
 pub mod renames;

@@ -112,6 +112,11 @@ impl View {
         }
     }
 
+    /// Tells it that the connection has ended: what was going on is over, for that reason.
+    pub fn close(&mut self, reason: &str) {
+        acts::close(Arc::make_mut(&mut self.conversation), reason);
+    }
+
     /// Shows it a frame.
     pub fn frame(&mut self, direction: Direction, frame: &Value, at: Option<f64>) {
         let folding = Folding { meaning: self.meaning, at };

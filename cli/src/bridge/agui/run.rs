@@ -196,7 +196,7 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
 /// The end of a run that nobody stopped here.
 async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutcome, Failed> {
     if let Work::Going(run) = work
-        && let Err(error) = run.result().await
+        && let Err(error) = run.wait().await
     {
         return Err(gone_or_refused(held, &error));
     }
