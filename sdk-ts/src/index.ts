@@ -15,6 +15,7 @@ export {
   NotInRevisionError,
   type Refused,
   RefusedError,
+  RunFailedError,
   StalledError,
   TimedOutError,
   UsageError,

@@ -19,6 +19,7 @@ from agentese.errors import NotInDialectError as NotInDialectError
 from agentese.errors import NotInRevisionError as NotInRevisionError
 from agentese.errors import NotRecognisedError as NotRecognisedError
 from agentese.errors import RefusedError as RefusedError
+from agentese.errors import RunFailedError as RunFailedError
 from agentese.errors import SpawnError as SpawnError
 from agentese.errors import StalledError as StalledError
 from agentese.errors import TerminatedError as TerminatedError
@@ -60,6 +61,7 @@ __all__ = [
     "Record",
     "Refusal",
     "RefusedError",
+    "RunFailedError",
     "RunResult",
     "SpawnError",
     "StalledError",
