@@ -27,7 +27,8 @@ pub struct Outcome {
 /// What an event tells, in order.
 pub fn of_event(index: &Index, event: &str) -> Vec<Outcome> {
     let rules = resolve(index).rules;
-    let is_it = |rule: &&Rule| rule.act == Act::Outcome && matches!(rule.on, On::Event(name) if name == event);
+    let is_it =
+        |rule: &&Rule| rule.act == Act::Outcome && matches!(rule.on, On::Event(name) if name == event);
     rules.iter().filter(is_it).map(outcome).collect()
 }
 

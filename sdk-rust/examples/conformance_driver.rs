@@ -9,7 +9,10 @@ use agentese::dialog::{DialogSink, Members};
 use agentese::spec::{Answer, Dialect, RunRole};
 use agentese::types::{DriverCall, DriverInstruction as Instruction, DriverStart};
 use agentese::wire::{Answered as _, Named as _, decode};
-use agentese::{ChildOptions, EndedBy, Error, ErrorKind, Events, RpcClient, Run, RunResult, omp, opal, operator, pi, pisces};
+use agentese::{
+    ChildOptions, EndedBy, Error, ErrorKind, Events, RpcClient, Run, RunResult, omp, opal, operator, pi,
+    pisces,
+};
 use futures::future::BoxFuture;
 use serde::ser::{SerializeMap as _, Serializer as _};
 use serde_json::{Map, Value, from_str, from_value, json};

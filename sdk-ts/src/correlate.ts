@@ -46,7 +46,7 @@ export class Table<W> {
     const call = this.#calls.get(id);
     this.#forget(id);
     if (call?.waiter === undefined) return undefined;
-    return { id, command: call.command, waiter: call.waiter, attributed, session: call.session };
+    return { id, command: call.command, waiter: call.waiter, attributed, ...(call.session === undefined ? {} : { session: call.session }) };
   }
 
   /**

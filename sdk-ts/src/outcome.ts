@@ -11,7 +11,7 @@ export interface OutcomeRule {
   /** The list for each of whose items the rule holds; without it the event itself. */
   readonly over?: string;
   /** All of these have to hold. */
-  readonly when?: readonly { readonly is?: readonly string[]; readonly not?: readonly string[]; readonly has?: string; readonly lacks?: string }[];
+  readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
   /** What is told, where `words` say nothing else; `fine` without it. */
   readonly told?: Told;
   /** A member, and what its values tell. */
@@ -59,6 +59,11 @@ export class Standing {
     this.#code ??= code;
   }
 
+  /** Whether it failed or was stopped, as far as was told. */
+  get isAmiss(): boolean {
+    return this.#told === "failed" || this.#told === "aborted";
+  }
+
   /** How the run came out, where it is over now. */
   verdict(): Verdict {
     if (this.#told === "aborted") return "aborted";
@@ -69,12 +74,11 @@ export class Standing {
   }
 
   #apply(rule: OutcomeRule, value: Found): void {
-    const holds = (rule.when ?? []).every(({ is, not, has, lacks }) => {
-      if (is !== undefined) return word(at(value, is[0] ?? "")) === is[1];
-      if (not !== undefined) return word(at(value, not[0] ?? "")) !== not[1];
-      return has !== undefined ? at(value, has) !== undefined : at(value, lacks ?? "") === undefined;
-    });
-    if (!holds) return;
+    const holds = ({ is: [path = "", wanted] = [], has = path }: NonNullable<OutcomeRule["when"]>[number]): boolean => {
+      const found = at(value, has);
+      return wanted === undefined ? found !== undefined : word(found) === wanted;
+    };
+    if (!(rule.when ?? []).every(holds)) return;
     const [path, words] = rule.words ?? ["", undefined];
     const said = words === undefined ? undefined : word(at(value, path));
     const told = (said !== undefined && words !== undefined && Object.hasOwn(words, said) ? words[said] : rule.told) ?? "fine";

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use agentese::ChildOptions;
 use agentese::dialog::Members;
 use agentese::dynamic::{Client, Dialogs, Limit, Options};
 use agentese::spec::RunRole;
-use agentese::ChildOptions;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};

@@ -22,12 +22,8 @@ pub enum Told {
 pub enum Test {
     /// It is that, as text.
     Is(&'static [&'static str], &'static str),
-    /// It is not that.
-    Not(&'static [&'static str], &'static str),
     /// It is there.
     Has(&'static [&'static str]),
-    /// It is missing.
-    Lacks(&'static [&'static str]),
 }
 
 /// What an event tells, and where in it.
@@ -122,6 +118,11 @@ impl Standing {
         self.code = self.code.take().or(code);
     }
 
+    /// Whether it failed or was stopped, as far as was told.
+    pub fn is_amiss(&self) -> bool {
+        matches!(self.told, Some(Told::Failed | Told::Aborted))
+    }
+
     /// How the run came out, where it is over now.
     pub fn verdict(&self) -> Verdict {
         match self.told {
@@ -172,9 +173,7 @@ impl Test {
         let is = |path, wanted: &str| find(value, path).and_then(word).is_some_and(|word| word == wanted);
         match *self {
             Test::Is(path, wanted) => is(path, wanted),
-            Test::Not(path, wanted) => !is(path, wanted),
             Test::Has(path) => find(value, path).is_some(),
-            Test::Lacks(path) => find(value, path).is_none(),
         }
     }
 }

@@ -169,8 +169,9 @@ export class Runs {
   tell(session: string | undefined, { spec, body }: EventFrame): void {
     for (const slot of this.#slots) {
       if (!slot.hears(session)) continue;
-      if (spec?.run !== "may_end" && spec?.run !== "ends") slot.tracker.feed("heard");
       if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
+      // An end of which nothing else is told may be that of earlier work.
+      if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");
     }
   }
 

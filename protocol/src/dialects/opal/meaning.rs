@@ -194,7 +194,11 @@ const RULES: &[Rule] = &[
     event(
         "agent_recovered",
         Act::Outcome,
-        &[FAILED_RUN, ("message", text("the agent crashed and was started again")), ("retryable", flag(true))],
+        &[
+            FAILED_RUN,
+            ("message", text("the agent crashed and was started again")),
+            ("retryable", flag(true)),
+        ],
     ),
     event("error", Act::Outcome, &[FAILED_RUN, ("message", at("reason"))]),
     event("agent_end", Act::Work, &[OFF]),

@@ -75,10 +75,11 @@ impl Slot {
 
     /// Takes what an event of its session says of how it stands.
     pub fn tell(&mut self, spec: &'static EventSpec, body: &str) {
-        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) {
+        self.standing.hear(spec.outcome, body);
+        // An end of which nothing else is told may be that of earlier work.
+        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
             self.hear();
         }
-        self.standing.hear(spec.outcome, body);
     }
 
     /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
