@@ -125,6 +125,16 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
+        Error::RunFailed(failure) => raise(
+            py,
+            "RunFailedError",
+            |details| {
+                details.set_item("message", &failure.message)?;
+                details.set_item("code", &failure.code)?;
+                details.set_item("retryable", failure.retryable)
+            },
+            &text,
+        ),
         Error::Terminated(end) => raise(
             py,
             "TerminatedError",

@@ -154,3 +154,19 @@ def test_an_error_that_is_no_text_is_said_as_json():
     error = {"code": "full", "path": "/tmp/ä"}
     view.received({"id": "1", "type": "response", "command": "compact", "success": False, "error": error})
     assert [notice.text for notice in view.conversation.notices] == ['{"code":"full","path":"/tmp/ä"}']
+
+
+ENDS = json.loads((ROOT / "conformance/vectors/view_ends.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", ENDS, ids=[f"{case['dialect']}: {case['name']}" for case in ENDS])
+def test_the_end_of_a_run_and_of_the_agent_is_told(case):
+    view = View(case["dialect"])
+    for direction, frame in case["frames"]:
+        view.sent(frame) if direction == "sent" else view.received(frame)
+    if case["ended"] is not None:
+        view.close(case["ended"])
+    conversation = view.conversation
+    assert conversation.run.to_json() == case["run"]
+    assert [message.state for message in conversation.messages] == case["states"]
+    assert conversation.dialogs == ()

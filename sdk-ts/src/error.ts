@@ -5,6 +5,7 @@ export type ErrorKind =
   | FailureKind
   | "spawn"
   | "refused"
+  | "run_failed"
   | "terminated"
   | "timed_out"
   | "stalled"
@@ -73,6 +74,24 @@ export class RefusedError extends AgentError implements Refused {
     this.code = refused.code;
     this.data = refused.data;
     this.attributed = refused.attributed;
+  }
+}
+
+/**
+ * The run failed: its request to the model, after the retries that the agent makes by itself. `message` is the reason
+ * that the agent gives.
+ */
+export class RunFailedError extends AgentError {
+  override readonly kind = "run_failed";
+
+  constructor(
+    message: string,
+    /** The code of the failure, in dialects that tell one. */
+    readonly code?: string | undefined,
+    /** Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or was started anew. */
+    override readonly isRetryable: boolean = false,
+  ) {
+    super(message);
   }
 }
 

@@ -16,6 +16,7 @@ export {
   OtherDialectError,
   type Refused,
   RefusedError,
+  RunFailedError,
   StalledError,
   TimedOutError,
   UsageError,

@@ -2,6 +2,7 @@
 
 import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
+import type { OutcomeRule } from "./outcome.js";
 import type { Recognised } from "./recognition.js";
 import type { Known } from "./revision.js";
 import type { SafeTap } from "./tap.js";
@@ -32,6 +33,8 @@ export interface EventSpec {
   readonly member?: string;
   /** Whether a newer one carries all that an older one did. */
   readonly snapshot?: boolean;
+  /** What it tells of how the run stands. */
+  readonly outcome?: readonly OutcomeRule[];
 }
 
 /** What the runtime knows of a dialog. */

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 
 import type { RpcClient } from "../src/client.js";
-import { AgentError, RefusedError } from "../src/error.js";
+import { AgentError, RefusedError, RunFailedError } from "../src/error.js";
 import { UNKNOWN, type UnknownEvent } from "../src/event.js";
 import { type Diagnostic, type OpenDialog, omp, opal, operator, pi, pisces } from "../src/index.js";
 import type { Events, Run } from "../src/run.js";
@@ -33,7 +33,7 @@ type Step =
   | { events_of: string; n: number }
   | { event: string; raw: string }
   | { unknown: string; raw: string }
-  | { ended: string; by: string; events: string[]; confirmed?: boolean }
+  | { ended: string; by: string; events: string[]; confirmed?: boolean; aborted?: boolean; run_failure?: RunFailure }
   | { dropped: number }
   | { revision: string }
   | { heard: object }
@@ -52,6 +52,12 @@ type Step =
 interface Held {
   readonly signal: AbortSignal;
   answer(value: unknown): void;
+}
+
+interface RunFailure {
+  message: string;
+  code: string | null;
+  retryable: boolean;
 }
 
 interface Failure {
@@ -172,7 +178,9 @@ class Stage {
       for (const line of lines.reverse()) await this.agent.answer(line);
       await soon(Promise.all(calls));
     } else if ("run" in step) {
-      const method = (this.client as unknown as Record<string, (params: object) => Promise<Run<AnyTypes>>>)[camel(step.run)];
+      const method = (this.client as unknown as Record<string, (params: object) => Promise<Run<AnyTypes>>>)[
+        camel(step.run.replaceAll("/", "_"))
+      ];
       assert.ok(method !== undefined);
       const run = method.call(this.client, step.params);
       run.catch(() => undefined);
@@ -223,10 +231,13 @@ class Stage {
         for await (const event of run) types.push((event as { type: string }).type);
       })();
       // The end of a run may wait for the declared limit.
-      await soon(reading, 15_000);
+      if (step.run_failure === undefined) await soon(reading, 15_000);
+      else for (const failed of [await failure(reading), await failure(run.result())]) isFailure(failed, step.run_failure);
       assert.deepEqual(types, step.events);
-      const result = await soon(run.result());
+      const result = await soon(run.wait());
+      assert.equal(result.failure === undefined, step.run_failure === undefined);
       assert.equal(result.endedBy, step.by);
+      if (step.aborted !== undefined) assert.equal(result.aborted, step.aborted);
       if (step.confirmed !== undefined) assert.equal(result.confirmed, step.confirmed);
     } else if ("revision" in step) {
       assert.equal(this.client.revision, step.revision);
@@ -301,6 +312,12 @@ function check(error: unknown, expected: Failure): void {
   if (expected.exit_code !== undefined) assert.equal(error.exit?.code, expected.exit_code);
   if (expected.signal !== undefined) assert.equal(error.exit?.signal, expected.signal);
   if (expected.stderr !== undefined) assert.equal(error.stderrTail.trimEnd().split("\n").at(-1), expected.stderr);
+}
+
+/** Whether a run failed as a case expects. */
+function isFailure(error: unknown, { message, code, retryable }: RunFailure): void {
+  assert.ok(error instanceof RunFailedError, String(error));
+  assert.deepEqual([error.message, error.code ?? null, error.isRetryable], [message, code, retryable]);
 }
 
 /** Whether a process of that group lives. */

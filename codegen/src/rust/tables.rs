@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::index::named;
+use agentese_protocol::meaning::Test;
 use agentese_protocol::model::{
     Answer, Command, Dialog, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout, Ty,
     TypeDef,
 };
 
-use crate::names::snake;
+use crate::names::{pascal, snake};
+use crate::outcome::{Outcome, of_event, parts};
 
 /// The static that holds the tables of a client.
 pub fn client_name(index: &Index) -> &'static str {
@@ -149,8 +151,10 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         };
         let _ = writeln!(
             out,
-            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {} }},",
-            event.name, event.snapshot
+            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {}, outcome: &[{}] }},",
+            event.name,
+            event.snapshot,
+            of_event(index, event.name).iter().map(outcome).collect::<Vec<_>>().join(", ")
         );
     }
     out.push_str("    ],\n    dialogs: &[\n");
@@ -179,6 +183,37 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         );
     }
     out.push_str("    ],\n};\n\n");
+}
+
+/// What an event tells of how a run stands, as a literal.
+fn outcome(rule: &Outcome) -> String {
+    let path = |path: &str| format!("&{:?}", parts(path));
+    let paths =
+        |paths: &[&str]| format!("&[{}]", paths.iter().map(|one| path(one)).collect::<Vec<_>>().join(", "));
+    let told = |told: &str| format!("spec::Told::{}", pascal(told));
+    let test = |test: &Test| match *test {
+        Test::Is(of, word) => format!("spec::Test::Is({}, {word:?})", path(of)),
+        Test::Has(of) => format!("spec::Test::Has({})", path(of)),
+        other => panic!("clients do not look at {other:?}"),
+    };
+    let words = rule.words.as_ref().map_or_else(
+        || "None".to_owned(),
+        |(of, words)| {
+            let words: Vec<String> =
+                words.iter().map(|(word, means)| format!("({word:?}, {})", told(means))).collect();
+            format!("Some(({}, &[{}]))", path(of), words.join(", "))
+        },
+    );
+    format!(
+        "spec::OutcomeRule {{ over: {}, when: &[{}], told: {}, words: {words}, message: {}, text: {:?}, code: {}, retryable: {} }}",
+        rule.over.map_or_else(|| "None".to_owned(), |list| format!("Some({})", path(list))),
+        rule.when.iter().map(test).collect::<Vec<_>>().join(", "),
+        told(rule.told),
+        paths(&rule.message),
+        rule.text,
+        paths(&rule.code),
+        rule.retryable
+    )
 }
 
 /// The first command that needs no session and whose answer names one.

@@ -20,6 +20,7 @@ from agentese.errors import NotInRevisionError as NotInRevisionError
 from agentese.errors import NotRecognisedError as NotRecognisedError
 from agentese.errors import OtherDialectError as OtherDialectError
 from agentese.errors import RefusedError as RefusedError
+from agentese.errors import RunFailedError as RunFailedError
 from agentese.errors import SpawnError as SpawnError
 from agentese.errors import StalledError as StalledError
 from agentese.errors import TerminatedError as TerminatedError
@@ -62,6 +63,7 @@ __all__ = [
     "Record",
     "Refusal",
     "RefusedError",
+    "RunFailedError",
     "RunResult",
     "SpawnError",
     "StalledError",

@@ -149,7 +149,7 @@ class Stream:
         """Drops the events that are there. Says whether the end is reached."""
     def wait_end(self, seconds: float | None = None) -> bool:
         """Drops events until the end. Says whether the end is reached."""
-    def outcome(self) -> tuple[Any, Any, bool] | None:
+    def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
         """What ended the run, its last event, and whether it is certain that nothing follows; raises how it failed. Nothing before the end."""
 
 @final

@@ -96,6 +96,23 @@ class RefusedError(AgenteseError):
         """True where the answer carried no id, so that it was matched to the oldest call that it can belong to."""
 
 
+class RunFailedError(AgenteseError):
+    """The run failed: its request to the model, after the retries that the agent makes by itself."""
+
+    _fields = ("message", "code", "retryable")
+
+    def __init__(self, text: str, *, message: str = "", code: str | None = None, retryable: bool = False) -> None:
+        super().__init__(text)
+        self.message = message
+        """The reason that the agent gives."""
+        self.code = code
+        """The code of the failure, in dialects that tell one."""
+        self.retryable = retryable
+        """Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or was started anew.
+        `is_retryable` says the same."""
+        self.is_retryable = retryable
+
+
 class NotInRevisionError(AgenteseError):
     """The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent answered
     that it does not know the command."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from support.driver import DIALECTS
 
-from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
+from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, RunFailedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
 LIMIT = 15.0
@@ -93,11 +93,22 @@ class Threads:
     def take(self, events: Any, count: int) -> "Future[list[Any]]":
         return self.pool.submit(lambda: [next(events) for _ in range(count)])
 
-    def all(self, run: Any) -> "Future[list[Any]]":
-        return self.pool.submit(lambda: list(run))
+    def all(self, run: Any) -> "Future[tuple[list[Any], AgenteseError | None]]":
+        return self.pool.submit(lambda: read(run))
 
     def close(self) -> None:
         self.pool.shutdown()
+
+
+def read(run: Any) -> tuple[list[Any], AgenteseError | None]:
+    """The events of a run, and how it failed."""
+    events = []
+    try:
+        for event in run:
+            events.append(event)
+    except RunFailedError as error:
+        return events, error
+    return events, None
 
 
 class Loop:
@@ -145,9 +156,15 @@ class Loop:
 
         return self.submit(work())
 
-    def all(self, run: Any) -> "Future[list[Any]]":
-        async def work() -> list[Any]:
-            return [event async for event in run]
+    def all(self, run: Any) -> "Future[tuple[list[Any], AgenteseError | None]]":
+        async def work() -> tuple[list[Any], AgenteseError | None]:
+            events = []
+            try:
+                async for event in run:
+                    events.append(event)
+            except RunFailedError as error:
+                return events, error
+            return events, None
 
         return self.submit(work())
 
@@ -250,7 +267,7 @@ class Stage:
 
     def do_run(self, command: str, step: dict[str, Any]) -> None:
         # For threads it is made when the agent has taken the prompt.
-        start = lambda: getattr(self.client, command)(**step["params"])  # noqa: E731
+        start = lambda: getattr(self.client, command.replace("/", "_"))(**step["params"])  # noqa: E731
         if self.kind is Threads:
             self.runs[step["as"]] = self.driver.start(start)
         else:
@@ -290,10 +307,19 @@ class Stage:
 
     def do_ended(self, name: str, step: dict[str, Any]) -> None:
         run = self.runs[name].result(LIMIT)
-        assert [event.type for event in self.driver.all(run).result(LIMIT)] == step["events"]
-        assert self.driver.start(run.result).result(LIMIT).ended_by == step["by"]
-        if "confirmed" in step:
-            assert self.driver.start(run.result).result(LIMIT).confirmed == step["confirmed"]
+        events, failed = self.driver.all(run).result(LIMIT)
+        assert [event.type for event in events] == step["events"]
+        result = self.driver.start(run.wait).result(LIMIT)
+        assert result.ended_by == step["by"]
+        assert result.confirmed == step.get("confirmed", result.confirmed)
+        assert result.aborted == step.get("aborted", result.aborted)
+        if "run_failure" not in step:
+            assert failed is None and result.failure is None
+            assert self.driver.start(run.result).result(LIMIT) == result
+            return
+        for error in [failed, result.failure, raised(lambda: self.driver.start(run.result).result(LIMIT))]:
+            assert isinstance(error, RunFailedError)
+            assert {"message": error.message, "code": error.code, "retryable": error.is_retryable} == step["run_failure"]
 
     def do_again(self, _: Any, step: dict[str, Any]) -> None:
         self.earlier.append(self.client)

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use crate::outcome::{OutcomeRule, Test, Told};
+
 /// How frames are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -241,6 +243,8 @@ pub struct EventSpec {
     pub run: RunEffect,
     /// Whether a newer one carries all that an older one did.
     pub snapshot: bool,
+    /// What it tells of how the run stands.
+    pub outcome: &'static [OutcomeRule],
 }
 
 /// What the runtime knows of a dialog.

@@ -15,7 +15,7 @@ use agentese::spec::Spec;
 use agentese::tap::{Diagnostic, Direction, Tap};
 use agentese::transport::{ChildOptions, Exit, memory_pair};
 use agentese::wire::decode;
-use agentese::{EndedBy, Error, ErrorKind};
+use agentese::{EndedBy, Error, ErrorKind, RunFailure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::FutureExt;
@@ -400,17 +400,25 @@ impl Stage {
                     kinds.push(event.kind().to_owned());
                 }
                 assert_eq!(json!(kinds), step["events"]);
-                let by = match events.over().unwrap().as_ref().unwrap() {
+                let ended = events.ended().expect("it is over").expect("it ended by itself");
+                let by = match ended.by {
                     EndedBy::Event => "event",
                     EndedBy::Answer => "answer",
                     EndedBy::Handled => "handled",
                     EndedBy::Idle => "idle",
+                    EndedBy::Stopped => "stopped",
                     other => panic!("no case names {other:?}"),
                 };
                 assert_eq!(by, text(&step["by"]));
-                if let Some(confirmed) = step.get("confirmed") {
-                    assert_eq!(json!(events.confirmed()), *confirmed);
+                for (name, told) in [("confirmed", ended.confirmed), ("aborted", ended.aborted)] {
+                    assert_eq!(json!(told), *step.get(name).unwrap_or(&json!(told)), "{name}");
                 }
+                let failure = ended.failure.as_ref().map(|RunFailure { message, code, retryable, .. }| {
+                    json!({"message": message, "code": code, "retryable": retryable})
+                });
+                assert_eq!(failure.as_ref(), step.get("run_failure"));
+                let over = events.over().unwrap().as_ref().err();
+                assert_eq!(over.and_then(Error::run_failure), ended.failure.as_ref());
             }
             "heard" => {
                 self.hear(|line| line == given).await;

@@ -251,7 +251,10 @@ export class Connection {
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
     const line = (this.spec.lines?.write ?? commandLine)(this.spec, command, id, params, this.known);
     this.writer.admit(command);
-    this.pending.insert(String(id), command, waiter, failsWithId);
+    const member = this.spec.session;
+    const stops = row(this.spec.commands, command)?.run === "stops";
+    const named = stops && member !== undefined ? (params as Record<string, unknown>)[member] : undefined;
+    this.pending.insert(String(id), command, waiter, failsWithId, typeof named === "string" ? named : undefined);
     before?.(String(id));
     this.writer.write(line);
     return String(id);
@@ -322,8 +325,9 @@ export class Connection {
       pending: this.pending.ids(),
     });
     this.ended = end;
-    for (const waiter of this.pending.drain()) waiter.failed(end);
+    // Runs first: that the state of the agent is not coming says less than the end does.
     this.runs.finishAll(end);
+    for (const waiter of this.pending.drain()) waiter.failed(end);
     this.dialogs.settle(end);
     // Who closes the connection knows that it ends: a loop over its events ends without a failure.
     // Ended streams stay in the list: what comes for them now is counted as dropped.

@@ -183,6 +183,7 @@ function lost(connection: Connection, line: string | FramingError): undefined {
 
 /** Hands an event to all who listen. The runs hear of their end after the event is in their queues. */
 function event(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
+  connection.runs.tell(session, frame);
   const full = connection.deliver(frame, session);
   if (full !== undefined) return wait(connection, full, frame, session);
   if (frame.spec?.run !== undefined) tell(connection, frame.spec, frame, session);
@@ -218,7 +219,8 @@ function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | unde
     case "may_end_if":
       return body[member] === false ? "holds" : "may_end";
     case "holds_if":
-      return body[member] === false ? "may_end" : "holds";
+      // Nothing has come of a prompt, whether something was seen of it or not.
+      return body[member] === false ? "replaced" : "holds";
     default:
       return run;
   }
@@ -257,7 +259,8 @@ function answer(
   if (success) {
     connection.lookAtAnswer(settled.command, frame["data"]);
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
-    if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "may_end");
+    if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "replaced");
+    if (role === "stops") runs.stop(settled.session);
     if (run !== undefined) runs.feed(run, "answered");
     let data: JsonValue | undefined;
     let misfit: Misfit | undefined;

@@ -3,6 +3,8 @@
 import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
+import { Standing, type Verdict } from "../outcome.js";
+import { RefusedError } from "../error.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
 import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
@@ -15,11 +17,15 @@ export interface RunEnded {
   readonly last: EventFrame | undefined;
   /** False where the agent did not say in time that nothing follows. */
   readonly confirmed: boolean;
+  /** How the run came out. */
+  readonly verdict: Verdict;
 }
 
 /** A run that is being followed. */
 export class RunSlot {
   readonly tracker: RunTracker;
+  /** How it stands. */
+  readonly standing = new Standing();
   readonly ended: Promise<RunEnded>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,12 +61,22 @@ export class RunSlot {
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    this.#resolve({ by, last: this.last, confirmed: this.confirmed && by !== "idle" });
-    this.events.close();
+    const verdict = by === "handled" ? "done" : this.standing.verdict();
+    const confirmed = this.confirmed && this.tracker.isCertain && by !== "idle";
+    this.#resolve({ by, last: this.last, confirmed, verdict });
+    this.events.close(verdict instanceof Error ? verdict : undefined);
   }
 
+  /**
+   * Ends it with a failure. A refusal that comes while its work goes on is how the work failed, where no document names
+   * another reason.
+   */
   fail(error: unknown): void {
     clearTimeout(this.timer);
+    if (this.failure === undefined && error instanceof RefusedError && error.failure === undefined && this.tracker.hasBegun) {
+      this.standing.refuse(error.message, error.code === undefined ? undefined : String(error.code));
+      return this.finish("answer");
+    }
     this.#reject(error);
     this.events.close(error);
   }
@@ -142,8 +158,28 @@ export class Runs {
     slot.fail(error);
   }
 
+  /** The connection has ended, for that reason. */
   finishAll(error: unknown): void {
-    for (const slot of this.#slots) this.fail(slot, error);
+    for (const slot of this.#slots) {
+      this.feed(slot, "closed");
+      if (this.#slots.includes(slot)) this.fail(slot, error);
+    }
+  }
+
+  /** Tells all runs of a session what an event says of how they stand. */
+  tell(session: string | undefined, { spec, body }: EventFrame): void {
+    for (const slot of this.#slots) {
+      if (!slot.hears(session)) continue;
+      if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
+      // An end of which nothing else is told may be that of earlier work.
+      if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");
+    }
+  }
+
+  /** The agent has acknowledged that it stops what goes on in a session. */
+  stop(session: string | undefined): void {
+    for (const slot of this.#slots) if (slot.hears(session)) slot.standing.stop();
+    this.feedAll(session, "stopped");
   }
 
   /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */

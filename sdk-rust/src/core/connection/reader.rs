@@ -158,7 +158,11 @@ impl Shared {
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
         // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
         if role == RunRole::Replaces && result.is_ok() && self.run_end().barrier.is_some() {
-            self.feed_runs(None, Input::MayEnd);
+            self.feed_runs(None, Input::Replaced);
+        }
+        let stopped = self.state().take_stop(&settled.id);
+        if let (Some(session), Ok(_)) = (stopped, &result) {
+            self.stop_runs(session.as_deref());
         }
         if role == RunRole::Starts
             && let Some(token) = self.run_of_command(&settled.id)
