@@ -71,7 +71,7 @@ impl Asked for Chooser {
 async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
     let mut events = Vec::new();
-    while let Some(event) = soon("an event", run.next()).await {
+    while let Some(Ok(event)) = soon("an event", run.next()).await {
         events.push(event);
     }
     (soon("the end", run.result()).await.unwrap().text(), events)
@@ -121,7 +121,9 @@ async fn an_agent_of_acp_does_its_work_behind_a_front_of_each_dialect() {
         assert!(stage.work().join("made").exists(), "{front}");
 
         let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
+        {
+        }
         soon("the abort", agent.abort()).await.unwrap_or_else(|error| panic!("{front}: {error}"));
         let _ = soon("the end of what was stopped", run.result()).await;
         assert_eq!(said(&agent, "hello").await.0, "Hello there", "{front}: after an abort");
@@ -147,7 +149,7 @@ async fn words_that_wait_are_said_when_the_turn_is_over_and_messages_stand_in_th
     let stage = Stage::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     soon("the words", agent.steer("second")).await.unwrap();
     soon("the end", run.result()).await.unwrap();
     loop {
@@ -174,7 +176,7 @@ async fn a_failed_turn_says_why_and_what_the_agent_lacks_is_refused() {
     let stage = Stage::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let run = soon("the prompt", agent.prompt("fail")).await.unwrap();
-    let failed = soon("the end", run.result()).await.unwrap().message.unwrap();
+    let failed = soon("the end", run.wait()).await.unwrap().message.unwrap();
     assert!(format!("{:?}", failed.error).contains("no such thing"), "{failed:?}");
     let refused = soon("the answer", agent.set_auto_retry(false)).await.unwrap_err().to_string();
     assert!(refused.contains("lost with an agent of acp"), "{refused}");
@@ -220,7 +222,7 @@ async fn a_session_that_is_begun_during_a_turn_is_ready_at_once() {
     let stage = Stage::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     assert!(soon("a session", agent.new_session()).await.unwrap());
     assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
     assert_eq!(said(&agent, "hello").await.0, "Hello there");
@@ -233,7 +235,7 @@ async fn an_agent_that_dies_ends_the_bridge_and_one_that_is_none_is_told() {
     let stage = Stage::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     let bridge = agent.as_dynamic().process_id().unwrap();
     let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
     for child in children.split_whitespace() {

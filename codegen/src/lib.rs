@@ -13,6 +13,7 @@ pub mod meaning;
 pub mod model_json;
 pub mod names;
 pub mod openrpc;
+pub mod outcome;
 pub mod output;
 pub mod python;
 pub mod reference;

@@ -179,6 +179,7 @@ pub(crate) fn constant(value: Constant) -> Value {
 fn act(act: Act) -> &'static str {
     match act {
         Act::Work => "work",
+        Act::Outcome => "outcome",
         Act::Abort => "abort",
         Act::Begin => "begin",
         Act::Snapshot => "snapshot",

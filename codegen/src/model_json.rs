@@ -313,6 +313,9 @@ fn dialect_json(index: &Index) -> Value {
             "barrier": index.revision.run_end.barrier.map(|barrier| {
                 json!({"command": barrier.command, "busy": barrier.busy, "limitMs": barrier.limit_ms})
             }),
+            "state": index.revision.run_end.state.map(|state| {
+                json!({"command": state.command, "member": state.busy, "idle": state.idle, "limitMs": state.limit_ms})
+            }),
             "gapMs": index.revision.run_end.gap_ms,
             "answerEnds": index.revision.run_end.answer_ends,
         },

@@ -115,7 +115,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
     let cut = agentese_conformance::replay::ends_at_work(spec, &transcript);
     for run in runs {
         match run.await.unwrap() {
-            Ok(run) => match run.result().await {
+            Ok(run) => match run.wait().await {
                 Ok(result) => {
                     played.ended += 1;
                     played.last.extend(result.last.map(|event| event.frame().as_str().to_owned()));

@@ -97,8 +97,10 @@ pub struct Edges {
 pub struct Barrier {
     /// The command's wire name.
     pub command: &'static str,
-    /// The boolean member of its data that is true while work goes on.
+    /// The member of its data that says whether work goes on: true while it does, where it is a boolean.
     pub busy: &'static str,
+    /// The value that this member has while the agent is idle, where it is text.
+    pub idle: Option<&'static str>,
     /// How long clients wait for the answer, in milliseconds. A run whose barrier was not answered by then ends all the
     /// same, and its result says so.
     pub limit_ms: u64,
@@ -112,6 +114,9 @@ pub const BARRIER_LIMIT_MS: u64 = 5_000;
 pub struct RunEnd {
     /// The command whose answer proves that nothing follows. None where the end is certain without it.
     pub barrier: Option<Barrier>,
+    /// The command that says whether work goes on, for clients that could not read a line of a run. None where that is
+    /// the barrier.
+    pub state: Option<Barrier>,
     /// How long after a possible end something may still follow, in milliseconds.
     pub gap_ms: u64,
     /// True where the answer of the command that started the run is its end.

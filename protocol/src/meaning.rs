@@ -30,8 +30,12 @@ pub enum On {
 /// What is done to the conversation. Each names the slots that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Work goes on or is over: `on`; why it failed: `error`; `dropped` where the agent forgets the message that grows.
+    /// Work goes on or is over: `on`; why it failed: `error`, or `refusal` where that counts during a run only; `dropped` where the agent forgets the message that grows.
     Work,
+    /// How the run stands, as far as this frame tells: `told` is `failed`, `aborted`, or `retried` where the agent makes the
+    /// request again by itself; without it all is well. Of a failure also `message`, `code` where the dialect has one, and
+    /// `retryable` where the same prompt may succeed. Typed clients follow these rules too.
+    Outcome,
     /// Somebody wants the work to stop; with `over`, that is done.
     Abort,
     /// A message begins: `message`.

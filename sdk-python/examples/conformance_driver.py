@@ -102,12 +102,16 @@ class Driver:
         if not self.answers_at_the_end:
             report("result", call=call, value=run.answer)
         try:
-            await run.result()
+            failed = (result := await run.wait()).failure
         except AgenteseError as error:
             if self.answers_at_the_end:
                 raise
             kind, members = failure(error)
             report("run_end", call=call, error=kind, message=members["message"])
+            return
+        if failed is not None and result.ended_by == "answer":
+            # The answer to a prompt that is its end is refused where the run failed.
+            report("error", call=call, kind="refused", message=failed.message)
             return
         if self.answers_at_the_end:
             report("result", call=call)

@@ -125,6 +125,16 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
             },
             &text,
         ),
+        Error::RunFailed(failure) => raise(
+            py,
+            "RunFailedError",
+            |details| {
+                details.set_item("message", &failure.message)?;
+                details.set_item("code", &failure.code)?;
+                details.set_item("retryable", failure.retryable)
+            },
+            &text,
+        ),
         Error::Terminated(end) => raise(
             py,
             "TerminatedError",
@@ -150,6 +160,16 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
                 details.set_item("command", command)?;
                 details.set_item("revision", revision)?;
                 details.set_item("known", known)
+            },
+            &text,
+        ),
+        Error::OtherDialect { dialect, seen, frame } => raise(
+            py,
+            "OtherDialectError",
+            |details| {
+                details.set_item("dialect", dialect)?;
+                details.set_item("seen", seen)?;
+                details.set_item("frame", frame)
             },
             &text,
         ),

@@ -66,7 +66,13 @@ impl Tap for ConnectionTap {
                 ("unmatched_answer", format!("{id}, `{}`", command.as_deref().unwrap_or("no command")))
             }
             Diagnostic::UnknownFrame { kind } => ("unknown_frame", kind.clone()),
-            Diagnostic::DialogByPolicy { method } => ("dialog_by_policy", method.clone()),
+            Diagnostic::DialogByPolicy { method, reason: None } => ("dialog_by_policy", method.clone()),
+            Diagnostic::DialogByPolicy { method, reason: Some(reason) } => {
+                ("dialog_by_policy", format!("`{method}`: {reason}"))
+            }
+            Diagnostic::OtherDialect { dialect, seen } => {
+                ("other_dialect", format!("the agent speaks {seen}, not {dialect}"))
+            }
             Diagnostic::DialogMalformed { method, reason } => {
                 ("dialog_malformed", format!("`{method}`: {reason}"))
             }

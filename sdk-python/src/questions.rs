@@ -25,7 +25,7 @@ pub struct Asked {
     method: String,
     params: FrameText,
     notice: bool,
-    answer: oneshot::Sender<Option<Members>>,
+    answer: oneshot::Sender<Result<Option<Members>, String>>,
     end: Arc<End>,
 }
 
@@ -146,9 +146,14 @@ impl Dialogs for Sink {
         self.questions.wake();
         let waits = Waits { questions: self.questions.clone(), end: Some(waiting) };
         async move {
-            let answer = answered.await.ok().flatten();
+            let answer = answered.await;
             waits.are_over();
-            answer
+            match answer {
+                Ok(Ok(members)) => members,
+                // To the connection a handler that fails is one that panics; nothing is printed.
+                Ok(Err(reason)) => std::panic::resume_unwind(Box::new(reason)),
+                Err(_) => None,
+            }
         }
         .boxed()
     }
@@ -157,7 +162,7 @@ impl Dialogs for Sink {
 struct OpenQuestion {
     method: String,
     params: FrameText,
-    answer: Mutex<Option<oneshot::Sender<Option<Members>>>>,
+    answer: Mutex<Option<oneshot::Sender<Result<Option<Members>, String>>>>,
     end: Arc<End>,
 }
 
@@ -214,7 +219,16 @@ impl Question {
         let members = members.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let answer = open.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {
-            let _ = answer.send(members);
+            let _ = answer.send(Ok(members));
+        }
+        Ok(())
+    }
+
+    /// Says that the handler has failed, and how; the declared policy answers.
+    fn fail(&self, py: Python<'_>, reason: String) -> PyResult<()> {
+        let answer = self.open.get(py)?.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(answer) = answer {
+            let _ = answer.send(Err(reason));
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use agentese::EndedBy;
-use agentese::dynamic::{Event, EventStream};
+use agentese::dynamic::{Ended, Event, EventStream};
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route_bare};
 use agentese::spec::{EventSpec, Spec};
+use agentese::{EndedBy, Error};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyType};
 
@@ -24,8 +24,8 @@ use crate::wait::{Bell, deadline};
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
-/// What ended a run, its last event, and whether it is certain that nothing follows.
-type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool);
+/// What ended a run, its last event, whether it is certain that nothing follows, whether somebody stopped it, and how it failed.
+type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
 /// The class of each event, and that of all others.
 #[pyclass(frozen)]
@@ -291,22 +291,25 @@ impl Stream {
         }
     }
 
-    /// What ended the run, its last event, and whether it is certain that nothing follows; raises how it failed. Nothing before the end.
+    /// What ended the run, its last event, whether it is certain that nothing follows, whether somebody stopped it, and how it
+    /// failed; raises where it did not end by itself. Nothing before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
-        let over = shared.inner().stream.over().cloned();
-        match over {
-            None => Ok(None),
-            Some(Err(error)) => Err(errors::from_core(py, &error)),
-            Some(Ok(by)) => {
-                let by = match by {
-                    EndedBy::Answer => "answer",
-                    EndedBy::Handled => "handled",
-                    _ => "event",
-                };
-                let confirmed = shared.inner().stream.confirmed();
-                Ok(Some((by, self.last(py, shared)?, confirmed)))
-            }
-        }
+        let ended = shared.inner().stream.ended().map(|ended| ended.map(Ended::clone).map_err(Error::clone));
+        let ended = match ended {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(errors::from_core(py, &error)),
+            Some(Ok(ended)) => ended,
+        };
+        let by = match ended.by {
+            EndedBy::Answer => "answer",
+            EndedBy::Handled => "handled",
+            EndedBy::Stopped => "stopped",
+            EndedBy::Idle => "idle",
+            _ => "event",
+        };
+        let failed = |failure| errors::from_core(py, &Error::RunFailed(Box::new(failure)));
+        let failure = ended.failure.map(|failure| failed(failure).into_value(py).into_any());
+        Ok(Some((by, self.last(py, shared)?, ended.confirmed, ended.aborted, failure)))
     }
 }

@@ -68,7 +68,8 @@ def test_a_line_that_a_live_operator_would_not_read_is_not_sent(kind):
         call = peer.hear()
         assert (call["text"] == half, call.get("message")) == (True, None)
         peer.answer(call)
-        peer.say({"type": "before_provider_request", "options": {"of": "very-private"}}, {"type": "settled"})
+        sealed = {"type": "before_provider_request", "options": {"of": "very-private"}}
+        peer.say({"type": "agent_start"}, sealed, {"type": "settled"})
         call = peer.hear()
         assert (call["type"], call["message"]) == ("steer", half)
         peer.answer(call)
@@ -79,7 +80,7 @@ def test_a_line_that_a_live_operator_would_not_read_is_not_sent(kind):
 
     with playing(script) as end, kind().connect(operator, end, timeout=LIMIT, on_frame=on_frame) as client:
         run = client.call("prompt", half)
-        assert [event.type for event in client.events(run)] == ["before_provider_request", "settled"]
+        assert [event.type for event in client.events(run)] == ["agent_start", "before_provider_request", "settled"]
         assert client.client.revision == "operator@live"
         with pytest.raises(UsageError, match="operator@live reads 65536 at most"):
             client.call("steer", "x" * 70_000)

@@ -9,7 +9,7 @@ from conftest import ROOT
 from support.driver import LIMIT
 from support.stage import Loop, Stage, Threads, held
 
-FILES = ["client.json", "client_ends.json", "client_live.json"]
+FILES = ["client.json", "client_ends.json", "client_failures.json", "client_live.json"]
 CASES = [case for name in FILES for case in json.loads((ROOT / "conformance/vectors" / name).read_text())]
 IDS = [f"fm_{case['row']} {case['name']}" for case in CASES]
 

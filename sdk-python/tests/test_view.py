@@ -235,3 +235,19 @@ def test_a_frame_that_is_nested_too_deeply_ends_nothing():
         conversation = fold(conversation, "received", frame)
     words = {"role": "assistant", "content": [{"type": "text", "text": "On."}]}
     assert fold(conversation, "received", {"type": "message_end", "message": words}).messages[-1].text == "On."
+
+
+ENDS = json.loads((ROOT / "conformance/vectors/view_ends.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", ENDS, ids=[f"{case['dialect']}: {case['name']}" for case in ENDS])
+def test_the_end_of_a_run_and_of_the_agent_is_told(case):
+    view = View(case["dialect"])
+    for direction, frame in case["frames"]:
+        view.sent(frame) if direction == "sent" else view.received(frame)
+    if case["ended"] is not None:
+        view.close(case["ended"])
+    conversation = view.conversation
+    assert conversation.run.to_json() == case["run"]
+    assert [message.state for message in conversation.messages] == case["states"]
+    assert conversation.dialogs == ()

@@ -9,7 +9,10 @@ use agentese::dialog::{DialogSink, Members};
 use agentese::spec::{Answer, Dialect, RunRole};
 use agentese::types::{DriverCall, DriverInstruction as Instruction, DriverStart};
 use agentese::wire::{Answered as _, Named as _, decode};
-use agentese::{ChildOptions, Error, ErrorKind, Events, RpcClient, Run, omp, opal, operator, pi, pisces};
+use agentese::{
+    ChildOptions, EndedBy, Error, ErrorKind, Events, RpcClient, Run, RunResult, omp, opal, operator, pi,
+    pisces,
+};
 use futures::future::BoxFuture;
 use serde::ser::{SerializeMap as _, Serializer as _};
 use serde_json::{Map, Value, from_str, from_value, json};
@@ -21,9 +24,12 @@ type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'stati
 
 fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
     let refused = error.refused();
-    let message = refused.map_or_else(|| error.to_string(), |refused| refused.message.clone());
+    let message = refused.map(|refused| refused.message.clone());
+    let message = message.or_else(|| error.run_failure().map(|failure| failure.message.clone()));
+    let message = message.unwrap_or_else(|| error.to_string());
     let why = match error.kind() {
-        ErrorKind::Refused => "refused",
+        // The answer to a prompt that is its end is refused where the run failed.
+        ErrorKind::Refused | ErrorKind::RunFailed => "refused",
         ErrorKind::Terminated => "terminated",
         ErrorKind::TimedOut | ErrorKind::Stalled => "timed_out",
         _ => "failed",
@@ -69,7 +75,10 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     // Where the answer comes at the end, the run is the call.
     let whole = spec.is_some_and(|spec| spec.answer == Answer::Done);
     (!whole).then(|| result(run.answer().and_then(|data| decode(data.as_str()).ok()).unwrap_or_default()));
-    match run.result().await {
+    match run.wait().await {
+        Ok(RunResult { ended_by: EndedBy::Answer, failure: Some(failure), .. }) => {
+            failed(Error::RunFailed(Box::new(failure)));
+        }
         Err(error) if whole => failed(error),
         Err(error) => println!("{}", failure("run_end", &call, "error", &error)),
         Ok(_) => {

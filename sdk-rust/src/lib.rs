@@ -36,10 +36,10 @@ pub mod websocket;
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub use crate::core::{
-    chunks, correlate, frame, framing, queue, redact, renames, revision, route, run_tracker, scan, schema,
-    script, spec, strict, transport, wire,
+    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_tracker, scan,
+    schema, script, spec, strict, transport, wire,
 };
-pub(crate) use crate::core::{connection, failure};
+pub(crate) use crate::core::{connection, failure, glance, recognition};
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "acp")]
 pub use generated::acp;
@@ -56,6 +56,7 @@ pub use generated::pi;
 #[cfg(feature = "pisces")]
 pub use generated::pisces;
 pub use generated::types;
+pub use outcome::RunFailure;
 pub use redact::redact;
 pub use run_tracker::EndedBy;
 pub use serve::serve;

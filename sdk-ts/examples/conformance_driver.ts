@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { createInterface } from "node:readline";
 
-import { AgentError, RefusedError, type RpcClient, StalledError, Termination, TimedOutError } from "agentese";
+import { AgentError, RefusedError, type RunFailedError, type RpcClient, StalledError, Termination, TimedOutError } from "agentese";
 import { omp, opal, operator, pi, pisces } from "agentese";
 import { spawn } from "agentese/stdio";
 
@@ -25,7 +25,7 @@ interface Instruction {
 }
 interface Run {
   readonly answer: unknown;
-  result(): Promise<unknown>;
+  wait(): Promise<{ endedBy: string; failure?: RunFailedError | undefined }>;
 }
 
 const dialects: Record<string, { Client: unknown; spec: unknown }> = { pi, omp, pisces, operator, opal };
@@ -89,8 +89,10 @@ async function call(client: Client, { call, command, params }: Instruction): Pro
     if (row?.run !== "starts") return report("result", { call, value });
     const run = value as Run;
     if (!whole) report("result", { call, value: run.answer });
-    await run.result().then(
-      () => {
+    await run.wait().then(
+      ({ endedBy, failure: failed }) => {
+        // The answer to a prompt that is its end is refused where the run failed.
+        if (failed !== undefined && endedBy === "answer") return report("error", { call, kind: "refused", message: failed.message });
         if (whole) report("result", { call });
         report("run_end", { call });
       },

@@ -28,11 +28,11 @@ interface Piece {
 /** The frames of one connection: what stands on one line, and what comes in pieces. */
 export class Pieces {
   readonly #chunks: Chunks;
-  readonly #tap: SafeTap;
+  readonly #tap: Pick<SafeTap, "diagnostic">;
   readonly #assembler = new Assembler();
 
   /** `tap` hears of frames that could not be put together. */
-  constructor(chunks: Chunks, tap: SafeTap) {
+  constructor(chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) {
     this.#chunks = chunks;
     this.#tap = tap;
   }

@@ -42,8 +42,9 @@ export interface ClientOptions<T extends AnyTypes> extends Omit<Settings, "watch
   /** Handlers of the agent's questions. A question without a handler is dismissed, and the tap is told. */
   readonly dialogs?: T["handlers"] | undefined;
   /**
-   * How long every call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit.
-   * Commands without a limit of their own (`prompt`, `bash`, `compact`) keep none.
+   * How long every call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit. It holds
+   * for commands without a limit of their own, too (`prompt`, `bash`, `compact`). The run that a prompt starts goes on
+   * after the answer, without a limit.
    */
   readonly timeout?: number | undefined;
   /** Receives every frame, with keys redacted, and a diagnostic for each irregularity. */

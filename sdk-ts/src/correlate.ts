@@ -16,12 +16,15 @@ export interface Settled<W> {
   readonly waiter: W;
   /** True where the answer carried no id. */
   readonly attributed: boolean;
+  /** The session in which it stops what goes on, where it does that and names one. */
+  readonly session?: string | undefined;
 }
 
 /** A call; without a waiter it was given up. */
 interface Pending<W> {
   readonly command: string;
   readonly failsWithId: boolean;
+  readonly session: string | undefined;
   waiter: W | undefined;
 }
 
@@ -34,8 +37,8 @@ export class Table<W> {
   readonly #abandoned = new Set<string>();
 
   /** Adds a call. `failsWithId` says that its failures carry its id in any case. */
-  insert(id: string, command: string, waiter: W, failsWithId = false): void {
-    this.#calls.set(id, { command, failsWithId, waiter });
+  insert(id: string, command: string, waiter: W, failsWithId = false, session?: string): void {
+    this.#calls.set(id, { command, failsWithId, session, waiter });
   }
 
   /** Takes the call with that id; none where no call waits under it. */
@@ -43,7 +46,7 @@ export class Table<W> {
     const call = this.#calls.get(id);
     this.#forget(id);
     if (call?.waiter === undefined) return undefined;
-    return { id, command: call.command, waiter: call.waiter, attributed };
+    return { id, command: call.command, waiter: call.waiter, attributed, ...(call.session === undefined ? {} : { session: call.session }) };
   }
 
   /**
@@ -70,6 +73,17 @@ export class Table<W> {
     this.#abandoned.add(id);
     if (this.#abandoned.size > MAX_ABANDONED) this.#forget([...this.#abandoned][0] ?? "");
     return waiter;
+  }
+
+  /** Whether somebody waits for the call with that id. */
+  waits(id: string): boolean {
+    return this.#calls.get(id)?.waiter !== undefined;
+  }
+
+  /** The id of the call that somebody waits for, of that command where one is named; none where there are several. */
+  only(command: string | undefined): string | undefined {
+    const ids = this.ids().filter((id) => command === undefined || this.#calls.get(id)?.command === command);
+    return ids.length === 1 ? ids[0] : undefined;
   }
 
   /** The ids of all calls that wait, oldest first. */

@@ -2,7 +2,7 @@
 
 import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
-import { type AnyTypes, type Spec, isAnswered, row } from "./spec.js";
+import { type AnyTypes, type DialogSpec, type Spec, isAnswered, row } from "./spec.js";
 
 /** A question that a handler is asked. */
 export interface OpenDialog {
@@ -41,6 +41,21 @@ export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): st
   if (flat) return undefined;
   const [code, message] = declared ? [-32000, "Nobody is there to answer"] : [-32601, "Method not found"];
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"${message}"}}`;
+}
+
+/** What is wrong with the members of an answer; `undefined` where they are what the declaration says. */
+export function answerFault(declared: DialogSpec, members: unknown): string | undefined {
+  if (typeof members !== "object" || members === null) return `the answer is ${JSON.stringify(members)}, no object`;
+  for (const [name, type] of Object.entries(declared.answer ?? {})) {
+    const value: unknown = (members as Record<string, unknown>)[name];
+    if (value === undefined && type.endsWith("?")) continue;
+    const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+    const wanted = type.replace("?", "");
+    if (kind !== wanted && (wanted !== "any" || value === undefined)) {
+      return `\`${name}\` of the answer is ${JSON.stringify(value)}, not of the type ${wanted}`;
+    }
+  }
+  return undefined;
 }
 
 /** The members that a handler is given: those of the dialog, without what stands around them. */

@@ -5,10 +5,12 @@ export type ErrorKind =
   | FailureKind
   | "spawn"
   | "refused"
+  | "run_failed"
   | "terminated"
   | "timed_out"
   | "stalled"
   | "not_in_revision"
+  | "other_dialect"
   | "not_in_dialect"
   | "not_recognised"
   | "decode"
@@ -75,6 +77,24 @@ export class RefusedError extends AgentError implements Refused {
   }
 }
 
+/**
+ * The run failed: its request to the model, after the retries that the agent makes by itself. `message` is the reason
+ * that the agent gives.
+ */
+export class RunFailedError extends AgentError {
+  override readonly kind = "run_failed";
+
+  constructor(
+    message: string,
+    /** The code of the failure, in dialects that tell one. */
+    readonly code?: string | undefined,
+    /** Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or was started anew. */
+    override readonly isRetryable: boolean = false,
+  ) {
+    super(message);
+  }
+}
+
 /** No answer came in time. The agent may have carried out the command all the same; an answer that comes later is dropped. */
 export class TimedOutError extends AgentError {
   override readonly kind = "timed_out";
@@ -128,6 +148,25 @@ export class NotInRevisionError extends AgentError {
     readonly known: string,
   ) {
     super(`\`${command}\` is not in ${revision}, which the agent speaks; it is in ${known}`);
+  }
+}
+
+/**
+ * The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any that it
+ * has. The agent answers nothing that this client sends.
+ */
+export class OtherDialectError extends AgentError {
+  override readonly kind = "other_dialect";
+
+  constructor(
+    /** The dialect of the client, as `pi`. */
+    readonly dialect: string,
+    /** The dialects that have such frames, as `opal or acp`. */
+    readonly seen: string,
+    /** How the frame begins, without keys. */
+    readonly frame: string,
+  ) {
+    super(`the agent does not speak ${dialect}: its frames are those of ${seen}, as in ${frame}; use a client of that dialect`);
   }
 }
 

@@ -36,6 +36,12 @@ export class FramingError extends AgentError {
     readonly offset: number,
     /** The longest line accepted, in bytes; or how many bytes of the line are sound UTF-8. */
     readonly bytes: number,
+    /**
+     * How the line begins.
+     *
+     * @internal
+     */
+    readonly head: string = "",
   ) {
     super(
       fault === "too_long"
@@ -60,6 +66,9 @@ const NOTHING = new Uint8Array(0);
 
 /** From this length on, in bytes, a line is made of its own bytes; of shorter ones many are cut from one text. */
 const LONG = 4096;
+
+/** How much of a line that is not delivered is kept, in bytes: enough for its type and its id. */
+const HEAD = 1024;
 
 /** Memory for a line that grew beyond this, in bytes, is not kept. */
 const KEPT = 1 << 20;
@@ -193,7 +202,7 @@ export class Framer {
       this.#taken += part.length;
     } else if (held > this.#maxLine && !(held - 1 === this.#maxLine && part.at(-1) === CR)) {
       // The CR may be the one before its LF.
-      this.#fault("too_long", this.#maxLine, sink);
+      this.#fault("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#held), part);
       this.#release(held);
       this.#discarding = true;
     } else {
@@ -213,12 +222,12 @@ export class Framer {
     let text: string | undefined;
     // Length first, so that what is said of a line does not depend on how it was chunked.
     if (line.length > this.#maxLine) {
-      this.#fault("too_long", this.#maxLine, sink);
+      this.#fault("too_long", this.#maxLine, sink, line);
     } else {
       try {
         text = this.#decode(line);
       } catch {
-        this.#fault("invalid_utf8", validUpTo(line), sink);
+        this.#fault("invalid_utf8", validUpTo(line), sink, line);
       }
     }
     this.#release(bytes.length);
@@ -232,9 +241,10 @@ export class Framer {
     return asciiText(bytes) ?? this.#decoder.decode(bytes);
   }
 
-  #fault(fault: "too_long" | "invalid_utf8", bytes: number, sink: LineSink): void {
+  #fault(fault: "too_long" | "invalid_utf8", bytes: number, sink: LineSink, ...line: Uint8Array[]): void {
     this.#atStart = false;
-    sink.fault(new FramingError(fault, this.#taken, bytes));
+    const head = line.map((part) => new TextDecoder().decode(part.subarray(0, HEAD)));
+    sink.fault(new FramingError(fault, this.#taken, bytes, head.join("")));
   }
 
   /** So many bytes are a line that nothing is held of any more. */

@@ -2,7 +2,7 @@
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import { type Member, type Members, type Seen, scanMembers } from "./scan.js";
+import { MAX_DEPTH, type Member, type Members, type Seen, scanMembers } from "./scan.js";
 
 /** From this length on, in UTF-16 units, an object is not parsed until its members are looked at. */
 export const LAZY_FROM = 4096;
@@ -58,9 +58,10 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  * Members of long objects are parsed when they are first read, at every level. Each is an own, enumerable member, so
  * that copying and `JSON.stringify` work.
  * Fails with a {@link DecodeError}; where a member of a long object is malformed, not before that member is
- * read. `source` is the text that the line is a part of, `members` what is in a long one.
+ * read. `source` is the text that the line is a part of, `members` what is in a long one; `report` is told of the first
+ * number of each value that no double holds.
  */
-export function parseObject(text: string, source?: Source, members: Members | string = ""): JsonObject {
+export function parseObject(text: string, source?: Source, members: Members | string = "", report?: Report): JsonObject {
   if (text.length < LAZY_FROM) {
     let value: JsonValue;
     try {
@@ -68,12 +69,46 @@ export function parseObject(text: string, source?: Source, members: Members | st
     } catch (error) {
       throw new DecodeError(reason(text, error), text);
     }
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      look(value, text, report);
+      return value;
+    }
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
   const found = members || scanMembers(text, source?.seen);
   if (typeof found === "string") throw new DecodeError(found, text);
-  return lazyObject(text, found);
+  return lazyObject(text, found, report);
+}
+
+/** Is told of a number that is not read exactly, as it was written. */
+export type Report = (number: string) => void;
+
+/** Refuses a value that is nested too deep, and reports the first of its numbers that is not exact. */
+function look(value: JsonValue, text: string, report: Report | undefined): void {
+  const isLarge = hasLarge(value, 0, text);
+  const inexact = isLarge && report && numbersOf(text).find((number) => !isExact(number));
+  if (inexact) report(inexact);
+}
+
+/** Whether a number of the value may not be exact. `depth` is how many brackets are around the value. */
+function hasLarge(value: JsonValue, depth: number, text: string): boolean {
+  if (typeof value === "number") return !(value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER);
+  if (typeof value !== "object" || value === null) return false;
+  if (depth === MAX_DEPTH) throw new DecodeError(`nested deeper than ${MAX_DEPTH} levels`, text);
+  let isLarge = false;
+  if (Array.isArray(value)) for (const item of value) isLarge = hasLarge(item, depth + 1, text) || isLarge;
+  else for (const name in value) isLarge = hasLarge(value[name] as JsonValue, depth + 1, text) || isLarge;
+  return isLarge;
+}
+
+/** The numbers of a JSON text, as they are written. */
+function numbersOf(text: string): string[] {
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g)].flatMap(([, number]) => number ?? []);
+}
+
+function isExact(number: string): boolean {
+  const value = Number(number);
+  return Number.isFinite(value) && (/[.eE]/.test(number) || BigInt(number) === BigInt(value));
 }
 
 /**
@@ -116,13 +151,13 @@ function accessor(name: string): PropertyDescriptor {
   return found;
 }
 
-function lazyObject(text: string, members: Members): JsonObject {
+function lazyObject(text: string, members: Members, report?: Report): JsonObject {
   const object: JsonObject = {};
   const parts = new Map<string, Member | Value>();
   for (const member of members) {
     const [name, start, end] = member;
     if (end - start < LAZY_FROM) {
-      define(object, name, part(text, start, end));
+      define(object, name, part(text, start, end, report));
     } else {
       parts.set(name, member);
       Object.defineProperty(object, name, accessor(name));
@@ -132,7 +167,7 @@ function lazyObject(text: string, members: Members): JsonObject {
     let found = given ?? (parts.get(name) as Member | Value);
     if (found.length > 1) {
       const [, start, end, inner] = found as Member;
-      found = [inner ? lazyObject(text, inner) : long(text, start, end)];
+      found = [inner ? lazyObject(text, inner, report) : long(text, start, end, report)];
     }
     parts.set(name, found as Value);
     return found[0];
@@ -150,17 +185,22 @@ function define(object: JsonObject, name: string, value: JsonValue): JsonValue {
   return value;
 }
 
-function part(text: string, start: number, end: number): JsonValue {
+function part(text: string, start: number, end: number, report?: Report): JsonValue {
+  const raw = text.slice(start, end);
+  let value: JsonValue;
   try {
-    return parse(text.slice(start, end));
+    value = parse(raw);
   } catch (error) {
     throw new DecodeError(reason(text, error), text);
   }
+  look(value, raw, report);
+  return value;
 }
 
 /** A long value below the levels that were scanned with the line. */
-function long(text: string, start: number, end: number): JsonValue {
-  return text.charCodeAt(start) === 0x7b ? parseObject(text.slice(start, end)) : part(text, start, end);
+function long(text: string, start: number, end: number, report?: Report): JsonValue {
+  const isObject = text.charCodeAt(start) === 0x7b;
+  return isObject ? parseObject(text.slice(start, end), undefined, "", report) : part(text, start, end, report);
 }
 
 function nameOf(value: JsonValue): string {

@@ -4,6 +4,7 @@ import type { Broadcast } from "./broadcast.js";
 import type { RpcClient } from "./client.js";
 import type { Connection } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
+import { RunFailedError } from "./error.js";
 import { type EventFrame, type RawEvent, type UnknownEvent, eventOf } from "./event.js";
 import type { JsonValue } from "./generated/types.js";
 import type { EndedBy } from "./run_tracker.js";
@@ -11,7 +12,10 @@ import type { AnyTypes, EventOf } from "./spec.js";
 
 /** How a run ended. */
 export interface RunResult<T extends AnyTypes> {
-  /** What ended it: its last event, the answer to its command, or the agent took the prompt and started no run. */
+  /**
+   * What ended it: its last event, the answer to its command, the agent took the prompt and started no run, or it
+   * acknowledged an abort and nothing ended the run after that.
+   */
   readonly endedBy: EndedBy;
   /** The last event that could be the end, as `agent_end` in the pi family. */
   readonly last: EventOf<T> | UnknownEvent | undefined;
@@ -20,6 +24,10 @@ export interface RunResult<T extends AnyTypes> {
    * none within the declared limit (5 seconds).
    */
   readonly confirmed: boolean;
+  /** Whether somebody stopped the run, whoever it was. That is no failure. */
+  readonly aborted: boolean;
+  /** Why the run failed, where it did; only `wait` gives a result with a failure. */
+  readonly failure: RunFailedError | undefined;
 }
 
 /** Unsubscribes streams that were garbage-collected, so that the reader does not wait for room in their queues. */
@@ -190,13 +198,30 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    * events stay in the queue for a loop that begins later. From now on, a full queue without a reader, or whose reader takes
    * nothing for a second, drops events; a reader of that queue fails with a {@link DetachedError}.
    *
+   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<RunResult<T>> {
+    const result = await this.wait();
+    if (result.failure !== undefined) throw result.failure;
+    return result;
+  }
+
+  /**
+   * Waits for the end of the run as `result` does, and gives a run that failed as a result.
+   *
+   * After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
+   * the agent takes to tell its state.
+   *
+   * @throws RefusedError The agent refused the prompt after all.
+   * @throws Termination The connection ended first.
+   */
+  async wait(): Promise<RunResult<T>> {
     this.source.awaitEnd();
-    const { by, last, confirmed } = await this.#slot.ended;
+    const { by, last, confirmed, verdict } = await this.#slot.ended;
     await this.source.drained();
-    return { endedBy: by, last: last && eventOf<T>(last), confirmed };
+    const failure = verdict instanceof RunFailedError ? verdict : undefined;
+    return { endedBy: by, last: last && eventOf<T>(last), confirmed, aborted: verdict === "aborted", failure };
   }
 }

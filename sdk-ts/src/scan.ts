@@ -5,8 +5,8 @@
  * faster than looking at each character.
  */
 
-/** How deep brackets may nest. Deeper text is refused, as in the other languages. */
-export const MAX_DEPTH = 128;
+/** How deep brackets may nest, in levels: as in the other languages. Deeper text is refused. */
+export const MAX_DEPTH = 127;
 
 /** A member: its name, where its value starts and ends, and the members of a long value that is an object. */
 export type Member = [name: string, start: number, end: number, inner: Members | undefined];
@@ -97,14 +97,14 @@ class Scanner {
     this.space();
     if (this.at >= this.text.length) throw new Malformed("the text is blank");
     if (this.text.charCodeAt(this.at) !== OPEN_BRACE) throw new Malformed("expected an object");
-    const members = this.members(true);
+    const members = this.members(1);
     this.space();
     if (this.at < this.text.length) throw new Malformed(`text after the object at ${this.at}`);
     return members;
   }
 
-  /** Reads the members of the object that begins here. */
-  members(deep: boolean): Members {
+  /** Reads the members of the object that begins here, and is the first or second one of its line. */
+  members(outer: number): Members {
     const { text } = this;
     const members: Members = [];
     this.at++;
@@ -124,9 +124,9 @@ class Scanner {
       this.space();
       const start = this.at;
       // Whether an object is long shows only at its end, so those that may be are read as such.
-      const looks = deep && text.charCodeAt(start) === OPEN_BRACE && text.length - start >= INNER_FROM;
-      const inner = looks ? this.members(false) : undefined;
-      if (!looks) this.value();
+      const looks = outer === 1 && text.charCodeAt(start) === OPEN_BRACE && text.length - start >= INNER_FROM;
+      const inner = looks ? this.members(2) : undefined;
+      if (!looks) this.value(outer);
       members.push([name, start, this.at, inner]);
       this.space();
       const next = text.charCodeAt(this.at);
@@ -147,8 +147,8 @@ class Scanner {
     }
   }
 
-  /** Skips the value that begins here. Only its brackets and strings are looked at. */
-  value(): void {
+  /** Skips the value that begins here, within that many brackets. Only its brackets and strings are looked at. */
+  value(outer: number): void {
     const { text } = this;
     let depth = 0;
     for (;;) {
@@ -159,8 +159,7 @@ class Scanner {
           break;
         case OPEN_BRACE:
         case 0x5b:
-          // The object around the value counts too.
-          if (++depth >= MAX_DEPTH) throw new Malformed(`nested deeper than ${MAX_DEPTH} levels at ${this.at}`);
+          if (++depth + outer > MAX_DEPTH) throw new Malformed(`nested deeper than ${MAX_DEPTH} levels at ${this.at}`);
           this.at++;
           continue;
         case CLOSE_BRACE:

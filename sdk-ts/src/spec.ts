@@ -2,6 +2,8 @@
 
 import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
+import type { OutcomeRule } from "./outcome.js";
+import type { Recognised } from "./recognition.js";
 import type { Known } from "./revision.js";
 import type { SafeTap } from "./tap.js";
 
@@ -31,6 +33,8 @@ export interface EventSpec {
   readonly member?: string;
   /** Whether a newer one carries all that an older one did. */
   readonly snapshot?: boolean;
+  /** What it tells of how the run stands. */
+  readonly outcome?: readonly OutcomeRule[];
 }
 
 /** What the runtime knows of a dialog. */
@@ -39,6 +43,8 @@ export interface DialogSpec {
   readonly name: string;
   /** The member of the answer that carries what was chosen; without it no answer is expected. */
   readonly member?: string;
+  /** The members of the answer with their JSON types (`any` where several are possible); `?` where one may be missing. */
+  readonly answer?: Readonly<Record<string, string>>;
   /** The answer that means "no answer". */
   readonly fallback?: Readonly<Record<string, unknown>>;
   /** The member that names an open question, by its id, which this one takes back. */
@@ -62,16 +68,26 @@ export interface Chunks {
   readonly data: string;
   readonly most: number;
   /** What puts the pieces together; only dialects that have pieces bring its code. */
-  readonly pieces: (chunks: Chunks, tap: SafeTap) => Pieces;
+  readonly pieces: (chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) => Pieces;
+}
+
+/** A command whose answer says whether work goes on. */
+export interface StateCommand {
+  readonly command: string;
+  /** The member that says it: true while work goes on, where it is a boolean. */
+  readonly busy: string;
+  /** The value that this member has while the agent is idle, where it is text. */
+  readonly idle?: string;
+  /** How long the answer is waited for, in milliseconds. */
+  readonly limit: number;
 }
 
 /** How a client knows that a run is over. */
 export interface RunEnd {
-  /**
-   * The command whose answer proves that nothing follows, the member that is true while work goes on, and how long
-   * the answer is waited for, in milliseconds.
-   */
-  readonly barrier?: { readonly command: string; readonly busy: string; readonly limit: number };
+  /** The command whose answer proves that nothing follows. */
+  readonly barrier?: StateCommand;
+  /** The command that says whether work goes on, asked after a line of a run could not be read; the barrier without it. */
+  readonly state?: StateCommand;
   /** How long something may still follow after that, in milliseconds. */
   readonly gap: number;
   /** Whether the answer to the command that started the run ends it. */
@@ -145,6 +161,8 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
   /** How long frames come in pieces, where they may. */
   readonly chunks?: Chunks;
+  /** The dialects that are framed otherwise. */
+  readonly others: readonly Recognised[];
   /** The `command` of a failure that may belong to any command. */
   readonly parseCommand: string;
   /** The commands whose failures carry their id, where those of others do not. */

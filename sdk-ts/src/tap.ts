@@ -15,6 +15,8 @@ export type Diagnostic =
   | { readonly kind: "framing"; readonly error: FramingError }
   /** An answer that no call waits for: unknown, late or repeated. It was skipped. */
   | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
+  /** A number that no double holds, as it was written: what is read is the nearest one, or infinite. One of each value is told. */
+  | { readonly kind: "inexact_number"; readonly number: string }
   /** A frame whose type is not declared. */
   | { readonly kind: "unknown_frame"; readonly type: string }
   /**
@@ -24,9 +26,11 @@ export type Diagnostic =
   | { readonly kind: "invalid"; readonly what: Checked; readonly name: string; readonly message: string }
   /** A frame that the revision which the caller named does not send; that revision is spoken on. As in `pi@0.55`. */
   | { readonly kind: "other_revision"; readonly told: string; readonly seen: string }
+  /** A frame that the client's dialect cannot have, before any that it has. Every call fails with an `OtherDialectError`. */
+  | { readonly kind: "other_dialect"; readonly dialect: string; readonly seen: string }
   /** A frame in pieces that could not be put together. What had come of it was dropped. */
   | { readonly kind: "chunks"; readonly message: string }
-  /** A dialog that was answered by the declared policy. `error` is what its handler threw. */
+  /** A dialog that was answered by the declared policy. `error` is what its handler threw, or what is wrong with its answer. */
   | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
 
 /** Sees every frame, with keys redacted. A tap that throws is not called again. */

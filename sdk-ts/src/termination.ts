@@ -58,13 +58,14 @@ function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: Term
   return last === undefined ? ended : `${ended}, last on stderr: ${oneLine(redactText(last.trim()))}`;
 }
 
-function exited(exit: Exit | undefined): string {
+/** How a process ended, as the end of a sentence. */
+export function exited(exit: Exit | undefined): string {
   if (exit?.signal) return `was killed by ${exit.signal}`;
   return typeof exit?.code === "number" ? `exited with code ${exit.code}` : "ended";
 }
 
 /** Text of others in a line of ours: cut, and without control characters, which could move a terminal's cursor. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   const shown = 300;
   const plain = text.slice(0, shown).replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
   return text.length > shown ? `${plain}…` : plain;

@@ -6,6 +6,9 @@ import { describe, test } from "node:test";
 import { type Intent, NotInDialectError, NotRecognisedError, connect } from "../src/any.js";
 import type { JsonObject } from "../src/generated/types.js";
 import type { Direction } from "../src/tap.js";
+import { spawnChild } from "../src/stdio.js";
+import { RunFailedError } from "../src/error.js";
+import { Termination } from "../src/termination.js";
 import type { Transport } from "../src/transport.js";
 import { FakeAgent, soon } from "./support/agent.js";
 
@@ -235,4 +238,45 @@ test("who listens to an agent whose connection is over gets its end at once", as
   await agent.end();
   const end = await soon(connected.client.terminated);
   await assert.rejects(soon(connected.events().next()), end);
+});
+
+test("an agent that dies leaves an ended conversation, and its listeners hear of it", async () => {
+  const agent = new FakeAgent();
+  const connected = await soon(connect(agent.transport, { dialect: "pi" }));
+  const events = connected.events();
+  const prompting = connected.prompt("hello");
+  await agent.answer(await agent.hear());
+  const run = await soon(prompting);
+  await agent.say({ type: "agent_start" }, { type: "message_start", message: { role: "assistant", content: [], timestamp: 1 } });
+  await agent.end();
+  const error = await soon(run.result().catch((failure: unknown) => failure));
+  assert.ok(error instanceof Termination);
+  const { run: state, messages } = connected.conversation;
+  assert.deepEqual([state.state, state.error, messages.at(-1)?.state], ["idle", error.message, "failed"]);
+  const told: string[] = [];
+  await assert.rejects(soon((async () => { for await (const { type } of events) told.push(type); })()), Termination);
+  assert.deepEqual(told.filter((type) => type === "messageEnded" || type === "state").slice(-2), ["messageEnded", "state"]);
+});
+
+test("a run that failed is an error of a loop and of the result, and the conversation says why", async () => {
+  const agent = new FakeAgent();
+  const connected = await soon(connect(agent.transport, { dialect: "pi" }));
+  const prompting = connected.prompt("hello");
+  await agent.answer(await agent.hear());
+  const run = await soon(prompting);
+  const message = { role: "assistant", content: [], stopReason: "error", errorMessage: "529 overloaded", timestamp: 1 };
+  await agent.say({ type: "agent_start" }, { type: "message_end", message }, { type: "agent_end", messages: [] });
+  await agent.answer(await agent.expect("get_state"), STATE);
+  await assert.rejects(soon((async () => { for await (const _ of run); })()), RunFailedError);
+  await assert.rejects(soon(run.result()), { name: "RunFailedError", message: "529 overloaded" });
+  assert.equal((await run.wait()).failure?.message, "529 overloaded");
+  assert.equal(connected.conversation.run.error, "529 overloaded");
+  await agent.end();
+});
+
+test("an agent that dies at its start is reported with its exit code and the end of stderr", async () => {
+  const script = "echo 'first' >&2; echo 'no key: sk-ant-0123456789abcdefghij' >&2; exit 3";
+  const error = await soon(connect(await spawnChild(["sh", "-c", script])).catch((failure: unknown) => failure));
+  assert.ok(error instanceof NotRecognisedError);
+  assert.match(error.message, /it ended before it said anything \(exited with code 3\): no key: \[redacted\]/);
 });

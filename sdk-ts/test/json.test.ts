@@ -135,3 +135,13 @@ test("what is remembered keeps no line in memory that is much longer", () => {
   scanMembers(line, seen);
   assert.ok(seen.most >= line.length && seen.most <= 4 * line.length, `${seen.most}`);
 });
+
+test("short and long objects are nested equally deep", () => {
+  for (const more of ["", `,"p":"${long}"`]) {
+    for (const [open, close] of [["[", "]"], ['{"a":', "}"]] as const) {
+      const nested = (levels: number): string => `{"a":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}${more}}`;
+      assert.ok(parseObject(nested(MAX_DEPTH)));
+      assert.throws(() => parseObject(nested(MAX_DEPTH + 1)), /127 levels/);
+    }
+  }
+});

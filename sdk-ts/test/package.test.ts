@@ -14,10 +14,12 @@ import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
  * How large a client may be, minified and compressed, in bytes. Of these, 2 KiB are what keys look like and the texts of
  * documented failures, which a client cannot do without, 1 KiB is how it tells revisions apart and what they lack, half a KiB
  * how it knows the long strings of a growing answer again, which makes reading them 1.4 times as fast, and a quarter how it
- * drops what an event carries beside a key: whoever takes an agent for one of another dialect must not show it either. The
- * last quarter is how keys behind escapes are found.
+ * drops what an event carries beside a key: whoever takes an agent for one of another dialect must not show it either. Another
+ * quarter is how keys behind escapes are found. One and a half KiB are how calls and runs fail by name in place of waiting
+ * for ever: at an agent of another dialect, at answers and last events that cannot be read, and at answers of handlers that
+ * do not fit. The last KiB is how a client knows that a run failed, and when it is over though the agent is gone or does not obey.
  */
-const BUDGET = 17 * 1024;
+const BUDGET = 19.5 * 1024;
 
 /** What omp takes beyond that: it has three revisions, and the code that puts frames together which come in pieces. */
 const OMP_MORE = 1536;

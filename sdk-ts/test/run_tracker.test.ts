@@ -8,6 +8,7 @@ interface Case {
   name: string;
   barrier: boolean;
   gap: number;
+  state?: boolean;
   answer_ends?: boolean;
   inputs: Input[];
   actions: string[];
@@ -24,7 +25,8 @@ function told(action: Action): string[] {
 // What the clients of all languages do.
 for (const one of JSON.parse(readText("conformance", "vectors", "run_tracker.json")) as Case[]) {
   test(one.name, () => {
-    const tracker = new RunTracker({ gap: one.gap, answerEnds: one.answer_ends ?? false, ...(one.barrier ? { barrier } : {}) });
+    const state = one.state ? { state: barrier } : {};
+    const tracker = new RunTracker({ gap: one.gap, answerEnds: one.answer_ends ?? false, ...state, ...(one.barrier ? { barrier } : {}) });
     assert.deepEqual(one.inputs.flatMap((input) => told(tracker.feed(input))), one.actions);
   });
 }

@@ -47,6 +47,28 @@ describe("every recorded session", () => {
   });
 });
 
+describe("the end of a run, and of the agent", () => {
+  interface Ended {
+    dialect: string;
+    name: string;
+    frames: ["sent" | "received", object][];
+    ended: string | null;
+    run: object;
+    states: string[];
+  }
+  for (const one of JSON.parse(readText("conformance", "vectors", "view_ends.json")) as Ended[]) {
+    test(`${one.dialect}: ${one.name}`, () => {
+      const view = View.open(one.dialect);
+      for (const [direction, frame] of one.frames) view[direction](frame);
+      if (one.ended !== null) view.close(one.ended);
+      const { run, messages, dialogs } = view.conversation;
+      assert.deepEqual(run, one.run);
+      assert.deepEqual(messages.map(({ state }) => state), one.states);
+      assert.deepEqual(dialogs, []);
+    });
+  }
+});
+
 /** A view of pi that was shown frames: those with an id and no `response` were sent. */
 function shown(...frames: object[]): View {
   const view = View.open("pi");

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
 
 import type { RpcClient } from "../src/client.js";
-import { AgentError, RefusedError } from "../src/error.js";
+import { AgentError, RefusedError, RunFailedError } from "../src/error.js";
 import { UNKNOWN, type UnknownEvent } from "../src/event.js";
 import { type Diagnostic, type OpenDialog, omp, opal, operator, pi, pisces } from "../src/index.js";
 import type { Events, Run } from "../src/run.js";
@@ -15,8 +15,9 @@ import { FakeAgent, PATIENCE, failure, settle, soon } from "./support/agent.js";
 import { readText } from "./support/files.js";
 
 type Step =
-  | { call: string; params: object; as: string; timeout_ms?: number }
+  | { call: string; params: object; as: string; timeout_ms?: number; unlimited?: true }
   | { call_many: string; params: object; n: number }
+  | ({ run_failed: string } & Failure)
   | { run: string; params: object; as: string }
   | { listen: true }
   | { hear: string; as: string }
@@ -32,7 +33,7 @@ type Step =
   | { events_of: string; n: number }
   | { event: string; raw: string }
   | { unknown: string; raw: string }
-  | { ended: string; by: string; events: string[]; confirmed?: boolean }
+  | { ended: string; by: string; events: string[]; confirmed?: boolean; aborted?: boolean; run_failure?: RunFailure }
   | { dropped: number }
   | { revision: string }
   | { heard: object }
@@ -53,8 +54,15 @@ interface Held {
   answer(value: unknown): void;
 }
 
+interface RunFailure {
+  message: string;
+  code: string | null;
+  retryable: boolean;
+}
+
 interface Failure {
   kind: string;
+  names?: string[];
   reason?: string;
   attributed?: boolean;
   failure?: string | null;
@@ -69,14 +77,14 @@ interface Case {
   name: string;
   row: string;
   dialect: string;
-  options?: { max_line?: number; queue_bytes?: number; overflow?: string; tap?: "fails"; dialogs?: "fails" | "never" | "held"; eof_grace_ms?: number; term_grace_ms?: number };
+  options?: { max_line?: number; queue_bytes?: number; overflow?: string; tap?: "fails"; timeout_ms?: number; dialogs?: "fails" | "never" | "held" | { answers: unknown }; eof_grace_ms?: number; term_grace_ms?: number };
   spawn?: string[];
   spawn_fails?: string;
   repeat?: number;
   steps: Step[];
 }
 
-const cases = ["client.json", "client_ends.json", "client_live.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
+const cases = ["client.json", "client_ends.json", "client_failures.json", "client_live.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
 
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
@@ -90,11 +98,13 @@ function optionsOf({ options }: Case, told: string[], held: Held[]): object {
   const never = (): Promise<never> => new Promise(() => undefined);
   const hold = (_: unknown, { signal }: OpenDialog): Promise<unknown> =>
     new Promise((answer) => held.push({ signal, answer }));
-  const confirm = { fails: fail, never, held: hold }[options?.dialogs ?? "never"];
+  const how = options?.dialogs ?? "never";
+  const confirm = typeof how === "object" ? () => how.answers : { fails: fail, never, held: hold }[how];
   return {
     tap: options?.tap === "fails" ? { frame: fail } : { diagnostic },
     dialogs: options?.dialogs === undefined ? undefined : { confirm },
     maxLine: options?.max_line,
+    timeout: options?.timeout_ms,
     queueBytes: options?.queue_bytes,
     overflow: options?.overflow,
     eofGrace: options?.eof_grace_ms,
@@ -156,7 +166,7 @@ class Stage {
 
   async play(step: Step): Promise<void> {
     if ("call" in step) {
-      const call = this.client.request(step.call, step.params, { timeout: step.timeout_ms });
+      const call = this.client.request(step.call, step.params, { timeout: step.unlimited ? 0 : step.timeout_ms });
       call.catch(() => undefined);
       this.#calls.set(step.as, call);
     } else if ("call_many" in step) {
@@ -168,9 +178,13 @@ class Stage {
       for (const line of lines.reverse()) await this.agent.answer(line);
       await soon(Promise.all(calls));
     } else if ("run" in step) {
-      const method = (this.client as unknown as Record<string, (params: object) => Promise<Run<AnyTypes>>>)[step.run];
+      const method = (this.client as unknown as Record<string, (params: object) => Promise<Run<AnyTypes>>>)[
+        camel(step.run.replaceAll("/", "_"))
+      ];
       assert.ok(method !== undefined);
-      this.#runs.set(step.as, method.call(this.client, step.params));
+      const run = method.call(this.client, step.params);
+      run.catch(() => undefined);
+      this.#runs.set(step.as, run);
     } else if ("listen" in step) {
       this.#events = this.client.events().withRaw();
     } else if ("hear" in step) {
@@ -207,6 +221,9 @@ class Stage {
       if ("event" in step) assert.equal(event.type, step.event);
       else assert.ok(event.type === UNKNOWN && "name" in event && event.name === step.unknown);
       assert.equal(withoutEnvelope(value?.raw ?? ""), step.raw);
+    } else if ("run_failed" in step) {
+      const run = this.#runs.get(step.run_failed) ?? Promise.reject(new Error("no such run"));
+      check(await failure(run.then((run) => run.result())), step);
     } else if ("ended" in step) {
       const run = await soon(this.#runs.get(step.ended) ?? Promise.reject(new Error("no such run")));
       const types: string[] = [];
@@ -214,10 +231,13 @@ class Stage {
         for await (const event of run) types.push((event as { type: string }).type);
       })();
       // The end of a run may wait for the declared limit.
-      await soon(reading);
+      if (step.run_failure === undefined) await soon(reading);
+      else for (const failed of [await failure(reading), await failure(run.result())]) isFailure(failed, step.run_failure);
       assert.deepEqual(types, step.events);
-      const result = await soon(run.result());
+      const result = await soon(run.wait());
+      assert.equal(result.failure === undefined, step.run_failure === undefined);
       assert.equal(result.endedBy, step.by);
+      if (step.aborted !== undefined) assert.equal(result.aborted, step.aborted);
       if (step.confirmed !== undefined) assert.equal(result.confirmed, step.confirmed);
     } else if ("revision" in step) {
       assert.equal(this.client.revision, step.revision);
@@ -258,6 +278,10 @@ class Stage {
   }
 }
 
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** The text of an event's own object, where an envelope is around it. */
 function withoutEnvelope(line: string): string {
   const envelope = /^\{(?:"jsonrpc":"2\.0","method":"agent\/event","params"|"type": ?"event", ?"event"): ?(.*)\}$/;
@@ -277,6 +301,7 @@ function check(error: unknown, expected: Failure): void {
   assert.ok(error instanceof AgentError, String(error));
   // Of a refusal the kind may be that of a documented failure.
   assert.equal(error instanceof RefusedError ? "refused" : error.kind, expected.kind);
+  for (const name of expected.names ?? []) assert.ok(error.message.includes(name), `${name} is not in: ${error.message}`);
   if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.message === expected.reason);
   if (expected.attributed !== undefined) assert.ok(error instanceof RefusedError && error.attributed === expected.attributed);
   if (expected.failure !== undefined) assert.ok(error instanceof RefusedError && (error.failure ?? null) === expected.failure);
@@ -287,6 +312,12 @@ function check(error: unknown, expected: Failure): void {
   if (expected.exit_code !== undefined) assert.equal(error.exit?.code, expected.exit_code);
   if (expected.signal !== undefined) assert.equal(error.exit?.signal, expected.signal);
   if (expected.stderr !== undefined) assert.equal(error.stderrTail.trimEnd().split("\n").at(-1), expected.stderr);
+}
+
+/** Whether a run failed as a case expects. */
+function isFailure(error: unknown, { message, code, retryable }: RunFailure): void {
+  assert.ok(error instanceof RunFailedError, String(error));
+  assert.deepEqual([error.message, error.code ?? null, error.isRetryable], [message, code, retryable]);
 }
 
 /** Whether a process of that group lives. */

@@ -369,6 +369,8 @@ pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Wo
     tokio::spawn(async move {
         let refused = match run.result().await {
             Err(Error::Refused(refused)) => Some(refused.message.clone()),
+            // Such a run fails with the answer to its command.
+            Err(Error::RunFailed(failure)) if at_the_end => Some(failure.message.clone()),
             _ => None,
         };
         let _ = over.send(Word::Over(refused));
@@ -380,7 +382,7 @@ pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Wo
 /// at once.
 async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
     use agentese::any::Event;
-    while let Some(event) = run.next().await {
+    while let Some(Ok(event)) = run.next().await {
         if matches!(event, Event::State { .. } | Event::MessageBegan { .. }) {
             return Ok(Some(run));
         }

@@ -192,7 +192,7 @@ fn options() -> clap::Command {
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(seconds)
-                .help("How long the answer is waited for; the default is the command's own"),
+                .help("How long the answer is waited for, and after a prompt the end of its run; the default is the command's own, and none for prompts"),
         )
 }
 

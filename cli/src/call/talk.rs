@@ -1,13 +1,11 @@
 //! The agent: one question, and what follows of it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use agentese::ChildOptions;
 use agentese::dialog::Members;
 use agentese::dynamic::{Client, Dialogs, Limit, Options};
 use agentese::spec::RunRole;
-use agentese::tap::{Direction, Tap};
-use agentese::view::{self, MessageState, View};
-use agentese::{ChildOptions, Error};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -22,15 +20,10 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Agent(format!("cannot begin: {error}")))?;
     runtime.block_on(async {
-        let row = said.grammar.spec.command(said.command);
-        let seen = match row.is_some_and(|command| command.run == RunRole::Starts) {
-            true => Some(Arc::new(Seen::begin(said.grammar.spec.name)?)),
-            false => None,
-        };
-        let options = options(&said, stderr, seen.clone());
+        let options = options(&said, stderr);
         let client = Client::spawn(said.grammar.spec, options, child(&said, stderr)?)?;
         let result = tokio::select! {
-            result = call(&client, said, seen.as_deref()) => result,
+            result = call(&client, said) => result,
             () = crate::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
         };
         drop(client.close().await);
@@ -38,13 +31,12 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     })
 }
 
-fn options(said: &Said, stderr: &Stderr, seen: Option<Arc<Seen>>) -> Options {
+fn options(said: &Said, stderr: &Stderr) -> Options {
     let dialogs = Arc::new(Told { answers: said.answers.clone(), stderr: stderr.clone() });
     Options {
         dialogs: Some(dialogs),
         revision: said.grammar.revision,
         timeout: said.timeout,
-        tap: seen.map(|seen| -> Arc<dyn Tap> { seen }),
         ..Options::default()
     }
 }
@@ -62,44 +54,6 @@ fn child(said: &Said, stderr: &Stderr) -> Result<ChildOptions, Failure> {
     let stderr = stderr.clone();
     child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.say(line)));
     Ok(child)
-}
-
-/// The conversation of a run, of which one thing is asked: whether the answer failed.
-struct Seen(Mutex<View>);
-
-impl Seen {
-    fn begin(dialect: &str) -> Result<Self, Failure> {
-        let view = View::open(dialect).map_err(|error| Failure::Agent(error.to_string()))?;
-        Ok(Seen(Mutex::new(view)))
-    }
-
-    /// Fails where the last message of the conversation is an answer that failed, with the reason that the agent gave.
-    fn succeeded(&self) -> Result<(), Failure> {
-        let conversation = self.0.lock().unwrap_or_else(PoisonError::into_inner).conversation();
-        let Some(last) = conversation.messages.last().filter(|last| last.state == MessageState::Failed)
-        else {
-            return Ok(());
-        };
-        let told =
-            last.error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
-        // Not every dialect tells it in the message.
-        let noticed = || {
-            let errors = conversation.notices.iter().rev().find(|notice| notice.level == "error");
-            errors.map(|notice| notice.text.clone())
-        };
-        let reason = told.or_else(noticed).unwrap_or_else(|| "the agent does not say why".to_owned());
-        Err(Failure::Agent(format!("the run failed: {reason}")))
-    }
-}
-
-impl Tap for Seen {
-    fn frame(&self, direction: Direction, text: &str) {
-        let direction = match direction {
-            Direction::Sent => view::Direction::Sent,
-            Direction::Received => view::Direction::Received,
-        };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).line(direction, text, None);
-    }
 }
 
 /// Answers the agent's questions as the command line says, and tells of them.
@@ -120,8 +74,8 @@ impl Dialogs for Told {
     }
 }
 
-/// Calls the command; where it begins a run, `seen` has its conversation.
-async fn call(client: &Client, said: Said, seen: Option<&Seen>) -> Result<(), Failure> {
+/// Calls the command; where it begins a run, follows that to its end.
+async fn call(client: &Client, said: Said) -> Result<(), Failure> {
     let spec = said.grammar.spec;
     let mut members = said.members;
     if let (Some(opens), Some(member)) = (spec.opens_session, spec.session_member) {
@@ -137,9 +91,14 @@ async fn call(client: &Client, said: Said, seen: Option<&Seen>) -> Result<(), Fa
         }
     }
     let members = Value::Object(members).to_string();
-    if let Some(seen) = seen {
-        follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text)).await?;
-        return seen.succeeded();
+    if spec.command(said.command).is_some_and(|command| command.run == RunRole::Starts) {
+        let run = follow(client, said.command, &members, said.events, said.output.unwrap_or(Output::Text));
+        return match said.timeout {
+            None => run.await,
+            Some(limit) => tokio::time::timeout(limit, run).await.unwrap_or_else(|_| {
+                Err(Failure::Agent(format!("the run of `{}` is not over after {limit:?}", said.command)))
+            }),
+        };
     }
     let mut events = said.events.then(|| client.events()).transpose()?;
     let answer = client.call(said.command, &members, Limit::Default).await?;
@@ -173,14 +132,17 @@ async fn follow(
             growing.take(event.kind(), event.body().as_str())?;
         }
     }
-    if let Some(Err(error)) = stream.over() {
-        return Err(Failure::Client(Error::clone(error)));
+    let failed = stream.over().and_then(|over| over.as_ref().err()).cloned();
+    if let Some(error) = failed.clone().filter(|error| error.run_failure().is_none()) {
+        return Err(Failure::Client(error));
     }
+    // What came of a run that failed is shown all the same.
     match (events, output) {
-        (true, _) => Ok(()),
-        (false, Output::Text) => growing.end(),
+        (true, _) => {}
+        (false, Output::Text) => growing.end()?,
         (false, Output::Json) => {
-            show::run(answer.as_ref().map(agentese::framing::FrameText::as_str), &growing.text)
+            show::run(answer.as_ref().map(agentese::framing::FrameText::as_str), &growing.text)?;
         }
     }
+    failed.map_or(Ok(()), |error| Err(Failure::Client(error)))
 }

@@ -49,7 +49,7 @@ async fn agent(place: &Place, dialect: &str, script: Value) -> Agent {
 /// All events of a run, and its end.
 async fn all(mut run: Run) -> (Vec<Event>, agentese::any::RunResult) {
     let mut events = Vec::new();
-    while let Some(event) = within("the run", run.next()).await {
+    while let Some(Ok(event)) = within("the run", run.next()).await {
         events.push(event);
     }
     (events, within("the result", run.result()).await.unwrap())
@@ -138,7 +138,7 @@ fn slow() -> Value {
 }
 
 async fn until_text(run: &mut Run) {
-    while !matches!(within("text", run.next()).await.expect("the run is over"), Event::TextGrew { .. }) {}
+    while !matches!(within("text", run.next()).await.expect("the run is over"), Ok(Event::TextGrew { .. })) {}
 }
 
 #[tokio::test]

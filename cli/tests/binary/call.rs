@@ -58,11 +58,45 @@ fn a_run_that_fails_says_why_and_ends_with_1() {
             let words = [&["--dialect", dialect, "--output", output][..], &command, &["Hello"]].concat();
             let (code, _, stderr) = called(&place, &words, dialect, script);
             assert_eq!(code, Some(1), "{dialect}: {stderr}");
-            // Operator answers when the run is over, so there the command itself fails.
-            let begins =
-                if dialect == "operator" { "Error: `prompt` failed: " } else { "Error: the run failed: " };
-            assert!(stderr.starts_with(begins) && stderr.contains("no such thing"), "{dialect}: {stderr}");
+            assert!(
+                stderr.starts_with("Error: the run failed: ") && stderr.contains("no such thing"),
+                "{dialect}: {stderr}"
+            );
         }
+    }
+}
+
+/// Calls with those words, against a shell script.
+fn called_sh(words: &[&str], script: &str) -> (Option<i32>, String) {
+    let (status, _, stderr) = Place::new().output(&[&["call"], words, &["--", "sh", "-c", script]].concat());
+    (status.code(), stderr)
+}
+
+#[test]
+fn a_time_limit_holds_for_prompts_and_their_runs() {
+    let accepts = r#"read line; echo '{"id":"req-1","type":"response","command":"prompt","success":true}'; "#;
+    let words = ["--timeout", "1", "prompt", "--message", "Hello"];
+    for script in ["cat > /dev/null", &format!("{accepts} cat > /dev/null")] {
+        let (code, stderr) = called_sh(&words, script);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("`prompt`") && stderr.contains("1s"), "{stderr}");
+    }
+}
+
+#[test]
+fn an_agent_of_another_dialect_is_named_with_the_clients_own() {
+    for (command, [speaks, asked]) in [
+        (&["get_state"][..], ["opal", "pi"]),
+        (&["prompt", "--message", "Hello"], ["opal", "omp"]),
+        (&["agent/prompt", "--text", "Hello"], ["pi", "opal"]),
+        (&["opal/ping"], ["omp", "opal"]),
+    ] {
+        let place = Place::new();
+        let words = [&["--dialect", asked][..], command].concat();
+        let (code, stdout, stderr) = called(&place, &words, speaks, json!({"responses": []}));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        assert!(stderr.contains(&format!("does not speak {asked}")), "{stderr}");
+        assert!(stderr.contains(speaks), "{stderr}");
     }
 }
 

@@ -149,7 +149,7 @@ fn lost(pair: &Pair, intent: Intent) -> bool {
 async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
     let mut events = Vec::new();
-    while let Some(event) = soon("an event", run.next()).await {
+    while let Some(Ok(event)) = soon("an event", run.next()).await {
         events.push(event);
     }
     (soon("the end", run.result()).await.unwrap().text(), events)
@@ -186,7 +186,7 @@ async fn play(pair: &Pair) {
 
     let failed = soon("the prompt", agent.prompt("fail")).await;
     let failed = match failed {
-        Ok(run) => match soon("the failure", run.result()).await {
+        Ok(run) => match soon("the failure", run.wait()).await {
             Ok(done) => format!("{:?} {:?}", done.message, agent.conversation().run.error),
             Err(error) => error.to_string(),
         },
@@ -198,7 +198,7 @@ async fn play(pair: &Pair) {
     loop {
         let event = soon("some text", run.next()).await;
         assert!(event.is_some(), "{name}: the run is over before it is stopped");
-        if matches!(event, Some(Event::TextGrew { .. })) {
+        if matches!(event, Some(Ok(Event::TextGrew { .. }))) {
             break;
         }
     }
@@ -208,7 +208,9 @@ async fn play(pair: &Pair) {
 
     if agent.can(Intent::Steer) && !lost(pair, Intent::Steer) {
         let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
-        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
+        {
+        }
         soon("the words", agent.steer("second")).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         let text = soon("the end", run.result()).await.unwrap().text();
         assert_eq!(text, "To the second.", "{name}");
@@ -287,7 +289,7 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
     let pair = Pair::new("pi", "opal");
     let agent = pair.connect(nobody).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     // The agent is the bridge's child.
     let bridge = agent.as_dynamic().process_id().unwrap();
     let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
@@ -296,7 +298,7 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
         assert!(done.success());
     }
     let mut failed = None;
-    while let Some(event) = soon("an event", run.next()).await {
+    while let Some(Ok(event)) = soon("an event", run.next()).await {
         if let Event::MessageEnded { message } = event
             && message.error.is_some()
         {
@@ -348,7 +350,7 @@ async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
     let pair = Pair::new("pi", "operator");
     let agent = pair.connect(nobody).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     soon("the words", agent.steer("second")).await.unwrap();
     soon("the abort", agent.abort()).await.unwrap();
     let _ = soon("the end", run.result()).await;

@@ -15,7 +15,7 @@ async fn a_fork_stops_the_answer_that_is_being_given() {
         let points = soon("the places", agent.fork_points()).await.unwrap();
         let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
         let (mut grown, mut forked) = (String::new(), false);
-        while let Some(event) = soon("an event", run.next()).await {
+        while let Some(Ok(event)) = soon("an event", run.next()).await {
             let Event::TextGrew { text, .. } = event else { continue };
             grown.push_str(&text);
             if !std::mem::replace(&mut forked, true) {

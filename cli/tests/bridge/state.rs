@@ -12,7 +12,7 @@ async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_sai
     let pair = Pair::new("pi", "operator");
     let agent = pair.connect(nobody).await;
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     for words in ["hello", "Not asked for"] {
         soon("the words", agent.follow_up(words)).await.unwrap();
     }
@@ -40,7 +40,7 @@ async fn an_answer_that_was_stopped_says_so() {
     let pair = Pair::new("pi", "opal");
     let agent = pair.connect(nobody).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
-    while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+    while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     soon("the abort", agent.abort()).await.unwrap();
     let _ = soon("the end", run.result()).await;
     let messages = soon("the messages", agent.messages()).await.unwrap();
@@ -72,7 +72,9 @@ async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() 
         let pair = Pair::new("opal", behind);
         let client = pair.connect(nobody).await;
         let mut run = soon("the prompt", client.prompt("slow")).await.unwrap();
-        while !matches!(soon("some text", run.next()).await, Some(Event::TextGrew { .. }) | None) {}
+        while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
+        {
+        }
         for words in ["hello", "second"] {
             soon("the words", client.follow_up(words)).await.unwrap();
         }

@@ -7,6 +7,7 @@ mod failures;
 mod intents;
 mod lineage;
 mod meaning;
+mod recognition;
 mod schema;
 mod secrets;
 mod serving;
@@ -14,7 +15,8 @@ mod tables;
 mod types;
 
 pub use dialect::{names_of_revisions, sources};
-pub use tables::opens_session;
+pub use recognition::Recognised;
+pub use tables::{answer_members, opens_session};
 pub use types::{FORMATS, SHARED_FORMATS, tag_of};
 
 use std::fmt::Write as _;
@@ -49,7 +51,7 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(Artefact::new(format!("{FOLDER}/{name}.rs"), dialect::served(index)));
     }
     modules
-        .push_str("pub mod intents;\npub mod meaning;\npub mod schema;\npub mod secrets;\npub mod types;\n");
+        .push_str("pub mod intents;\npub mod meaning;\npub mod recognition;\npub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
         "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.\npub const SPECS: &[&Spec] = &[\n",
     );
@@ -76,6 +78,8 @@ pub fn artefacts() -> Vec<Artefact> {
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
+    let all: Vec<&Index> = dialects.iter().chain(&protocols).collect();
+    files.push(Artefact::new(format!("{FOLDER}/recognition.rs"), recognition::file(&all)));
     let all: Vec<Index> = dialects.into_iter().chain(Index::protocols()).collect();
     files.extend(intents::artefacts(FOLDER, &all));
     files.extend(meaning::artefacts(FOLDER, &all));

@@ -5,11 +5,14 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
 use agentese_protocol::index::named;
+use agentese_protocol::meaning::Test;
 use agentese_protocol::model::{
-    Answer, Command, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
+    Answer, Command, Dialog, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout, Ty,
+    TypeDef,
 };
 
-use crate::names::snake;
+use crate::names::{pascal, snake};
+use crate::outcome::{Outcome, of_event, parts};
 
 /// The static that holds the tables of a client.
 pub fn client_name(index: &Index) -> &'static str {
@@ -90,12 +93,8 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         pieces.begins, pieces.event, pieces.path, pieces.kind, pieces.piece
     );
     let chunks = index.chunks().map_or_else(|| "None".to_owned(), |chunks| format!("Some(spec::{chunks:?})"));
-    let barrier = match index.revision.run_end.barrier {
-        Some(Barrier { command, busy, limit_ms }) => format!(
-            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, limit: Duration::from_millis({limit_ms}) }})"
-        ),
-        None => "None".to_owned(),
-    };
+    let barrier = barrier(index.revision.run_end.barrier);
+    let state = asked_state(index);
     let _ = writeln!(
         out,
         "/// {doc}\npub static {name}: spec::Spec = spec::Spec {{\n    name: {:?},\n    revision: {:?},\n    \
@@ -104,7 +103,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n        longest_command: {:?},\n    }},\n    \
-         run_end: spec::RunEnd {{ barrier: {barrier}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
+         run_end: spec::RunEnd {{ barrier: {barrier}, state: {state}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
          revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
         dialect.name,
         index.revision.name,
@@ -152,8 +151,10 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         };
         let _ = writeln!(
             out,
-            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {} }},",
-            event.name, event.snapshot
+            "        spec::EventSpec {{ name: {:?}, run: spec::RunEffect::{run}, snapshot: {}, outcome: &[{}] }},",
+            event.name,
+            event.snapshot,
+            of_event(index, event.name).iter().map(outcome).collect::<Vec<_>>().join(", ")
         );
     }
     out.push_str("    ],\n    dialogs: &[\n");
@@ -168,17 +169,51 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
                 )
             },
         );
+        let answer: Vec<String> =
+            answer_members(index, dialog).iter().map(|member| format!("{member:?}")).collect();
         let _ = writeln!(
             out,
-            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
+            "        spec::DialogSpec {{ name: {:?}, wire: {:?}, answered: {}, answer: &[{}], fallback: {fallback:?}, expires: {:?}, withdraws: {:?}, frames: {frames} }},",
             dialog.name,
             dialog.wire,
             dialog.answer.is_some(),
+            answer.join(", "),
             dialog.expires,
             dialog.withdraws
         );
     }
     out.push_str("    ],\n};\n\n");
+}
+
+/// What an event tells of how a run stands, as a literal.
+fn outcome(rule: &Outcome) -> String {
+    let path = |path: &str| format!("&{:?}", parts(path));
+    let paths =
+        |paths: &[&str]| format!("&[{}]", paths.iter().map(|one| path(one)).collect::<Vec<_>>().join(", "));
+    let told = |told: &str| format!("spec::Told::{}", pascal(told));
+    let test = |test: &Test| match *test {
+        Test::Is(of, word) => format!("spec::Test::Is({}, {word:?})", path(of)),
+        Test::Has(of) => format!("spec::Test::Has({})", path(of)),
+        other => panic!("clients do not look at {other:?}"),
+    };
+    let words = rule.words.as_ref().map_or_else(
+        || "None".to_owned(),
+        |(of, words)| {
+            let words: Vec<String> =
+                words.iter().map(|(word, means)| format!("({word:?}, {})", told(means))).collect();
+            format!("Some(({}, &[{}]))", path(of), words.join(", "))
+        },
+    );
+    format!(
+        "spec::OutcomeRule {{ over: {}, when: &[{}], told: {}, words: {words}, message: {}, text: {:?}, code: {}, retryable: {} }}",
+        rule.over.map_or_else(|| "None".to_owned(), |list| format!("Some({})", path(list))),
+        rule.when.iter().map(test).collect::<Vec<_>>().join(", "),
+        told(rule.told),
+        paths(&rule.message),
+        rule.text,
+        paths(&rule.code),
+        rule.retryable
+    )
 }
 
 /// The first command that needs no session and whose answer names one.
@@ -197,6 +232,54 @@ pub fn opens_session(index: &Index) -> Option<&'static str> {
         !fields(command.params).iter().any(needed) && fields(result).iter().any(gives)
     };
     commands.find(|command| opens(command)).map(|command| command.wire)
+}
+
+fn barrier(barrier: Option<Barrier>) -> String {
+    match barrier {
+        Some(Barrier { command, busy, idle, limit_ms }) => format!(
+            "Some(spec::Barrier {{ command: {command:?}, busy: {busy:?}, idle: {idle:?}, limit: Duration::from_millis({limit_ms}) }})"
+        ),
+        None => "None".to_owned(),
+    }
+}
+
+/// The command that a client asks after it could not read a line of a run.
+fn asked_state(index: &Index) -> String {
+    let end = index.revision.run_end;
+    barrier(end.state.or(end.barrier))
+}
+
+/// The members of a dialog's answer: name, JSON type (`any` where several are possible) and whether the member is required.
+pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
+    let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name))
+    {
+        Some(TypeDef { shape: Shape::Record { fields, .. }, .. }) => fields,
+        _ => &[],
+    };
+    // The id is that of the question.
+    let own = fields.iter().filter(|field| field.name != "id");
+    own.map(|field| {
+        let is_null = matches!(field.presence, Presence::Nullable | Presence::OptionalNullable);
+        let kind = if is_null { "any" } else { json_type(index, &field.ty) };
+        (field.name, kind, field.presence == Presence::Required)
+    })
+    .collect()
+}
+
+fn json_type(index: &Index, ty: &Ty) -> &'static str {
+    match ty {
+        Ty::String => "string",
+        Ty::Boolean => "boolean",
+        Ty::Integer | Ty::Count | Ty::Number => "number",
+        Ty::List(_) => "array",
+        Ty::Object | Ty::Map(_) => "object",
+        Ty::Any => "any",
+        Ty::Named(name) => match index.type_def(name).map(|def| def.shape) {
+            Some(Shape::Record { .. }) => "object",
+            Some(Shape::Strings { .. }) => "string",
+            _ => "any",
+        },
+    }
 }
 
 /// Example and fallback texts come from tokens; this is their plain JSON.

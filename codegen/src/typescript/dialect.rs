@@ -34,6 +34,7 @@ pub fn file(index: &Index) -> String {
          import type { Transport } from \"../transport.js\";\n",
     );
     let _ = writeln!(out, "import {{ {} as failures, parsePrefixes }} from \"./failures.js\";", dialect.name);
+    let _ = writeln!(out, "import {{ {} }} from \"./recognition.js\";", tables::others(index));
     imports(&mut out, index);
     let names: Vec<&str> = index.types.keys().copied().collect();
     let _ = writeln!(out, "export type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));

@@ -6,6 +6,7 @@ mod extension;
 mod failures;
 mod intents;
 mod meaning;
+mod recognition;
 mod rows;
 mod secrets;
 mod serving;
@@ -33,6 +34,7 @@ pub fn artefacts() -> Vec<Artefact> {
         Artefact::new(format!("{FOLDER}/extension.ts"), extension::file(&dialects)),
         Artefact::new(format!("{FOLDER}/failures.ts"), failures::file(&dialects)),
         Artefact::new(format!("{FOLDER}/secrets.ts"), secrets::file()),
+        Artefact::new(format!("{FOLDER}/recognition.ts"), recognition::file(&dialects)),
     ];
     for index in &dialects {
         let name = index.dialect.name;

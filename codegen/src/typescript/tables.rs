@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Framing, HandlerFailure, RunEnd, Sign};
+use agentese_protocol::dialect::{Barrier, Framing, HandlerFailure, RunEnd, Sign};
 use agentese_protocol::index::Reply;
+use agentese_protocol::meaning::Test;
 use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
 use agentese_protocol::secrets::SEALED;
 
 use super::{key, quote};
+use crate::outcome::{Outcome, of_event};
 
 /// The time limit that tables leave out.
 const USUAL_TIMEOUT: u64 = 30_000;
@@ -51,6 +53,7 @@ pub fn write(out: &mut String, index: &Index) {
         members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
         let _ = writeln!(out, "  chunks: {},", object(&members));
     }
+    let _ = writeln!(out, "  others: {},", others(index));
     let _ = writeln!(out, "  parseCommand: {},", quote(index.revision.edges.parse_command));
     if let HandlerFailure::ParseWithoutId { except, .. } = index.revision.edges.handler_failure {
         let except: Vec<String> = except.iter().map(|name| quote(name)).collect();
@@ -68,13 +71,21 @@ pub fn write(out: &mut String, index: &Index) {
     }
     out.push_str("  },\n  events: {\n");
     for event in &index.events {
-        let _ = writeln!(out, "    {}: {},", key(event.name), event_spec(event));
+        let _ = writeln!(out, "    {}: {},", key(event.name), event_spec(index, event));
     }
     out.push_str("  },\n  dialogs: {\n");
     for dialog in &index.dialogs {
         let _ = writeln!(out, "    {}: {},", key(dialog.wire), dialog_spec(index, dialog));
     }
     out.push_str("  },\n};\n\n");
+}
+
+/// The name of the list of dialects that are framed otherwise.
+pub fn others(index: &Index) -> &'static str {
+    match index.framing() {
+        Framing::JsonRpc { .. } => "lineDialects",
+        _ => "rpcDialects",
+    }
 }
 
 /// Whether revisions name parameters differently, limit commands, or send events that are read in part.
@@ -86,14 +97,18 @@ pub fn has_own_lines(index: &Index) -> bool {
 
 /// How a run ends, as an object literal.
 fn run_end(end: RunEnd) -> String {
-    let barrier = end.barrier.map_or_else(String::new, |barrier| {
-        format!(
-            "barrier: {{ command: {}, busy: {}, limit: {} }}, ",
-            quote(barrier.command),
-            quote(barrier.busy),
-            barrier.limit_ms
-        )
-    });
+    let command = |name: &str, asked: Option<Barrier>| {
+        asked.map_or_else(String::new, |asked| {
+            let idle = asked.idle.map(|idle| format!("idle: {}, ", quote(idle))).unwrap_or_default();
+            format!(
+                "{name}: {{ command: {}, busy: {}, {idle}limit: {} }}, ",
+                quote(asked.command),
+                quote(asked.busy),
+                asked.limit_ms
+            )
+        })
+    };
+    let barrier = command("barrier", end.barrier) + &command("state", end.state);
     format!("{{ {barrier}gap: {}, answerEnds: {} }}", end.gap_ms, end.answer_ends)
 }
 
@@ -109,11 +124,12 @@ fn revisions(out: &mut String, index: &Index) {
         let has = |wire: &str| exact.commands.iter().any(|command| command.wire == wire);
         let lacks = index.commands.iter().filter(|command| !has(command.wire));
         let lacks: Vec<String> = lacks.map(|command| quote(command.wire)).collect();
-        let all =
-            |name: &str| index.events.iter().find(|event| event.name == name).map(|event| event_spec(event));
-        let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(event)));
+        let all = |name: &str| {
+            index.events.iter().find(|event| event.name == name).map(|event| event_spec(index, event))
+        };
+        let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(&exact, event)));
         let events: Vec<String> =
-            events.map(|event| format!("{}: {}", key(event.name), event_spec(event))).collect();
+            events.map(|event| format!("{}: {}", key(event.name), event_spec(&exact, event))).collect();
         // What is the same as in the tables of all is left out.
         let mut more = String::new();
         if run_end(revision.run_end) != run_end(index.revision.run_end) {
@@ -161,7 +177,7 @@ fn sign(sign: &Sign) -> String {
     object(&members)
 }
 
-fn event_spec(event: &Event) -> String {
+fn event_spec(index: &Index, event: &Event) -> String {
     let mut members = Vec::new();
     let (run, member) = match event.run {
         RunEffect::None => (None, None),
@@ -177,6 +193,47 @@ fn event_spec(event: &Event) -> String {
     members.extend(member.map(|member| format!("member: {}", quote(member))));
     if event.snapshot {
         members.push("snapshot: true".to_owned());
+    }
+    let rules: Vec<String> = of_event(index, event.name).iter().map(outcome).collect();
+    if !rules.is_empty() {
+        members.push(format!("outcome: [{}]", rules.join(", ")));
+    }
+    object(&members)
+}
+
+/// What an event tells of how a run stands, as an object literal. What is usual is left out.
+fn outcome(rule: &Outcome) -> String {
+    let list =
+        |paths: &[&str]| format!("[{}]", paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(", "));
+    let test = |test: &Test| match *test {
+        Test::Is(path, word) => format!("{{ is: {} }}", list(&[path, word])),
+        Test::Has(path) => format!("{{ has: {} }}", quote(path)),
+        other => panic!("clients do not look at {other:?}"),
+    };
+    let mut members = Vec::new();
+    members.extend(rule.over.map(|path| format!("over: {}", quote(path))));
+    if !rule.when.is_empty() {
+        members.push(format!("when: [{}]", rule.when.iter().map(test).collect::<Vec<_>>().join(", ")));
+    }
+    if rule.told != "fine" {
+        members.push(format!("told: {}", quote(rule.told)));
+    }
+    if let Some((path, words)) = &rule.words {
+        let words: Vec<String> =
+            words.iter().map(|(word, told)| format!("{}: {}", key(word), quote(told))).collect();
+        members.push(format!("words: [{}, {}]", quote(path), object(&words)));
+    }
+    if !rule.message.is_empty() {
+        members.push(format!("message: {}", list(&rule.message)));
+    }
+    if !rule.text.is_empty() {
+        members.push(format!("text: {}", quote(rule.text)));
+    }
+    if !rule.code.is_empty() {
+        members.push(format!("code: {}", list(&rule.code)));
+    }
+    if rule.retryable {
+        members.push("retryable: true".to_owned());
     }
     object(&members)
 }
@@ -229,6 +286,13 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
     let mut members = vec![format!("name: {}", quote(&crate::names::camel(dialog.name)))];
     if let Reply::Member(member) = index.reply(dialog) {
         members.push(format!("member: {}", quote(member.name)));
+    }
+    let answer = crate::rust::answer_members(index, dialog).into_iter().map(|(name, kind, is_required)| {
+        format!("{}: {}", key(name), quote(&format!("{kind}{}", if is_required { "" } else { "?" })))
+    });
+    let answer: Vec<String> = answer.collect();
+    if !answer.is_empty() {
+        members.push(format!("answer: {}", object(&answer)));
     }
     if let Some(frames) = dialog.frames {
         let mut own = vec![format!("request: {}", quote(frames.request))];

@@ -53,7 +53,7 @@ const REVISIONS: &[Revision] = &[Revision {
         bare_events: false,
         longest_command: None,
     },
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+    run_end: RunEnd { barrier: None, state: None, gap_ms: 0, answer_ends: true },
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -42,7 +42,7 @@ const REVISIONS: &[Revision] = &[Revision {
         bare_events: false,
         longest_command: None,
     },
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    run_end: RunEnd { barrier: None, state: None, gap_ms: 0, answer_ends: false },
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -323,7 +323,8 @@ pub(super) const EDGES: Edges = Edges {
 };
 
 /// How a run ends in omp and pisces: rules and reminders start it again within 100 milliseconds.
-pub(super) const RUN_END: RunEnd = RunEnd { barrier: Some(pi::BARRIER), gap_ms: 150, answer_ends: false };
+pub(super) const RUN_END: RunEnd =
+    RunEnd { barrier: Some(pi::BARRIER), state: None, gap_ms: 150, answer_ends: false };
 
 /// The sub-protocol for questions, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;

@@ -11,9 +11,14 @@ pub mod requests;
 pub mod types;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+    BARRIER_LIMIT_MS, Barrier, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
+    Revision, RunEnd, TextPieces,
 };
 use crate::model::{ErrorText, Field, Presence, Span, Ty};
+
+/// The command that says whether work goes on.
+const STATE: Barrier =
+    Barrier { command: "agent/state", busy: "status", idle: Some("idle"), limit_ms: BARRIER_LIMIT_MS };
 
 /// The revisions, the oldest first.
 const REVISIONS: &[Revision] = &[Revision {
@@ -34,7 +39,7 @@ const REVISIONS: &[Revision] = &[Revision {
         bare_events: false,
         longest_command: None,
     },
-    run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: false },
+    run_end: RunEnd { barrier: None, state: Some(STATE), gap_ms: 0, answer_ends: false },
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -235,6 +235,10 @@ const EDGES: Edges = Edges {
 /// or with a failure.
 const STATE_LIMIT_MS: u64 = 1_000;
 
+/// The command that says whether work goes on.
+const STATE: Barrier =
+    Barrier { command: "get_state", busy: "is_streaming", idle: None, limit_ms: STATE_LIMIT_MS };
+
 /// The revisions, the oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
@@ -242,7 +246,7 @@ const REVISIONS: &[Revision] = &[
         document: "Operator, docs/rpc.md",
         parent: None,
         edges: EDGES,
-        run_end: RunEnd { barrier: None, gap_ms: 0, answer_ends: true },
+        run_end: RunEnd { barrier: None, state: Some(STATE), gap_ms: 0, answer_ends: true },
         shows: &[],
         excludes: &[],
         changes: &[],
@@ -255,11 +259,7 @@ const REVISIONS: &[Revision] = &[
         edges: Edges { empty_data: false, bare_events: true, longest_command: Some(64 * 1024), ..EDGES },
         // `settled` ends a run, and is missing after failures and where words of the user still wait. What a retry follows
         // with comes at once.
-        run_end: RunEnd {
-            barrier: Some(Barrier { command: "get_state", busy: "is_streaming", limit_ms: STATE_LIMIT_MS }),
-            gap_ms: 250,
-            answer_ends: false,
-        },
+        run_end: RunEnd { barrier: Some(STATE), state: None, gap_ms: 250, answer_ends: false },
         shows: &[
             Sign::BareEvent,
             Sign::AnswerBare("prompt"),

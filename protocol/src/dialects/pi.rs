@@ -20,7 +20,7 @@ use crate::types;
 
 /// The state, whose answer proves the end of a run in the whole family.
 pub const BARRIER: Barrier =
-    Barrier { command: "get_state", busy: "isStreaming", limit_ms: BARRIER_LIMIT_MS };
+    Barrier { command: "get_state", busy: "isStreaming", idle: None, limit_ms: BARRIER_LIMIT_MS };
 
 /// Where the model's text stands, in the whole family.
 pub const TEXT: TextPieces = TextPieces {
@@ -48,7 +48,7 @@ const EDGES: Edges = Edges {
 };
 
 /// How a run ends.
-const RUN_END: RunEnd = RunEnd { barrier: Some(BARRIER), gap_ms: 0, answer_ends: false };
+const RUN_END: RunEnd = RunEnd { barrier: Some(BARRIER), state: None, gap_ms: 0, answer_ends: false };
 
 #[cfg(agentese_made_up)]
 #[path = "../../made-up/pi_9_9.rs"]

@@ -48,6 +48,8 @@ pub fn resolve(index: &Index) -> Resolved {
     let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.act == Act::Work);
     resolved.rules.retain(|rule| rule.act != Act::Work || !own(rule));
     resolved.rules.extend(told);
+    // How a run stands is known before it is over.
+    resolved.rules.sort_by_key(|rule| rule.act != Act::Outcome);
     resolved.rules.retain(|rule| has(index, rule.on));
     resolved.silent.retain(|on| has(index, *on));
     resolved.silent.dedup();

@@ -18,7 +18,9 @@ from agentese.errors import ForkedError as ForkedError
 from agentese.errors import NotInDialectError as NotInDialectError
 from agentese.errors import NotInRevisionError as NotInRevisionError
 from agentese.errors import NotRecognisedError as NotRecognisedError
+from agentese.errors import OtherDialectError as OtherDialectError
 from agentese.errors import RefusedError as RefusedError
+from agentese.errors import RunFailedError as RunFailedError
 from agentese.errors import SpawnError as SpawnError
 from agentese.errors import StalledError as StalledError
 from agentese.errors import TerminatedError as TerminatedError
@@ -57,9 +59,11 @@ __all__ = [
     "NotRecognisedError",
     "OnFrame",
     "OnStderr",
+    "OtherDialectError",
     "Record",
     "Refusal",
     "RefusedError",
+    "RunFailedError",
     "RunResult",
     "SpawnError",
     "StalledError",

@@ -149,7 +149,7 @@ class Stream:
         """Drops the events that are there. Says whether the end is reached."""
     def wait_end(self, seconds: float | None = None) -> bool:
         """Drops events until the end. Says whether the end is reached."""
-    def outcome(self) -> tuple[Any, Any, bool] | None:
+    def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
         """What ended the run, its last event, and whether it is certain that nothing follows; raises how it failed. Nothing before the end."""
 
 @final
@@ -165,6 +165,8 @@ class Question:
         """Whether the agent has taken it back, or the connection is over; waits for that so many seconds."""
     def answer(self, members: str | None = None) -> None:
         """Answers with the members of a JSON object; nothing leaves it to the declared policy."""
+    def fail(self, reason: str) -> None:
+        """Says that the handler has failed, and how; the declared policy answers."""
 
 @final
 class Connection:

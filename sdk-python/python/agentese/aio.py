@@ -14,7 +14,7 @@ from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Openin
 from agentese.errors import Termination, UsageError
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
-from agentese.run import ANY, RunResult, complete, not_over, outcome
+from agentese.run import ANY, RunResult, complete, not_over, outcome, succeeded
 from agentese.tap import Tap
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
@@ -150,7 +150,18 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run; events that were not read are dropped.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        """
+        return succeeded(await self.wait(timeout=timeout))
+
+    async def wait(self, *, timeout: float | None = None) -> RunResult[E]:
+        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+
+        After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
+        the agent takes to tell its state.
+
+        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
+        `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
             raise not_over(self.command, timeout)

@@ -3,6 +3,7 @@
 import inspect
 import logging
 import queue
+import sys
 import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -79,9 +80,9 @@ def settle(question: Question, table: Table, answer: Any) -> None:
 
 
 def failed(question: Question) -> None:
-    """Logs that the handler raised an exception; the declared policy answers."""
+    """Reports that the handler raised an exception, to the log and as a diagnostic; the declared policy answers."""
     logger.exception("the handler of %s failed", question.method)
-    question.answer(None)
+    question.fail(repr(sys.exception()))
 
 
 def _answer(question: Question, table: Table, handler: object) -> None:

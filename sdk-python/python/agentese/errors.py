@@ -96,6 +96,23 @@ class RefusedError(AgenteseError):
         """True where the answer carried no id, so that it was matched to the oldest call that it can belong to."""
 
 
+class RunFailedError(AgenteseError):
+    """The run failed: its request to the model, after the retries that the agent makes by itself."""
+
+    _fields = ("message", "code", "retryable")
+
+    def __init__(self, text: str, *, message: str = "", code: str | None = None, retryable: bool = False) -> None:
+        super().__init__(text)
+        self.message = message
+        """The reason that the agent gives."""
+        self.code = code
+        """The code of the failure, in dialects that tell one."""
+        self.retryable = retryable
+        """Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or was started anew.
+        `is_retryable` says the same."""
+        self.is_retryable = retryable
+
+
 class NotInRevisionError(AgenteseError):
     """The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent answered
     that it does not know the command."""
@@ -110,6 +127,22 @@ class NotInRevisionError(AgenteseError):
         """The agent's revision, such as `pi@0.55`."""
         self.known = known
         """The revisions that have the command, such as `pi@1.5`."""
+
+
+class OtherDialectError(AgenteseError):
+    """The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any that
+    it has. The agent answers nothing that this client sends. The message names both dialects."""
+
+    _fields = ("dialect", "seen", "frame")
+
+    def __init__(self, text: str, *, dialect: str = "", seen: str = "", frame: str = "") -> None:
+        super().__init__(text)
+        self.dialect = dialect
+        """The dialect of the client, such as `pi`."""
+        self.seen = seen
+        """The dialects that have such frames, such as `opal or acp`."""
+        self.frame = frame
+        """The beginning of the frame, without keys."""
 
 
 class NotInDialectError(AgenteseError):

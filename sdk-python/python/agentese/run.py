@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from agentese._native import Decoder, Pending, Stream
-from agentese.errors import TimedOutError, UsageError
+from agentese.errors import RunFailedError, TimedOutError, UsageError
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
 
@@ -20,14 +20,19 @@ ANY = Decoder("any")
 class RunResult(Generic[E]):
     """How a run ended."""
 
-    ended_by: Literal["event", "answer", "handled"]
+    ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
     """`event`: its last event; `answer`: the answer to its command; `handled`: the agent accepted the prompt and started
-    no run for it."""
+    no run for it; `stopped`: the agent acknowledged an abort, and nothing ended the run after that; `idle`: the agent is
+    idle, and its last event was not seen, because a line of the run could not be read."""
     last: E | None
     """The last event that could be the end, as `agent_end` in the pi family."""
     confirmed: bool = True
     """Whether it is certain that nothing follows. In the pi family the client asks for the state to be certain; an agent
     that refuses to answer, or has not answered after 5 seconds, leaves this false."""
+    aborted: bool = False
+    """Whether somebody stopped the run, whoever it was. That is no failure."""
+    failure: RunFailedError | None = None
+    """How the run failed, if it did; only `wait` returns a result with a failure."""
 
 
 class SyncRun(Generic[E, C]):
@@ -87,7 +92,18 @@ class SyncRun(Generic[E, C]):
     def result(self, *, timeout: float | None = None) -> RunResult[E]:
         """Waits for the end of the run; events that were not read are dropped.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        """
+        return succeeded(self.wait(timeout=timeout))
+
+    def wait(self, *, timeout: float | None = None) -> RunResult[E]:
+        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+
+        After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
+        the agent takes to tell its state.
+
+        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
+        `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
             raise not_over(self.command, timeout)
@@ -141,6 +157,13 @@ def outcome(stream: Stream) -> RunResult[Any]:
     ended = stream.outcome()
     assert ended is not None
     return RunResult(*ended)
+
+
+def succeeded(result: RunResult[E]) -> RunResult[E]:
+    """The result of a run that did not fail. Raises how it failed."""
+    if result.failure is not None:
+        raise result.failure
+    return result
 
 
 def accepted(pending: Pending) -> JsonValue:

@@ -17,14 +17,14 @@ from typing import Any
 
 from support.driver import DIALECTS, LIMIT
 
-from agentese import AgenteseError, NotInRevisionError, RefusedError, SpawnError, TerminatedError, TimedOutError, withdrawn
+from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, RunFailedError, SpawnError, TerminatedError, TimedOutError, withdrawn
 from agentese.unknown import UnknownEvent
 
 KINDS = {
     RefusedError: "refused", TerminatedError: "terminated", TimedOutError: "timed_out", SpawnError: "spawn",
-    NotInRevisionError: "not_in_revision",
+    NotInRevisionError: "not_in_revision", OtherDialectError: "other_dialect", DecodeError: "decode",
 }
-OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000)}
+OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000), "timeout_ms": ("timeout", 1000)}
 
 
 class Held:
@@ -92,11 +92,22 @@ class Threads:
     def take(self, events: Any, count: int) -> "Future[list[Any]]":
         return self.pool.submit(lambda: [next(events) for _ in range(count)])
 
-    def all(self, run: Any) -> "Future[list[Any]]":
-        return self.pool.submit(lambda: list(run))
+    def all(self, run: Any) -> "Future[tuple[list[Any], AgenteseError | None]]":
+        return self.pool.submit(lambda: read(run))
 
     def close(self) -> None:
         self.pool.shutdown()
+
+
+def read(run: Any) -> tuple[list[Any], AgenteseError | None]:
+    """The events of a run, and how it failed."""
+    events = []
+    try:
+        for event in run:
+            events.append(event)
+    except RunFailedError as error:
+        return events, error
+    return events, None
 
 
 class Loop:
@@ -144,9 +155,15 @@ class Loop:
 
         return self.submit(work())
 
-    def all(self, run: Any) -> "Future[list[Any]]":
-        async def work() -> list[Any]:
-            return [event async for event in run]
+    def all(self, run: Any) -> "Future[tuple[list[Any], AgenteseError | None]]":
+        async def work() -> tuple[list[Any], AgenteseError | None]:
+            events = []
+            try:
+                async for event in run:
+                    events.append(event)
+            except RunFailedError as error:
+                return events, error
+            return events, None
 
         return self.submit(work())
 
@@ -217,7 +234,9 @@ class Stage:
         if given.get("tap") == "fails":
             odd["on_frame"] = fail
         if "dialogs" in given:
-            answer = {"fails": fail, "never": self.never.wait, "held": self.holds}[given["dialogs"]]
+            how = given["dialogs"]
+            answers = {"fails": fail, "never": self.never.wait, "held": self.holds}
+            answer = (lambda: how["answers"]) if isinstance(how, dict) else answers[how]
             odd["dialogs"] = self.driver.dialogs(self.dialect, answer)
         return odd
 
@@ -231,6 +250,8 @@ class Stage:
 
     def do_call(self, command: str, step: dict[str, Any]) -> None:
         more = {"timeout": step["timeout_ms"] / 1000} if "timeout_ms" in step else {}
+        if step.get("unlimited"):
+            more = {"timeout": None}
         self.calls[step["as"]] = self.driver.start(lambda: self.client.request(command, step["params"], **more))
 
     def do_call_many(self, command: str, step: dict[str, Any]) -> None:
@@ -245,7 +266,7 @@ class Stage:
 
     def do_run(self, command: str, step: dict[str, Any]) -> None:
         # For threads it is made when the agent has taken the prompt.
-        start = lambda: getattr(self.client, command)(**step["params"])  # noqa: E731
+        start = lambda: getattr(self.client, command.replace("/", "_"))(**step["params"])  # noqa: E731
         if self.kind is Threads:
             self.runs[step["as"]] = self.driver.start(start)
         else:
@@ -276,12 +297,28 @@ class Stage:
         events = self.driver.take(self.events, step["n"]).result(LIMIT)
         assert [event.type for event in events] == [kind] * step["n"]
 
+    def do_run_failed(self, name: str, step: dict[str, Any]) -> None:
+        def result() -> None:
+            run = self.runs[name].result(LIMIT)
+            self.driver.start(run.result).result(LIMIT)
+
+        fits(raised(result), step)
+
     def do_ended(self, name: str, step: dict[str, Any]) -> None:
         run = self.runs[name].result(LIMIT)
-        assert [event.type for event in self.driver.all(run).result(LIMIT)] == step["events"]
-        assert self.driver.start(run.result).result(LIMIT).ended_by == step["by"]
-        if "confirmed" in step:
-            assert self.driver.start(run.result).result(LIMIT).confirmed == step["confirmed"]
+        events, failed = self.driver.all(run).result(LIMIT)
+        assert [event.type for event in events] == step["events"]
+        result = self.driver.start(run.wait).result(LIMIT)
+        assert result.ended_by == step["by"]
+        assert result.confirmed == step.get("confirmed", result.confirmed)
+        assert result.aborted == step.get("aborted", result.aborted)
+        if "run_failure" not in step:
+            assert failed is None and result.failure is None
+            assert self.driver.start(run.result).result(LIMIT) == result
+            return
+        for error in [failed, result.failure, raised(lambda: self.driver.start(run.result).result(LIMIT))]:
+            assert isinstance(error, RunFailedError)
+            assert {"message": error.message, "code": error.code, "retryable": error.is_retryable} == step["run_failure"]
 
     def do_again(self, _: Any, step: dict[str, Any]) -> None:
         self.earlier.append(self.client)
@@ -415,6 +452,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
     """Whether a failure is the one that a case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
+    assert all(name in str(error) for name in expected.get("names", [])), str(error)
     assert error.is_retryable == expected.get("retryable", error.is_retryable)
     if isinstance(error, RefusedError):
         assert error.kind == expected.get("failure", error.kind)

@@ -164,8 +164,8 @@ impl Agent {
         let client = dynamic::Client::start_connection(spec, settings, transport);
         let (over, ended) = (client.terminated(), folded.clone());
         tokio::spawn(async move {
-            over.await;
-            ended.end();
+            let end = over.await;
+            ended.end(&end);
         });
         let beginning = tokio::sync::Mutex::default();
         Ok(Agent { shared: Arc::new(Shared { client, table, folded, beginning }) })
@@ -207,6 +207,10 @@ impl Agent {
     /// The conversation as it stands.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {
+        // Whoever has heard of the end of the connection finds it here too.
+        if let Some(end) = self.shared.client.ended() {
+            self.shared.folded.end(&end);
+        }
         self.shared.folded.conversation()
     }
 

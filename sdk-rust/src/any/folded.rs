@@ -14,6 +14,7 @@ use crate::framing::FrameText;
 use crate::route::{Routed, route};
 use crate::spec::Spec;
 use crate::tap;
+use crate::termination::Termination;
 use crate::view::{Conversation, Direction, View};
 
 /// How many bytes of events wait for one listener at most; beyond that it is cut off.
@@ -126,11 +127,19 @@ impl Folded {
         Opening { folded: self.clone(), command: command.to_owned() }
     }
 
-    /// Nothing follows.
-    pub fn end(&self) {
+    /// The connection has ended: what was going on is over, for that reason, and nothing follows.
+    pub fn end(&self, termination: &Termination) {
         let mut state = self.state();
-        state.is_over = true;
-        state.listeners.clear();
+        if std::mem::replace(&mut state.is_over, true) {
+            return;
+        }
+        let before = state.view.conversation();
+        state.view.close(&termination.to_string());
+        let events = differences(&before, &state.view.conversation());
+        let mut listeners = std::mem::take(&mut state.listeners);
+        for event in events {
+            listeners.retain_mut(|listener| listener.hear(&event));
+        }
     }
 
     /// Takes a frame.

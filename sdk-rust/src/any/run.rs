@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use super::Agent;
 use super::event::Event;
 use super::folded::Heard;
-use crate::dynamic::{self, EventStream};
+use crate::dynamic::{self, Ended, EventStream};
 use crate::error::Error;
+use crate::outcome::RunFailure;
 use crate::run_tracker::EndedBy;
 use crate::termination::{Cause, Termination};
 use crate::view::{Message, Role};
@@ -68,6 +69,8 @@ pub struct Run {
     heard: Heard,
     results: Map<String, Value>,
     is_over: bool,
+    /// Whether somebody was told how it failed.
+    is_told: bool,
 }
 
 /// How a run ended.
@@ -80,6 +83,10 @@ pub struct RunResult {
     pub confirmed: bool,
     /// The model's last message, with usage, stop reason and error where it has them.
     pub message: Option<Arc<Message>>,
+    /// Whether somebody stopped the run, whoever it was. That is no failure.
+    pub aborted: bool,
+    /// Why the run failed, where it did; only [`Run::wait`] gives a result with a failure.
+    pub failure: Option<RunFailure>,
 }
 
 impl RunResult {
@@ -92,7 +99,7 @@ impl RunResult {
 
 impl Run {
     pub(super) fn new(agent: Agent, raw: EventStream, heard: Heard, results: Map<String, Value>) -> Self {
-        Run { agent, raw, heard, results, is_over: false }
+        Run { agent, raw, heard, results, is_over: false, is_told: false }
     }
 
     /// The agent that works on it.
@@ -107,10 +114,10 @@ impl Run {
         self.results.get("outcome")?.as_str()
     }
 
-    /// The next event; nothing when the run is over or has failed ([`Run::result`] says how). Dropping the future loses
+    /// The next event; nothing when the run is over. How the run failed comes once, as an error. Dropping the future loses
     /// nothing.
-    pub async fn next(&mut self) -> Option<Event> {
-        std::future::poll_fn(|context| self.poll_event(context)).await
+    pub async fn next(&mut self) -> Option<Result<Event, Error>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
@@ -119,6 +126,8 @@ impl Run {
             while let Poll::Ready(event) = self.raw.poll_event(context) {
                 if event.is_none() {
                     self.is_over = true;
+                    // What the end of the connection changes is heard too.
+                    let _ = self.agent.conversation();
                     break;
                 }
             }
@@ -136,17 +145,32 @@ impl Run {
     /// Waits for the end of the run. Events that were not read are dropped.
     ///
     /// # Errors
+    /// [`Error::RunFailed`] where the request to the model failed, after the retries that the agent makes; else as
+    /// [`Run::wait`].
+    pub async fn result(self) -> Result<RunResult, Error> {
+        let result = self.wait().await?;
+        match result.failure {
+            Some(failure) => Err(Error::RunFailed(Box::new(failure))),
+            None => Ok(result),
+        }
+    }
+
+    /// Waits for the end of the run as [`Run::result`] does, and gives a run that failed as a result.
+    ///
+    /// # Errors
     /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where the connection ended
     /// first.
-    pub async fn result(mut self) -> Result<RunResult, Error> {
-        while self.next().await.is_some() {}
+    pub async fn wait(mut self) -> Result<RunResult, Error> {
+        while std::future::poll_fn(|context| self.poll_event(context)).await.is_some() {}
         let conversation = self.agent.conversation();
         let of_model = |message: &&Arc<Message>| message.role == Role::Assistant;
-        match self.raw.over() {
-            Some(Ok(ended_by)) => Ok(RunResult {
-                ended_by: *ended_by,
-                confirmed: self.raw.confirmed(),
+        match self.raw.ended() {
+            Some(Ok(Ended { by, confirmed, aborted, failure })) => Ok(RunResult {
+                ended_by: *by,
+                confirmed: *confirmed,
                 message: conversation.messages.iter().rfind(of_model).cloned(),
+                aborted: *aborted,
+                failure: failure.clone(),
             }),
             Some(Err(error)) => Err(error.clone()),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),
@@ -155,10 +179,15 @@ impl Run {
 }
 
 impl Stream for Run {
-    type Item = Event;
+    type Item = Result<Event, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.poll_event(context)
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(event) = ready!(self.poll_event(context)) {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        let was_told = std::mem::replace(&mut self.is_told, true);
+        let failed = self.raw.over().and_then(|over| over.as_ref().err()).filter(|_| !was_told);
+        Poll::Ready(failed.cloned().map(Err))
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum Misfit {
     Unknown,
     /// It does not fit its declaration.
     Malformed(String),
+    /// Its handler failed, or gave an answer that does not fit the declaration.
+    Failed(String),
 }
 
 pub(crate) struct TypedSink<D: Dialect>(pub Arc<dyn DialogSink<D>>);
@@ -67,6 +69,39 @@ pub(crate) fn envelope(spec: &Spec) -> Envelope {
     match spec.framing {
         Framing::JsonRpc { .. } => Envelope::NONE,
         _ => Envelope::of(&["type", "id", "method"]),
+    }
+}
+
+/// Checks the answer of a handler against the declaration.
+///
+/// # Errors
+/// Says which member is wrong, and why.
+pub(crate) fn check_answer(spec: &Spec, method: &str, members: &Members) -> Result<(), String> {
+    let Some(declared) = spec.dialog(method) else { return Ok(()) };
+    // A handler may dismiss the question in the dialect's own words.
+    let fallback = declared.fallback.and_then(|fallback| serde_json::from_str::<Members>(fallback).ok());
+    if fallback.is_some_and(|fallback| fallback == *members) {
+        return Ok(());
+    }
+    for (name, kind, is_required) in declared.answer {
+        match members.get(*name) {
+            Some(value) if is_of_kind(value, kind) => {}
+            Some(value) => return Err(format!("`{name}` of the answer is {value}, not of the type {kind}")),
+            None if *is_required => return Err(format!("the answer has no `{name}`")),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_of_kind(value: &Value, kind: &str) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => true,
     }
 }
 
@@ -115,6 +150,24 @@ pub(crate) fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String
 mod tests {
     use super::*;
     use crate::generated::{opal, pi};
+
+    #[test]
+    fn an_answer_has_the_declared_members_or_is_the_fallback() {
+        let check = |spec, method, members: Value| check_answer(spec, method, members.as_object().unwrap());
+        let right = serde_json::json!({"confirmed": false});
+        assert_eq!(check(&pi::SPEC, "confirm", right), Ok(()));
+        assert_eq!(check(&pi::SPEC, "confirm", serde_json::json!({"cancelled": true})), Ok(()));
+        for wrong in [
+            serde_json::json!({"confirmed": "no"}),
+            serde_json::json!({"confirmed": null}),
+            serde_json::json!({"value": "yes"}),
+            serde_json::json!({}),
+        ] {
+            check(&pi::SPEC, "confirm", wrong.clone()).expect_err(&wrong.to_string());
+        }
+        check(&opal::SPEC, "client/confirm", serde_json::json!({"action": true})).unwrap_err();
+        check(&pi::SPEC, "input", serde_json::json!({"value": 3})).unwrap_err();
+    }
 
     #[test]
     fn answers_in_both_framings() {

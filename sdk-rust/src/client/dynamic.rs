@@ -13,13 +13,14 @@ use std::time::Duration;
 use futures::Stream;
 use futures::future::BoxFuture;
 
-use crate::connection::{Connection, EventFrame, EventQueue, Settings};
+use crate::connection::{Connection, EventFrame, EventQueue, RunEnded, Settings};
 use crate::dialog::{AnySink, Members, Misfit};
 use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
+use crate::outcome::{RunFailure, Verdict};
 use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
-use crate::run_tracker::{EndedBy, Outcome};
-use crate::scan::{self, Outline};
+use crate::run_tracker::EndedBy;
+use crate::scan::Outline;
 use crate::spec::{Answer, EventSpec, Spec, revision_names, revision_of};
 use crate::tap::Tap;
 use crate::termination::{Cause, Termination};
@@ -108,7 +109,7 @@ pub struct Options {
     pub queue_bytes: usize,
     /// The longest line that is read, in bytes.
     pub max_line: usize,
-    /// How long every call waits for its answer, in place of the command's own default.
+    /// How long every call waits for its answer, prompts too, in place of the command's own limit.
     pub timeout: Option<Duration>,
     /// Sees every frame, keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
@@ -269,33 +270,27 @@ impl Client {
         limit: Limit,
     ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error>
     {
-        let session = self.spec.session_member.and_then(|member| {
-            let mut session = None;
-            scan::members(members, |name, value| {
-                if scan::is_named(name, member) {
-                    session = scan::string(value).map(std::borrow::Cow::into_owned);
-                }
-            })
-            .ok()?;
-            session
-        });
+        let session = self.connection.shared.session_of(members);
         let queue = self.connection.shared.start_run(command, members, session.clone())?;
         let run = FollowedRun { token: queue.token, session: session.unwrap_or_default() };
         let stream = EventStream::new(self.clone(), queue.events, Some(run));
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
         let limit = self.limit(command, limit);
-        let command = command.to_owned();
         let connection = self.connection.shared.clone();
-        let answer = queue.answer;
+        let command = command.to_owned();
+        let (token, answer) = (queue.token, queue.answer);
         let accepted = async move {
             if at_the_end {
+                if let Some(after) = limit {
+                    connection.limit_run(token, &command, after);
+                }
                 return Ok(None);
             }
             let answer = match limit {
                 None => answer.await,
-                Some(after) => {
-                    tokio::time::timeout(after, answer).await.map_err(|_| connection.late(&command, after))?
-                }
+                Some(after) => tokio::time::timeout(after, answer)
+                    .await
+                    .map_err(|_| connection.time_out_run(token, &command, after))?,
             };
             let closed = || Err(Error::Terminated(Termination::new(Cause::Closed)));
             Ok(answer.unwrap_or_else(|_| closed())?.data)
@@ -394,12 +389,37 @@ pub struct EventStream {
     run: Option<FollowedRun>,
     last: Option<Event>,
     over: Option<Result<EndedBy, Error>>,
-    confirmed: bool,
+    ended: Option<Ended>,
+}
+
+/// How a run ended, whether it failed or not.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Ended {
+    /// What ended it.
+    pub by: EndedBy,
+    /// Whether it is certain that nothing follows; see [`RunResult`](crate::RunResult).
+    pub confirmed: bool,
+    /// Whether somebody stopped it.
+    pub aborted: bool,
+    /// Why its request to the model failed, where it did.
+    pub failure: Option<RunFailure>,
+}
+
+impl From<RunEnded> for Ended {
+    fn from(RunEnded { outcome, verdict }: RunEnded) -> Self {
+        let aborted = verdict == Verdict::Aborted;
+        let failure = match verdict {
+            Verdict::Failed(failure) => Some(failure),
+            _ => None,
+        };
+        Ended { by: outcome.ended_by, confirmed: outcome.confirmed, aborted, failure }
+    }
 }
 
 impl EventStream {
     fn new(client: Client, queue: EventQueue, run: Option<FollowedRun>) -> Self {
-        EventStream { client, queue, run, last: None, over: None, confirmed: false }
+        EventStream { client, queue, run, last: None, over: None, ended: None }
     }
 
     /// Hands the next events to `take`: up to `most`, and up to `bytes` bytes with the one that reaches it.
@@ -455,14 +475,18 @@ impl EventStream {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
 
-    fn end(&mut self, reason: QueueEnd<Result<Outcome, Error>>) {
-        let outcome = match reason {
-            QueueEnd::Closed(outcome) => outcome,
+    fn end(&mut self, reason: QueueEnd<Result<RunEnded, Error>>) {
+        let ended = match reason {
+            QueueEnd::Closed(ended) => ended.map(Ended::from),
             QueueEnd::Detached { dropped } => Err(Error::Detached { dropped }),
             QueueEnd::Abandoned => Err(Error::Terminated(Termination::new(Cause::Closed))),
         };
-        self.confirmed = outcome.as_ref().is_ok_and(|outcome| outcome.confirmed);
-        self.over = Some(outcome.map(|outcome| outcome.ended_by));
+        self.over = Some(match &ended {
+            Ok(Ended { failure: Some(failure), .. }) => Err(Error::RunFailed(Box::new(failure.clone()))),
+            Ok(ended) => Ok(ended.by),
+            Err(error) => Err(error.clone()),
+        });
+        self.ended = ended.ok();
     }
 
     /// The session of the run; empty in dialects that have one session at a time, and for all events.
@@ -470,14 +494,22 @@ impl EventStream {
         self.run.as_ref().map_or("", |run| &run.session)
     }
 
-    /// How it ended, when it has ended and everything was read.
+    /// How it ended, when it has ended and everything was read. A run that failed gives [`Error::RunFailed`].
     pub fn over(&self) -> Option<&Result<EndedBy, Error>> {
         self.over.as_ref()
     }
 
-    /// Whether it is certain that nothing follows the end of the run; see [`RunResult`](crate::RunResult).
-    pub fn confirmed(&self) -> bool {
-        self.confirmed
+    /// How the run ended, also where it failed, when it has ended and everything was read.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where the connection ended first,
+    /// [`Error::Detached`] where the stream was cut off. None before the end.
+    pub fn ended(&self) -> Option<Result<&Ended, &Error>> {
+        match (&self.ended, &self.over) {
+            (Some(ended), _) => Some(Ok(ended)),
+            (None, Some(Err(error))) => Some(Err(error)),
+            _ => None,
+        }
     }
 
     /// The last event read that could be the end of the run.

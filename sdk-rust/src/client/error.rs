@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::framing::FrameText;
+use crate::outcome::RunFailure;
 use crate::termination::Termination;
 use crate::transport::SpawnError;
 
@@ -19,6 +20,9 @@ pub enum Error {
     /// The agent rejected the command.
     #[error(transparent)]
     Refused(Box<Refused>),
+    /// The run failed: its request to the model, after the retries that the agent makes by itself.
+    #[error(transparent)]
+    RunFailed(Box<RunFailure>),
     /// The connection is over: the process ended, the stream ended, or we closed it.
     #[error("the connection is over: {0}")]
     Terminated(#[source] Termination),
@@ -74,6 +78,19 @@ pub enum Error {
         revision: String,
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
+    },
+    /// The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any
+    /// that it has. The agent answers nothing that this client sends.
+    #[error(
+        "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect"
+    )]
+    OtherDialect {
+        /// The dialect of the client, as `pi`.
+        dialect: &'static str,
+        /// The dialects that have such frames, as `opal or acp`.
+        seen: String,
+        /// How the frame begins, without keys.
+        frame: String,
     },
     /// The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent.
     #[error("{dialect} has no command for `{intent}`{}", with(param.as_deref()))]
@@ -166,12 +183,16 @@ pub enum ErrorKind {
     Spawn,
     /// The agent rejected the command.
     Refused,
+    /// The run failed.
+    RunFailed,
     /// The connection is over.
     Terminated,
     /// The agent's revision of the dialect does not have the command.
     NotInRevision,
     /// The agent's dialect has no command that does that.
     NotInDialect,
+    /// The agent speaks another dialect than the client.
+    OtherDialect,
     /// The agent's dialect was not recognised.
     NotRecognised,
     /// No answer in time.
@@ -197,12 +218,14 @@ impl Error {
         match self {
             Error::Spawn(_) => ErrorKind::Spawn,
             Error::Refused(_) => ErrorKind::Refused,
+            Error::RunFailed(_) => ErrorKind::RunFailed,
             Error::Terminated(_) => ErrorKind::Terminated,
             Error::NotInRevision { .. } => ErrorKind::NotInRevision,
             Error::TimedOut { .. } => ErrorKind::TimedOut,
             Error::Stalled { .. } | Error::NotSent { .. } => ErrorKind::Stalled,
             Error::Decode { .. } => ErrorKind::Decode,
             Error::NotInDialect { .. } => ErrorKind::NotInDialect,
+            Error::OtherDialect { .. } => ErrorKind::OtherDialect,
             Error::NotRecognised { .. } => ErrorKind::NotRecognised,
             Error::Encode { .. }
             | Error::TooLong { .. }
@@ -214,11 +237,13 @@ impl Error {
     }
 
     /// Whether the same call may be made again on the same connection without doing anything twice: the command was not
-    /// sent, or it changes nothing. A prompt that timed out may still be carried out, so it is not retryable.
+    /// sent, or it changes nothing. A prompt that timed out may still be carried out, so it is not retryable. Of a run that
+    /// failed, whether the same prompt may succeed: see [`RunFailure::retryable`].
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::TimedOut { repeatable, .. } | Error::Stalled { repeatable, .. } => *repeatable,
             Error::NotSent { .. } => true,
+            Error::RunFailed(failure) => failure.retryable,
             _ => false,
         }
     }
@@ -227,6 +252,14 @@ impl Error {
     pub fn termination(&self) -> Option<&Termination> {
         match self {
             Error::Terminated(termination) => Some(termination),
+            _ => None,
+        }
+    }
+
+    /// Why the run failed, where it did.
+    pub fn run_failure(&self) -> Option<&RunFailure> {
+        match self {
+            Error::RunFailed(failure) => Some(failure),
             _ => None,
         }
     }

@@ -154,9 +154,9 @@ impl<D: Dialect> Builder<D> {
         self
     }
 
-    /// How long calls wait for their answers, in place of the commands' own defaults. Commands whose
-    /// work may take any time (prompt, compact, bash) stay without a limit; see [`RpcClient::with_timeout`] and
-    /// [`RpcClient::without_timeout`].
+    /// How long every call waits for its answer, in place of the commands' own limits; also those that have none, as
+    /// prompts. The run that a prompt starts goes on after the answer, without a limit. [`RpcClient::with_timeout`] and
+    /// [`RpcClient::without_timeout`] change the limit for single calls.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self

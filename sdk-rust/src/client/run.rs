@@ -6,9 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use futures::Stream;
 
-use crate::dynamic::{self, EventStream};
+use crate::dynamic::{self, Ended, EventStream};
 use crate::error::Error;
 use crate::framing::FrameText;
+use crate::outcome::RunFailure;
 use crate::run_tracker::EndedBy;
 use crate::spec::Dialect;
 use crate::termination::{Cause, Termination};
@@ -131,6 +132,10 @@ pub struct RunResult<D: Dialect> {
     pub confirmed: bool,
     /// The last event that could be the end, as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
+    /// Whether somebody stopped the run, whoever it was. That is no failure.
+    pub aborted: bool,
+    /// Why the run failed, where it did; only [`Run::wait`] gives a result with a failure.
+    pub failure: Option<RunFailure>,
 }
 
 impl<D: Dialect> Run<D> {
@@ -178,15 +183,34 @@ impl<D: Dialect> Run<D> {
     /// a full queue; every event of the run has been handed over (or dropped) before it resolves.
     ///
     /// # Errors
+    /// [`Error::RunFailed`] where the request to the model failed, after the retries that the agent makes; else as
+    /// [`Run::wait`].
+    pub async fn result(self) -> Result<RunResult<D>, Error> {
+        let result = self.wait().await?;
+        match result.failure {
+            Some(failure) => Err(Error::RunFailed(Box::new(failure))),
+            None => Ok(result),
+        }
+    }
+
+    /// Waits for the end of the run as [`Run::result`] does, and gives a run that failed as a result.
+    ///
+    /// After the agent has acknowledged that it stops, and tells of no new work, the run ends within
+    /// [ten seconds](crate::run_tracker::STOP_WITHIN) and the time that the agent takes to tell its state.
+    ///
+    /// # Errors
     /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where
     /// the connection ended first, [`Error::Detached`] where this handle was cut off.
-    pub async fn result(mut self) -> Result<RunResult<D>, Error> {
+    pub async fn wait(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}
-        match self.events.over() {
-            Some(Ok(ended_by)) => Ok(RunResult {
-                ended_by: *ended_by,
-                confirmed: self.events.confirmed(),
-                last: self.events.last().cloned().map(RawEvent::new),
+        let last = self.events.last().cloned().map(RawEvent::new);
+        match self.events.ended() {
+            Some(Ok(Ended { by, confirmed, aborted, failure })) => Ok(RunResult {
+                ended_by: *by,
+                confirmed: *confirmed,
+                last,
+                aborted: *aborted,
+                failure: failure.clone(),
             }),
             Some(Err(error)) => Err(error.clone()),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),

@@ -36,10 +36,13 @@ pub enum Diagnostic {
         /// Its type.
         kind: String,
     },
-    /// A dialog that was answered by the declared policy because there is no handler for it.
+    /// A dialog that was answered by the declared policy: there is no handler for it, its handler failed, or the handler's
+    /// answer does not fit the declaration.
     DialogByPolicy {
         /// The dialog's method.
         method: String,
+        /// How the handler failed, or what is wrong with its answer; `None` where there is no handler.
+        reason: Option<String>,
     },
     /// A dialog that does not fit its declaration, or whose answer is longer than the agent reads; it was answered by the
     /// declared policy.
@@ -54,6 +57,14 @@ pub enum Diagnostic {
         /// The revision that was named, as `pi@0.55`.
         told: String,
         /// The one that the frame shows.
+        seen: String,
+    },
+    /// A frame that the client's dialect cannot have, before any that it has. Every call fails with
+    /// [`Error::OtherDialect`](crate::Error::OtherDialect).
+    OtherDialect {
+        /// The dialect of the client, as `pi`.
+        dialect: &'static str,
+        /// The dialects that have such frames, as `opal or acp`.
         seen: String,
     },
     /// A frame in pieces that could not be put together. What had come of it was dropped.

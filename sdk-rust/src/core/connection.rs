@@ -5,6 +5,8 @@
 
 mod dialogs;
 mod events;
+mod lost;
+mod other_dialect;
 mod reader;
 mod revisions;
 mod runs;
@@ -25,13 +27,15 @@ use crate::error::Error;
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions};
 use crate::queue::Overflow;
 use crate::run_tracker::Outcome;
-use crate::spec::{Framing, Spec};
+use crate::scan;
+use crate::spec::{Framing, RunRole, Spec};
 use crate::tap::{Direction, Tap};
 use crate::termination::{Cause, RecentFrames, Termination};
 use crate::transport::ChildProcess;
 use crate::transport::Transport;
 
 pub(crate) use events::{EventFrame, EventQueue};
+pub(crate) use runs::RunEnded;
 
 /// How long closing waits for lines that an agent has not read yet.
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);
@@ -73,9 +77,32 @@ struct State {
     next_id: u64,
     pending: Table<Waiter>,
     runs: Vec<runs::Slot>,
+    /// The sessions of commands that stop runs, by the keys of commands that are not answered yet.
+    stops: Vec<(String, Option<String>)>,
     subscribers: Vec<events::Subscriber>,
     recent: RecentFrames,
     ended: Option<Termination>,
+    /// Why no call can be answered: the agent speaks another dialect.
+    other_dialect: Option<Error>,
+}
+
+/// How many commands that stop runs are waited for at once.
+const MOST_STOPS: usize = 64;
+
+impl State {
+    /// A command that stops runs is sent. Those that nobody answers are forgotten in time.
+    fn note_stop(&mut self, key: String, session: Option<String>) {
+        if self.stops.len() == MOST_STOPS {
+            self.stops.remove(0);
+        }
+        self.stops.push((key, session));
+    }
+
+    /// The session of such a command, which is answered; none where it is no such command.
+    fn take_stop(&mut self, key: &str) -> Option<Option<String>> {
+        let at = self.stops.iter().position(|(known, _)| known == key)?;
+        Some(self.stops.remove(at).1)
+    }
 }
 
 /// What the connection's tasks share.
@@ -133,9 +160,11 @@ impl Connection {
                 next_id: 0,
                 pending: Table::new(),
                 runs: Vec::new(),
+                stops: Vec::new(),
                 subscribers: Vec::new(),
                 recent: RecentFrames::default(),
                 ended: None,
+                other_dialect: None,
             }),
             outbox,
             revision: revisions::Seen::new(spec, settings.revision),
@@ -235,7 +264,7 @@ impl Shared {
             }
         }
         for run in runs {
-            run.finish(Err(Error::Terminated(termination.clone())));
+            run.close(Error::Terminated(termination.clone()));
         }
         for subscriber in subscribers {
             subscriber.close(Error::Terminated(termination.clone()));
@@ -302,15 +331,34 @@ impl Shared {
         if let Some(termination) = &state.ended {
             return Err(Error::Terminated(termination.clone()));
         }
+        if let Some(error) = &state.other_dialect {
+            return Err(error.clone());
+        }
         self.admit(command)?;
         let (key, raw) = self.next_id(&mut state);
         let line = self.line(command, &raw, members);
         self.is_short_enough(command, &line)?;
         state.pending.insert(key.clone(), command, waiter);
+        if self.spec.command(command).is_some_and(|row| row.run == RunRole::Stops) {
+            state.note_stop(key.clone(), self.session_of(members));
+        }
         before(&mut state, &key);
         // The lock is held while the line is queued, so that lines stand in the order of the table.
         self.queue_line(line);
         Ok(key)
+    }
+
+    /// The session that a command's members name, where a connection has several.
+    pub fn session_of(&self, members: &str) -> Option<String> {
+        let member = self.spec.session_member?;
+        let mut session = None;
+        let look = |name: &str, value: &str| {
+            if scan::is_named(name, member) {
+                session = scan::string(value).map(std::borrow::Cow::into_owned);
+            }
+        };
+        scan::members(members, look).ok()?;
+        session
     }
 
     /// Sends a command and waits for its answer.
@@ -345,13 +393,9 @@ impl Shared {
         }
     }
 
-    /// The default timeout of a command.
+    /// The time limit of a command: the connection's, or the one of its row where the connection has none.
     pub fn timeout(&self, command: &str) -> Option<Duration> {
-        match self.spec.command(command) {
-            // Work that may take any time has no limit, whatever limit the connection has.
-            Some(spec) => spec.timeout.map(|limit| self.settings.timeout.unwrap_or(limit)),
-            None => self.settings.timeout,
-        }
+        self.settings.timeout.or_else(|| self.spec.command(command)?.timeout)
     }
 
     fn finish_run(&self, token: u64, result: Result<Outcome, Error>) {

@@ -89,6 +89,21 @@ impl<T> Table<T> {
         self.take(position, true)
     }
 
+    /// The id of the call that somebody waits for, of that command where one is named; `None` where there are several.
+    pub fn only(&self, command: Option<&str>) -> Option<&str> {
+        let is_it =
+            |call: &&Call<T>| call.waiter.is_some() && command.is_none_or(|command| call.command == command);
+        let mut calls = self.calls.values().filter(is_it);
+        let call = calls.next()?;
+        calls.next().is_none().then_some(&call.id)
+    }
+
+    /// Whether somebody waits for the call with that id.
+    pub fn waits(&self, id: &str) -> bool {
+        let call = self.by_id.get(id).and_then(|position| self.calls.get(position));
+        call.is_some_and(|call| call.waiter.is_some())
+    }
+
     fn take(&mut self, position: u64, attributed: bool) -> Option<Settled<T>> {
         let call = self.calls.remove(&position)?;
         self.by_id.remove(&call.id);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::framing::FrameText;
 use crate::scan::{self, Outline, ScanError, Wanted, inner, member};
-use crate::spec::{EventSpec, Framing, Spec};
+use crate::spec::{Barrier, EventSpec, Framing, Spec};
 
 /// The type of an event: a row of the tables where there is one, which costs nothing to keep.
 #[derive(Debug, Clone, PartialEq)]
@@ -296,6 +296,15 @@ fn json_rpc(
 pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     let wanted = Wanted::new([member(name)]);
     scan::scan(event, &wanted).ok()?.boolean(0)
+}
+
+/// Whether the data of the answer to the command that tells the state say that work goes on.
+pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
+    let found = scan::scan(data, &Wanted::new([member(state.busy)])).ok()?;
+    match state.idle {
+        None => found.boolean(0),
+        Some(idle) => found.string(0).map(|told| told != idle),
+    }
 }
 
 #[cfg(test)]

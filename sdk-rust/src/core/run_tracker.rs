@@ -16,8 +16,18 @@ const BEGIN_WITHIN: Duration = Duration::from_millis(500);
 /// How soon an agent that says it is busy, and shows nothing of it, is asked again.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
+/// How long a run may go on after the agent has acknowledged that it stops, and says of no new work since: then it counts
+/// as over.
+pub const STOP_WITHIN: Duration = Duration::from_secs(10);
+
 /// How often an agent has to be idle before a prompt that began nothing counts as handled.
 const IDLE_CHECKS: u8 = 2;
+
+/// How often that pause is doubled after a line that could not be read, at most: what goes on may take long.
+const DOUBLINGS: u8 = 4;
+
+/// How often an agent that does not tell its state is asked after a line that could not be read.
+const STATE_ASKED: u8 = 3;
 
 /// What the tracker is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +42,16 @@ pub enum Input {
     MayEnd,
     /// An event says that the run is over.
     Ends,
+    /// A line could not be read, which may have been the last event of the run.
+    Lost,
+    /// Another event of its session came.
+    Heard,
+    /// The agent has acknowledged that it stops the run.
+    Stopped,
+    /// Something else has taken the place of the run, or nothing has come of the prompt: it may be over.
+    Replaced,
+    /// The connection has ended.
+    Closed,
     /// The state was asked for, and says whether work goes on.
     State {
         /// True where it does.
@@ -63,7 +83,8 @@ pub struct Outcome {
     /// What ended it.
     pub ended_by: EndedBy,
     /// Whether it is certain that nothing follows. False where the agent was asked for its state and did not tell it
-    /// within the [limit](crate::spec::Barrier::limit): the run counts as over by its last event alone.
+    /// within the [limit](crate::spec::Barrier::limit), and the run counts as over by its last event alone; and where that
+    /// event could not be read.
     pub confirmed: bool,
 }
 
@@ -77,6 +98,10 @@ pub enum EndedBy {
     Answer,
     /// The agent took the prompt and started no run for it (an extension command, for one).
     Handled,
+    /// The agent acknowledged that it stops, and [nothing ended the run](STOP_WITHIN) after that.
+    Stopped,
+    /// The agent is idle, and its last event was not seen: a line of the run could not be read.
+    Idle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,17 +128,47 @@ pub struct RunTracker {
     idle: u8,
     /// Whether the agent told its state when it was last asked.
     confirmed: bool,
+    /// Whether something of the session came.
+    heard: bool,
+    /// Whether its last event that says so says that it may be over.
+    may_be_over: bool,
+    /// How long ago, by the times that were asked for, the agent acknowledged that it stops; none where it did not, or work
+    /// began after that.
+    stopping: Option<Duration>,
+    /// Whether the last event may have been in a line that could not be read: none that was read said so.
+    lost: bool,
+    /// How often the agent was busy, and did not tell its state, since that line.
+    busy: u8,
+    mute: u8,
 }
 
 impl RunTracker {
     /// For a run of a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
-        RunTracker { rules, phase: Phase::Waiting, answered: false, begun: false, idle: 0, confirmed: true }
+        RunTracker {
+            rules,
+            phase: Phase::Waiting,
+            answered: false,
+            begun: false,
+            idle: 0,
+            confirmed: true,
+            heard: false,
+            may_be_over: false,
+            stopping: None,
+            lost: false,
+            busy: 0,
+            mute: 0,
+        }
     }
 
     /// From here on these rules count: the agent's revision has become known.
     pub fn follow(&mut self, rules: RunEnd) {
         self.rules = rules;
+    }
+
+    /// Whether something of its work was seen.
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Takes an input and says what to do.
@@ -134,36 +189,53 @@ impl RunTracker {
             }
             Input::Begins | Input::Holds => {
                 self.begun = true;
+                (self.may_be_over, self.lost) = (false, false);
+                self.stopping = None;
                 self.phase = Phase::Running;
                 Action::None
             }
-            Input::MayEnd => {
-                if self.rules.answer_ends {
-                    return Action::None;
-                }
-                self.begun = true;
-                match self.rules.barrier {
-                    Some(_) => self.ask(),
-                    None => self.wait(),
-                }
+            Input::Heard => {
+                self.heard = true;
+                Action::None
             }
-            // An end that comes before our prompt was answered or began belongs to earlier work.
-            Input::Ends if self.answered || self.begun => self.end(EndedBy::Event),
+            // An end before anything began belongs to earlier work.
+            Input::MayEnd if !self.begun => Action::None,
+            Input::MayEnd | Input::Replaced => self.may_end(),
+            Input::Ends if self.begun => self.end(EndedBy::Event),
+            // What was queued joins work that has begun before, where nobody can be asked what goes on.
+            Input::Ends if self.rules.barrier.is_none() && self.answered && self.heard => {
+                self.end(EndedBy::Event)
+            }
             Input::Ends => Action::None,
-            Input::State { busy } => match (self.phase, busy) {
-                // Work goes on: look again later, whether something is seen of it or not.
-                (Phase::Asking, true) => {
-                    self.idle = 0;
-                    self.phase = Phase::Waiting;
-                    Action::Wake(LOOK_AGAIN)
+            Input::Stopped => self.stop(),
+            // Nothing follows any more; whether something would have, only a state can have told.
+            Input::Closed if self.may_be_over && (self.answered || self.rules.answer_ends) => {
+                self.confirmed &= self.phase == Phase::Gap;
+                self.end(EndedBy::Event)
+            }
+            Input::Closed => Action::None,
+            Input::Lost => match self.rules.state {
+                Some(_) => {
+                    // The answer that ends such a run is another line than its last event.
+                    self.lost = !self.may_be_over || self.rules.answer_ends;
+                    (self.busy, self.mute) = (0, 0);
+                    self.ask()
                 }
+                None => Action::None,
+            },
+            Input::State { busy } => match (self.phase, busy) {
+                (Phase::Asking, true) => self.look_again(),
                 (Phase::Asking, false) => {
-                    self.confirmed = true;
+                    self.confirmed = !self.lost;
                     self.wait()
                 }
                 _ => Action::None,
             },
             Input::NoState => match self.phase {
+                Phase::Asking if self.lost && self.mute + 1 < STATE_ASKED => {
+                    self.mute += 1;
+                    self.look_again()
+                }
                 Phase::Asking => {
                     self.confirmed = false;
                     self.wait()
@@ -171,12 +243,75 @@ impl RunTracker {
                 _ => Action::None,
             },
             Input::Elapsed => match self.phase {
-                Phase::Gap if self.begun => self.end(EndedBy::Event),
-                Phase::Gap => self.end(EndedBy::Handled),
-                Phase::Waiting if self.answered => self.ask(),
+                Phase::Gap => self.over(),
+                Phase::Waiting | Phase::Running if self.stopping.is_some() => self.stopped(),
+                Phase::Waiting if self.answered || self.lost => self.ask(),
                 _ => Action::None,
             },
         }
+    }
+
+    fn may_end(&mut self) -> Action {
+        self.may_be_over = true;
+        if self.rules.answer_ends {
+            return Action::None;
+        }
+        (self.begun, self.lost) = (true, false);
+        match self.rules.barrier {
+            Some(_) => self.ask(),
+            None => self.wait(),
+        }
+    }
+
+    /// Work goes on: look again later, whether something is seen of it or not.
+    fn look_again(&mut self) -> Action {
+        self.idle = 0;
+        self.phase = Phase::Waiting;
+        match &mut self.stopping {
+            Some(since) if *since >= STOP_WITHIN => self.give_up(),
+            since => {
+                if let Some(since) = since {
+                    *since += LOOK_AGAIN;
+                }
+                let doublings = if self.lost { self.busy } else { 0 };
+                self.busy = DOUBLINGS.min(self.busy + 1);
+                Action::Wake(LOOK_AGAIN * 2u32.pow(doublings.into()))
+            }
+        }
+    }
+
+    fn stop(&mut self) -> Action {
+        // A prompt that nobody has answered is no run yet.
+        if !self.answered && !self.rules.answer_ends {
+            return Action::None;
+        }
+        self.stopping = Some(Duration::ZERO);
+        match (self.phase, self.rules.barrier) {
+            (Phase::Waiting | Phase::Running, Some(_)) => Action::Wake(BEGIN_WITHIN),
+            (Phase::Waiting | Phase::Running, None) => Action::Wake(STOP_WITHIN),
+            _ => Action::None,
+        }
+    }
+
+    /// The time after a stop has passed: the state tells more, where there is one.
+    fn stopped(&mut self) -> Action {
+        match self.rules.barrier {
+            Some(_) => self.ask(),
+            None => self.give_up(),
+        }
+    }
+
+    fn give_up(&mut self) -> Action {
+        self.confirmed = false;
+        self.end(EndedBy::Stopped)
+    }
+
+    fn over(&mut self) -> Action {
+        self.end(match (self.lost, self.begun) {
+            (true, _) => EndedBy::Idle,
+            (false, true) => EndedBy::Event,
+            (false, false) => EndedBy::Handled,
+        })
     }
 
     fn ask(&mut self) -> Action {
@@ -185,10 +320,11 @@ impl RunTracker {
     }
 
     fn wait(&mut self) -> Action {
-        // An idle agent with our prompt unanswered means that the end belongs to earlier work.
-        if !self.answered {
+        // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
+        if !self.answered && !(self.lost && self.rules.answer_ends) {
             self.phase = Phase::Waiting;
             self.begun = false;
+            self.may_be_over = false;
             return Action::None;
         }
         // What has not begun may still begin: an extension, a token that is fetched.
@@ -200,8 +336,7 @@ impl RunTracker {
             }
         }
         if self.rules.gap.is_zero() {
-            let by = if self.begun { EndedBy::Event } else { EndedBy::Handled };
-            return self.end(by);
+            return self.over();
         }
         self.phase = Phase::Gap;
         Action::Wake(self.rules.gap)
@@ -219,12 +354,18 @@ mod tests {
     use crate::spec::Barrier;
 
     const PI: RunEnd = RunEnd {
-        barrier: Some(Barrier { command: "get_state", busy: "isStreaming", limit: Duration::from_secs(5) }),
+        barrier: Some(Barrier {
+            command: "get_state",
+            busy: "isStreaming",
+            idle: None,
+            limit: Duration::from_secs(5),
+        }),
+        state: None,
         gap: Duration::ZERO,
         answer_ends: false,
     };
     const OMP: RunEnd = RunEnd { gap: Duration::from_millis(150), ..PI };
-    const OPERATOR: RunEnd = RunEnd { barrier: None, gap: Duration::ZERO, answer_ends: true };
+    const OPERATOR: RunEnd = RunEnd { barrier: None, state: None, gap: Duration::ZERO, answer_ends: true };
 
     fn certain(ended_by: EndedBy) -> Action {
         Action::End(Outcome { ended_by, confirmed: true })
@@ -247,6 +388,11 @@ mod tests {
             "holds" => Input::Holds,
             "may_end" => Input::MayEnd,
             "ends" => Input::Ends,
+            "lost" => Input::Lost,
+            "heard" => Input::Heard,
+            "stopped" => Input::Stopped,
+            "replaced" => Input::Replaced,
+            "closed" => Input::Closed,
             "busy" | "idle" => Input::State { busy: name == "busy" },
             "no_state" => Input::NoState,
             "elapsed" => Input::Elapsed,
@@ -255,6 +401,7 @@ mod tests {
         for case in cases {
             let rules = RunEnd {
                 barrier: PI.barrier.filter(|_| case["barrier"] == true),
+                state: PI.barrier.filter(|_| case["state"] == true),
                 gap: Duration::from_millis(case["gap"].as_u64().unwrap()),
                 answer_ends: case["answer_ends"] == true,
             };

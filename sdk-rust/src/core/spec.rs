@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use crate::outcome::{OutcomeRule, Test, Told};
+
 /// How frames are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -168,8 +170,10 @@ pub struct Edges {
 pub struct Barrier {
     /// The command's wire name.
     pub command: &'static str,
-    /// The boolean member of its data that is true while work goes on.
+    /// The member of its data that says whether work goes on: true while it does, where it is a boolean.
     pub busy: &'static str,
+    /// The value that this member has while the agent is idle, where it is text.
+    pub idle: Option<&'static str>,
     /// How long its answer is waited for. A run whose barrier was not answered by then ends all the same, and its
     /// result says so.
     pub limit: Duration,
@@ -180,6 +184,8 @@ pub struct Barrier {
 pub struct RunEnd {
     /// The proof that nothing follows.
     pub barrier: Option<Barrier>,
+    /// The command that says whether work goes on, asked after a line of a run could not be read.
+    pub state: Option<Barrier>,
     /// How long something may still follow after that.
     pub gap: Duration,
     /// Whether the answer to the command that started the run ends it.
@@ -237,6 +243,8 @@ pub struct EventSpec {
     pub run: RunEffect,
     /// Whether a newer one carries all that an older one did.
     pub snapshot: bool,
+    /// What it tells of how the run stands.
+    pub outcome: &'static [OutcomeRule],
 }
 
 /// What the runtime knows of a dialog.
@@ -248,6 +256,8 @@ pub struct DialogSpec {
     pub wire: &'static str,
     /// Whether an answer is expected.
     pub answered: bool,
+    /// The members of the answer: name, JSON type (`any` where several are possible) and whether the member is required.
+    pub answer: &'static [(&'static str, &'static str, bool)],
     /// The answer that means "no answer", as JSON members; none where an error says so.
     pub fallback: Option<&'static str>,
     /// The member that says after how many milliseconds the agent answers for itself: the question is withdrawn then.

@@ -75,7 +75,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         end_of_input: spec::EndOfInput::Abort,
         longest_command: None,
     },
-    run_end: spec::RunEnd { barrier: None, gap: Duration::from_millis(0), answer_ends: false },
+    run_end: spec::RunEnd { barrier: None, state: Some(spec::Barrier { command: "agent/state", busy: "status", idle: Some("idle"), limit: Duration::from_millis(5000) }), gap: Duration::from_millis(0), answer_ends: false },
     revisions: &[],
     shows: &[],
     excludes: &[],
@@ -134,31 +134,31 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::FailureSpec { kind: "internal_error", code: Some(-32603), text: "Internal error" },
     ],
     events: &[
-        spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false },
-        spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "message_delta", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "message_queued", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "message_applied", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "thinking_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "thinking_delta", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "usage_update", run: spec::RunEffect::None, snapshot: true },
-        spec::EventSpec { name: "status_update", run: spec::RunEffect::None, snapshot: true },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::Ends, snapshot: false },
-        spec::EventSpec { name: "agent_abort", run: spec::RunEffect::Ends, snapshot: false },
-        spec::EventSpec { name: "agent_recovered", run: spec::RunEffect::Ends, snapshot: false },
-        spec::EventSpec { name: "error", run: spec::RunEffect::Ends, snapshot: false },
-        spec::EventSpec { name: "context_discovered", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "skill_loaded", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "sub_agent_event", run: spec::RunEffect::None, snapshot: false },
-        spec::EventSpec { name: "unknown", run: spec::RunEffect::None, snapshot: false },
+        spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "message_delta", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "message_queued", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "message_applied", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "thinking_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "thinking_delta", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "usage_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
+        spec::EventSpec { name: "status_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Fine, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_abort", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Aborted, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_recovered", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[], text: "the agent crashed and was started again", code: &[], retryable: true }] },
+        spec::EventSpec { name: "error", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[&["reason"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "context_discovered", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "skill_loaded", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "sub_agent_event", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
+        spec::EventSpec { name: "unknown", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
     ],
     dialogs: &[
-        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "input", wire: "client/input", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
-        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "confirm", wire: "client/confirm", answered: true, answer: &[("action", "string", true)], fallback: Some("{\"action\":\"deny\"}"), expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "input", wire: "client/input", answered: true, answer: &[("text", "string", true)], fallback: None, expires: None, withdraws: None, frames: None },
+        spec::DialogSpec { name: "ask_user", wire: "client/ask_user", answered: true, answer: &[("answer", "string", true)], fallback: None, expires: None, withdraws: None, frames: None },
     ],
 };
 
@@ -578,7 +578,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Missing required params: session_id, text` (-32602): a parameter is missing.
     /// `Session not found` (-32602): no session has that id.
-    /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
+    /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
     pub async fn agent_prompt(&self, session_id: impl Into<String>, text: impl Into<String>) -> Result<Run, crate::Error> {
         self.start("agent/prompt", &AgentPromptParams::new(session_id, text)).await
     }

@@ -223,6 +223,9 @@ record! {
         sent: BTreeMap<String, Sent>,
         /// Messages of shell commands that were over during a run: they follow it.
         held: Vec<Message>,
+    } {
+        /// Why the run that is going on fails, where nothing better follows.
+        failure: String,
     }
 }
 

@@ -52,6 +52,7 @@ pub(crate) enum Test {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Act {
     Work,
+    Outcome,
     Abort,
     Begin,
     Snapshot,

@@ -112,9 +112,47 @@ impl View {
         }
     }
 
+    /// Tells it that the connection has ended: what was going on is over, for that reason.
+    pub fn close(&mut self, reason: &str) {
+        acts::close(Arc::make_mut(&mut self.conversation), reason);
+    }
+
     /// Shows it a frame.
     pub fn frame(&mut self, direction: Direction, frame: &Value, at: Option<f64>) {
         let folding = Folding { meaning: self.meaning, at };
         folding.fold(Arc::make_mut(&mut self.conversation), direction, frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cases that the views of all languages share.
+    #[test]
+    fn the_end_of_a_run_and_of_the_agent_is_told_as_the_vectors_say() {
+        let cases: Vec<Value> =
+            serde_json::from_str(include_str!("../../../conformance/vectors/view_ends.json")).unwrap();
+        assert!(cases.len() > 20);
+        for case in cases {
+            let mut view = View::open(case["dialect"].as_str().unwrap()).unwrap();
+            for frame in case["frames"].as_array().unwrap() {
+                let direction = if frame[0] == "sent" { Direction::Sent } else { Direction::Received };
+                view.frame(direction, &frame[1], None);
+            }
+            if let Some(reason) = case["ended"].as_str() {
+                view.close(reason);
+            }
+            let conversation = view.conversation();
+            let name = format!("{}: {}", case["dialect"], case["name"]);
+            assert_eq!(serde_json::to_value(&conversation.run).unwrap(), case["run"], "{name}");
+            let states: Vec<Value> = conversation
+                .messages
+                .iter()
+                .map(|message| serde_json::to_value(message.state).unwrap())
+                .collect();
+            assert_eq!(Value::Array(states), case["states"], "{name}");
+            assert!(conversation.dialogs.is_empty(), "{name}");
+        }
     }
 }

@@ -69,7 +69,7 @@ async fn without_a_handler_the_declared_policy_answers_and_says_so() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
     peer.say(SELECT).await;
     assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u1", "cancelled": true}));
-    assert!(seen.has(|d| matches!(d, Diagnostic::DialogByPolicy { method } if method == "select")));
+    assert!(seen.has(|d| matches!(d, Diagnostic::DialogByPolicy { method, .. } if method == "select")));
     let (rpc, mut peer, _) = pair(Builder::<opal::Opal>::default());
     peer.say(r#"{"jsonrpc":"2.0","id":"s2c-1","method":"client/confirm","params":{"session_id":"s","title":"","message":"","actions":["allow","deny"]}}"#).await;
     assert_eq!(peer.hear().await, json!({"jsonrpc": "2.0", "id": "s2c-1", "result": {"action": "deny"}}));

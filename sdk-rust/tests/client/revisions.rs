@@ -127,6 +127,7 @@ async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let prompt = peer.hear().await;
     assert_eq!((prompt["text"] == half, prompt.get("message")), (true, None));
     peer.say(r#"{"type":"response","command":"prompt","success":true,"id":"req-1"}"#).await;
+    peer.say(r#"{"type":"agent_start"}"#).await;
     peer.say(r#"{"type":"settled"}"#).await;
     within("the end", run.result()).await.unwrap();
     assert_eq!(client.revision().unwrap().id(), "operator@live");

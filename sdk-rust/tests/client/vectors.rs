@@ -11,10 +11,11 @@ use agentese::dialog::Members;
 use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, client};
 use agentese::framing::FrameText;
 use agentese::queue::Overflow;
+use agentese::spec::Spec;
 use agentese::tap::{Diagnostic, Direction, Tap};
 use agentese::transport::{ChildOptions, Exit, memory_pair};
 use agentese::wire::decode;
-use agentese::{EndedBy, Error, ErrorKind};
+use agentese::{EndedBy, Error, ErrorKind, RunFailure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::FutureExt;
@@ -27,9 +28,10 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::group;
 use crate::peer::{Peer, within};
 
-const CASES: [&str; 3] = [
+const CASES: [&str; 4] = [
     include_str!("../../../conformance/vectors/client.json"),
     include_str!("../../../conformance/vectors/client_ends.json"),
+    include_str!("../../../conformance/vectors/client_failures.json"),
     include_str!("../../../conformance/vectors/client_live.json"),
 ];
 
@@ -58,6 +60,8 @@ impl Tap for Told {
             Diagnostic::UnmatchedAnswer { .. } => "unmatched_answer",
             Diagnostic::UnknownFrame { .. } => "unknown_frame",
             Diagnostic::DialogByPolicy { .. } => "dialog_by_policy",
+            Diagnostic::OtherDialect { .. } => "other_dialect",
+            Diagnostic::Chunks { .. } => "chunks",
             other => panic!("no case names {other:?}"),
         });
     }
@@ -66,13 +70,19 @@ impl Tap for Told {
 /// A handler as `options.dialogs` describes it. Questions that it holds are answered when a step says so.
 #[derive(Clone)]
 struct Handler {
-    how: String,
+    spec: &'static Spec,
+    how: Value,
     held: watch::Sender<Vec<Option<oneshot::Sender<Members>>>>,
 }
 
 impl Dialogs for Handler {
-    fn ask(&self, _: &str, _: &str) -> BoxFuture<'static, Option<Members>> {
-        match self.how.as_str() {
+    fn ask(&self, method: &str, _: &str) -> BoxFuture<'static, Option<Members>> {
+        if let Some(answer) = self.how.get("answers") {
+            let (member, ..) = self.spec.dialog(method).unwrap().answer[0];
+            let members = Members::from_iter([(member.to_owned(), answer.clone())]);
+            return async { Some(members) }.boxed();
+        }
+        match self.how.as_str().unwrap_or_default() {
             "fails" => async { panic!("a handler that fails") }.boxed(),
             "never" => std::future::pending().boxed(),
             "held" => {
@@ -86,8 +96,8 @@ impl Dialogs for Handler {
 }
 
 impl Handler {
-    fn new(how: &str) -> Self {
-        Self { how: how.to_owned(), held: watch::Sender::new(Vec::new()) }
+    fn new(spec: &'static Spec, how: &Value) -> Self {
+        Self { spec, how: how.clone(), held: watch::Sender::new(Vec::new()) }
     }
 
     /// Waits until it was asked so many questions.
@@ -132,7 +142,7 @@ impl Stage {
     fn open(case: &Value) -> Result<Self, Error> {
         let given = &case["options"];
         let told = Told { fails: given["tap"] == "fails", ..Told::default() };
-        let handler = Handler::new(given["dialogs"].as_str().unwrap_or_default());
+        let handler = Handler::new(client(text(&case["dialect"])).unwrap().0, &given["dialogs"]);
         let (client, peer) = Self::connect(case, &told, &handler)?;
         Ok(Stage {
             json_rpc: case["dialect"] == "opal",
@@ -157,6 +167,7 @@ impl Stage {
         if let Some(bytes) = given["max_line"].as_u64() {
             options.max_line = bytes as usize;
         }
+        options.timeout = given["timeout_ms"].as_u64().map(Duration::from_millis);
         if let Some(bytes) = given["queue_bytes"].as_u64() {
             options.queue_bytes = bytes as usize;
         }
@@ -262,8 +273,12 @@ impl Stage {
         let name = || text(&step["as"]).to_owned();
         match what.as_str() {
             "call" => {
-                let limit = step["timeout_ms"].as_u64().map(|ms| Limit::After(Duration::from_millis(ms)));
-                let call = self.call(text(given), &step["params"], limit.unwrap_or_default());
+                let limit = match (step["unlimited"] == true, step["timeout_ms"].as_u64()) {
+                    (true, _) => Limit::Never,
+                    (false, Some(ms)) => Limit::After(Duration::from_millis(ms)),
+                    (false, None) => Limit::Default,
+                };
+                let call = self.call(text(given), &step["params"], limit);
                 self.calls.insert(name(), tokio::spawn(call));
             }
             "call_many" => {
@@ -294,7 +309,8 @@ impl Stage {
             }
             "run" => {
                 let members = step["params"].to_string();
-                let (events, answer) = self.client().start(text(given), &members, Limit::Default).unwrap();
+                let command = step["wire"].as_str().unwrap_or_else(|| text(given));
+                let (events, answer) = self.client().start(command, &members, Limit::Default).unwrap();
                 self.runs.insert(name(), (events, tokio::spawn(answer)));
             }
             "listen" => self.events = Some(self.client().events().unwrap()),
@@ -366,6 +382,17 @@ impl Stage {
                     assert_eq!(self.event().await.kind(), text(given));
                 }
             }
+            "run_failed" => {
+                let (mut events, answer) = self.runs.remove(text(given)).expect("that run was started");
+                let error = match within("the acceptance", answer).await.unwrap() {
+                    Err(error) => error,
+                    Ok(_) => {
+                        while within("an event", next(&mut events)).await.is_some() {}
+                        events.over().unwrap().clone().expect_err("the run fails")
+                    }
+                };
+                failed_as(&error, step);
+            }
             "ended" => {
                 let (mut events, answer) = self.runs.remove(text(given)).expect("that run was started");
                 within("the acceptance", answer).await.unwrap().unwrap();
@@ -374,16 +401,25 @@ impl Stage {
                     kinds.push(event.kind().to_owned());
                 }
                 assert_eq!(json!(kinds), step["events"]);
-                let by = match events.over().unwrap().as_ref().unwrap() {
+                let ended = events.ended().expect("it is over").expect("it ended by itself");
+                let by = match ended.by {
                     EndedBy::Event => "event",
                     EndedBy::Answer => "answer",
                     EndedBy::Handled => "handled",
+                    EndedBy::Idle => "idle",
+                    EndedBy::Stopped => "stopped",
                     other => panic!("no case names {other:?}"),
                 };
                 assert_eq!(by, text(&step["by"]));
-                if let Some(confirmed) = step.get("confirmed") {
-                    assert_eq!(json!(events.confirmed()), *confirmed);
+                for (name, told) in [("confirmed", ended.confirmed), ("aborted", ended.aborted)] {
+                    assert_eq!(json!(told), *step.get(name).unwrap_or(&json!(told)), "{name}");
                 }
+                let failure = ended.failure.as_ref().map(|RunFailure { message, code, retryable, .. }| {
+                    json!({"message": message, "code": code, "retryable": retryable})
+                });
+                assert_eq!(failure.as_ref(), step.get("run_failure"));
+                let over = events.over().unwrap().as_ref().err();
+                assert_eq!(over.and_then(Error::run_failure), ended.failure.as_ref());
             }
             "heard" => {
                 self.hear(|line| line == given).await;
@@ -431,9 +467,14 @@ fn failed_as(error: &Error, expected: &Value) {
         ErrorKind::Terminated => "terminated",
         ErrorKind::TimedOut => "timed_out",
         ErrorKind::NotInRevision => "not_in_revision",
+        ErrorKind::OtherDialect => "other_dialect",
+        ErrorKind::Decode => "decode",
         other => panic!("no case names {other:?}"),
     };
     assert_eq!(kind, text(&expected["kind"]), "{error}");
+    for name in expected["names"].as_array().into_iter().flatten() {
+        assert!(error.to_string().contains(text(name)), "{name} is not in: {error}");
+    }
     if let Some(reason) = expected.get("reason") {
         assert_eq!(*reason, error.refused().unwrap().message);
     }

@@ -93,7 +93,7 @@ export class Agent extends Commands implements AsyncDisposable {
     const watch = (direction: Direction, line: string) => this.#take(direction, line);
     this.client = new make(transport, { revision, dialogs, timeout, tap, watch } as ClientOptions<AnyTypes>);
     void this.client.terminated.then((end) => {
-      this.#end = end;
+      this.#finish(end);
       for (const listener of this.#listeners) listener.end({ error: end });
     });
   }
@@ -239,11 +239,23 @@ export class Agent extends Commands implements AsyncDisposable {
     return Object.fromEntries(handlers);
   }
 
+  /** The connection has ended: what was going on is over, for that reason. */
+  #finish(end: Termination): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    const before = this.#view.conversation;
+    this.#tell(before, this.#view.close(end.message));
+  }
+
   /** Takes a frame. */
   #take(direction: Direction, line: string): void {
     const before = this.#view.conversation;
     if (direction === "received" ? this.#asked.size > 0 : this.#opening.length > 0) this.#look(direction, line, before);
-    const now = this.#view[direction](line, Date.now());
+    this.#tell(before, this.#view[direction](line, Date.now()));
+  }
+
+  /** Tells what has changed. */
+  #tell(before: Conversation, now: Conversation): void {
     if (this.#listeners.size === 0) return;
     for (const event of differences(before, now)) {
       const bytes = size(event);

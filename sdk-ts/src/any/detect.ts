@@ -7,10 +7,11 @@ import { shapes, validate } from "../check.js";
 import { Framer } from "../framing.js";
 import { frames } from "../generated/shapes.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { redact } from "../redact.js";
+import { redact, redactText } from "../redact.js";
 import type { Spec } from "../spec.js";
 import { later } from "../timer.js";
-import type { Transport } from "../transport.js";
+import { exited, oneLine } from "../termination.js";
+import type { Exit, Transport } from "../transport.js";
 import { isObject } from "../ui/read.js";
 import { NotRecognisedError } from "./errors.js";
 import { Table } from "./table.js";
@@ -84,8 +85,8 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   }
   const spec = weigh(specs, heard, questions);
   if (spec === undefined) {
-    if (transport.child !== undefined) await transport.child.shutdown();
-    else leave(reader, transport.writable, isWritten);
+    const exit = await transport.child?.shutdown();
+    if (exit === undefined) leave(reader, transport.writable, isWritten);
     const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0])).slice(0, 80);
     throw new NotRecognisedError(
       shown !== undefined
@@ -93,12 +94,18 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
         : hasBroken
           ? "reading from it failed"
           : hasEnded
-            ? "it ended before it said anything"
+            ? `it ended before it said anything${exit === undefined ? "" : ` (${exited(exit)})${lastWords(exit)}`}`
             : `it said nothing within ${within} ms`,
     );
   }
   const again = encoder.encode(others.map((text) => `${text}\n`).join(""));
   return { spec, transport: { ...transport, readable: behind(joined(again, rest), reader, hasEnded) } };
+}
+
+/** The last line that an agent wrote to stderr, at the end of a sentence. */
+function lastWords({ stderrTail }: Exit): string {
+  const last = stderrTail.trim().split("\n").at(-1)?.trim() ?? "";
+  return last === "" ? "" : `: ${oneLine(redactText(last))}`;
 }
 
 /** Lets go of the streams of an agent that is not driven; what was not taken of the question is dropped. */

@@ -1,5 +1,6 @@
 /** The work that a prompt started, in a form that no dialect has. */
 
+import type { RunFailedError } from "../error.js";
 import type { Run } from "../run.js";
 import type { EndedBy } from "../run_tracker.js";
 import type { AnyTypes } from "../spec.js";
@@ -17,6 +18,10 @@ export interface AnyResult {
   readonly message: Message | undefined;
   /** Its text. */
   readonly text: string;
+  /** Whether somebody stopped the run, whoever it was. That is no failure. */
+  readonly aborted: boolean;
+  /** Why the run failed, where it did; only `wait` gives a result with a failure. */
+  readonly failure: RunFailedError | undefined;
 }
 
 /** Gives what happens until the run is over, retries and compactions among it. Can be looped over once. */
@@ -32,13 +37,13 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
     this.run = run;
     this.outcome = outcome;
     this.#events = events;
-    this.#ended = run.result().then(({ endedBy, confirmed }) => {
+    this.#ended = run.wait().then(({ endedBy, confirmed, aborted, failure }) => {
       const message = conversation().messages.findLast(({ role }) => role === "assistant");
       const text = (message?.blocks ?? []).map((block) => (block.type === "text" ? block.text : "")).join("");
-      return { endedBy, confirmed, message, text };
+      return { endedBy, confirmed, message, text, aborted, failure };
     });
     this.#ended.then(
-      () => events.end(),
+      ({ failure }) => events.end(failure && { error: failure }),
       (error: unknown) => events.end({ error }),
     );
   }
@@ -51,10 +56,23 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
+   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
    * @throws RefusedError The agent refused the prompt after all.
    * @throws Termination The connection ended first.
    */
-  result(): Promise<AnyResult> {
+  async result(): Promise<AnyResult> {
+    const result = await this.#ended;
+    if (result.failure !== undefined) throw result.failure;
+    return result;
+  }
+
+  /**
+   * Waits for the end of the run as `result` does, and gives a run that failed as a result.
+   *
+   * @throws RefusedError The agent refused the prompt after all.
+   * @throws Termination The connection ended first.
+   */
+  wait(): Promise<AnyResult> {
     return this.#ended;
   }
 }

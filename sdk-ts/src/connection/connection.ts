@@ -6,12 +6,13 @@
 
 import type { Pieces } from "../chunks.js";
 import { Table } from "../correlate.js";
-import { NotInRevisionError, type RefusedError, StalledError, TimedOutError } from "../error.js";
-import type { JsonValue } from "../generated/types.js";
+import { NotInRevisionError, type OtherDialectError, type RefusedError, StalledError, TimedOutError } from "../error.js";
+import type { JsonObject, JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
 import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type RunEnd, type Spec, row } from "../spec.js";
+import { otherDialect } from "../recognition.js";
 import { type Contradiction, Known } from "../revision.js";
 import { type Direction, SafeTap, type Tap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
@@ -73,6 +74,10 @@ export class Connection {
   /** Whether the process has ended. What it wrote may not have been read yet. */
   hasExited = false;
   droppedEvents = 0;
+  /** Whether a frame of the client's dialect has come. */
+  isOwn = false;
+  /** Why no call can be answered: the agent speaks another dialect. */
+  #otherDialect: OtherDialectError | undefined;
   /** What is known of the agent's revision. */
   readonly known: Known;
   #events: ReadonlyMap<unknown, EventSpec>;
@@ -90,7 +95,13 @@ export class Connection {
   ) {
     this.tap = new SafeTap(settings.tap);
     this.known = new Known(spec, settings.revision);
-    this.pieces = spec.chunks?.pieces(spec.chunks, this.tap);
+    this.pieces = spec.chunks?.pieces(spec.chunks, {
+      diagnostic: (diagnostic) => {
+        this.tap.diagnostic(diagnostic);
+        // What could not be put together may have been the last event of a run.
+        if (this.ended === undefined) this.runs.feedAll(undefined, "lost");
+      },
+    });
     this.#events = new Map(Object.entries(spec.events));
     this.#take(undefined);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
@@ -136,6 +147,26 @@ export class Connection {
     this.#lastType = undefined;
     this.#lastSpec = undefined;
     if (contradiction !== undefined) this.tap.diagnostic({ kind: "other_revision", ...contradiction });
+  }
+
+  /**
+   * Looks at a frame that came before any of the client's dialect. Says whether it belongs to another one: every call and run
+   * has failed then, and later calls fail, until the agent sends a frame of the client's dialect.
+   */
+  isOfOtherDialect(frame: JsonObject, line: string): boolean {
+    const error = otherDialect(this.spec, frame, line);
+    if (error === undefined) return false;
+    this.#otherDialect = error;
+    this.tap.diagnostic({ kind: "other_dialect", dialect: error.dialect, seen: error.seen });
+    for (const waiter of this.pending.drain()) waiter.failed(error);
+    this.runs.finishAll(error);
+    return true;
+  }
+
+  /** The agent speaks the client's dialect; what may have come before was text that something else printed. */
+  speaksOwnDialect(): void {
+    this.isOwn = true;
+    this.#otherDialect = undefined;
   }
 
   /** A stream of events, as the settings want it. */
@@ -213,13 +244,17 @@ export class Connection {
     failsWithId: boolean = this.spec.failsWithId?.includes(command) ?? false,
   ): string {
     if (this.ended !== undefined) throw this.ended;
+    if (this.#otherDialect !== undefined) throw this.#otherDialect;
     const lack = this.known.lacks(command);
     if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
     const line = (this.spec.lines?.write ?? commandLine)(this.spec, command, id, params, this.known);
     this.writer.admit(command);
-    this.pending.insert(String(id), command, waiter, failsWithId);
+    const member = this.spec.session;
+    const stops = row(this.spec.commands, command)?.run === "stops";
+    const named = stops && member !== undefined ? (params as Record<string, unknown>)[member] : undefined;
+    this.pending.insert(String(id), command, waiter, failsWithId, typeof named === "string" ? named : undefined);
     before?.(String(id));
     this.writer.write(line);
     return String(id);
@@ -275,10 +310,9 @@ export class Connection {
   /** How long a command is waited for, in milliseconds; 0 is without a limit. */
   timeout(command: string, asked?: number): number {
     const declared = row(this.spec.commands, command);
-    // Work that may take any time is not limited by the way, and of what is not declared nothing is known.
+    // Of what is not declared nothing is known.
     const limit = declared === undefined ? 0 : (declared.timeout ?? USUAL_TIMEOUT);
-    const usual = declared !== undefined && limit === 0 ? 0 : (this.settings.timeout ?? limit);
-    return asked ?? usual;
+    return asked ?? this.settings.timeout ?? limit;
   }
 
   /** Settles everything that waits with one value; the first one stays. Gives that value. */
@@ -291,8 +325,9 @@ export class Connection {
       pending: this.pending.ids(),
     });
     this.ended = end;
-    for (const waiter of this.pending.drain()) waiter.failed(end);
+    // Runs first: that the state of the agent is not coming says less than the end does.
     this.runs.finishAll(end);
+    for (const waiter of this.pending.drain()) waiter.failed(end);
     this.dialogs.settle(end);
     // Who closes the connection knows that it ends: a loop over its events ends without a failure.
     // Ended streams stay in the list: what comes for them now is counted as dropped.

@@ -1,6 +1,7 @@
 /** The agent's questions: given to their handlers, answered on the same connection, withdrawn by the agent. */
 
-import { answerLine, dialogParams, policyLine } from "../dialog.js";
+import { answerFault, answerLine, dialogParams, policyLine } from "../dialog.js";
+import { UsageError } from "../error.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { type DialogSpec, isAnswered, row } from "../spec.js";
 import type { Termination } from "../termination.js";
@@ -37,6 +38,7 @@ export class Dialogs {
     }
     const handlers = (settings.dialogs ?? {}) as Record<string, unknown>;
     const handler = declared && handlers[declared.name];
+    if (declared !== undefined) this.#connection.speaksOwnDialect();
     if (declared === undefined || typeof handler !== "function") return this.#byPolicy(rawId, method);
     const given = dialogParams(spec, params);
     if (fits(this.#connection, "dialog", method, given) !== undefined) return this.#byPolicy(rawId, method);
@@ -78,6 +80,8 @@ export class Dialogs {
       if (value === undefined || value === null) return this.#byPolicy(rawId, method);
       const { member } = declared;
       const members = declared.frames === undefined && member !== undefined ? { [member]: value } : value;
+      const fault = answerFault(declared, members);
+      if (fault !== undefined) throw new UsageError(fault);
       const { spec, known } = this.#connection;
       const line = answerLine(spec, rawId, method, members as Record<string, unknown>);
       spec.lines?.check(known, method, line);

@@ -16,6 +16,7 @@ import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
+import { failOtherId, keyOf, lostLine } from "./lost.js";
 
 /** How much of a line that is not a frame is shown. */
 const SHOWN = 200;
@@ -111,13 +112,17 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (members || framer.maySeal) line = sealed(line, members) ?? line;
   }
   if (connection.ended !== undefined) return lost(connection, line);
-  if (typeof line !== "string") return void connection.tap.diagnostic({ kind: "framing", error: line });
+  if (typeof line !== "string") {
+    connection.tap.diagnostic({ kind: "framing", error: line });
+    return void lostLine(connection, line.head, line.message);
+  }
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   const { pieces, tap } = connection;
   // Nobody sees a key in a piece: a frame is shown when it is whole.
   let unseen = tap.seesFrames;
   try {
-    let object = parseObject(line, framer, members);
+    const report = (number: string): void => tap.diagnostic({ kind: "inexact_number", number });
+    let object = parseObject(line, framer, members, report);
     const whole = pieces === undefined ? line : pieces.pass(object, line);
     if (whole === undefined) return undefined;
     const isOther = whole !== line;
@@ -125,13 +130,15 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     connection.recent.push(line);
     if (unseen) tap.frame("received", line);
     unseen = false;
-    if (isOther) object = parseObject(line);
+    if (isOther) object = parseObject(line, undefined, "", report);
     connection.settings.watch?.("received", line);
+    if (!connection.isOwn && connection.isOfOtherDialect(object, line)) return undefined;
     // What most lines are, told without more ado.
     if (connection.spec.framing === "flat") {
       const { type } = object;
       connection.lookAtEvent(type, object, true);
       const known = connection.eventSpec(type);
+      if (known !== undefined && !connection.isOwn) connection.speaksOwnDialect();
       if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
     }
     const routed = route(connection.spec, object, line);
@@ -140,11 +147,13 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
         const { type, body, session } = routed;
         connection.lookAtEvent(type, body, body === object);
         const declared = connection.eventSpec(type);
+        if (declared !== undefined) connection.speaksOwnDialect();
         const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
         if (declared === undefined) tap.diagnostic({ kind: "unknown_frame", type });
         return event(connection, new EventFrame(type, body, line, known, session), session);
       }
       case "answer":
+        connection.speaksOwnDialect();
         return void answer(connection, routed.id, routed.command, routed.success, routed.frame, line);
       case "dialog":
         return connection.dialogs.take(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
@@ -153,6 +162,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (!(error instanceof DecodeError)) throw error;
     if (unseen) tap.frame("received", line);
     pieces?.interrupted("another frame");
+    lostLine(connection, line, error.message);
     const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
     return void tap.diagnostic({ kind: "noise", text, message: error.message });
   }
@@ -173,6 +183,7 @@ function lost(connection: Connection, line: string | FramingError): undefined {
 
 /** Hands an event to all who listen. The runs hear of their end after the event is in their queues. */
 function event(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
+  connection.runs.tell(session, frame);
   const full = connection.deliver(frame, session);
   if (full !== undefined) return wait(connection, full, frame, session);
   if (frame.spec?.run !== undefined) tell(connection, frame.spec, frame, session);
@@ -208,7 +219,8 @@ function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | unde
     case "may_end_if":
       return body[member] === false ? "holds" : "may_end";
     case "holds_if":
-      return body[member] === false ? "may_end" : "holds";
+      // Nothing has come of a prompt, whether something was seen of it or not.
+      return body[member] === false ? "replaced" : "holds";
     default:
       return run;
   }
@@ -224,7 +236,11 @@ function answer(
   line: string,
 ): void {
   const { pending, runs, spec } = connection;
-  const key = id === undefined ? undefined : typeof id === "string" ? id : JSON.stringify(id);
+  const key = id === undefined ? undefined : keyOf(connection, id);
+  if (id !== undefined && key === undefined) {
+    if (failOtherId(connection, id, command, line)) return;
+    return connection.tap.diagnostic({ kind: "unmatched_answer", id: JSON.stringify(id), command });
+  }
   const settled =
     key !== undefined
       ? pending.settle(key)
@@ -243,7 +259,8 @@ function answer(
   if (success) {
     connection.lookAtAnswer(settled.command, frame["data"]);
     // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
-    if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "may_end");
+    if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "replaced");
+    if (role === "stops") runs.stop(settled.session);
     if (run !== undefined) runs.feed(run, "answered");
     let data: JsonValue | undefined;
     let misfit: Misfit | undefined;

@@ -3,7 +3,10 @@
 import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
+import { Standing, type Verdict } from "../outcome.js";
+import { RefusedError } from "../error.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
+import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
 import type { Connection, Waiter } from "./connection.js";
 
@@ -14,11 +17,15 @@ export interface RunEnded {
   readonly last: EventFrame | undefined;
   /** False where the agent did not say in time that nothing follows. */
   readonly confirmed: boolean;
+  /** How the run came out. */
+  readonly verdict: Verdict;
 }
 
 /** A run that is being followed. */
 export class RunSlot {
   readonly tracker: RunTracker;
+  /** How it stands. */
+  readonly standing = new Standing();
   readonly ended: Promise<RunEnded>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -54,12 +61,22 @@ export class RunSlot {
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    this.#resolve({ by, last: this.last, confirmed: this.confirmed });
-    this.events.close();
+    const verdict = by === "handled" ? "done" : this.standing.verdict();
+    const confirmed = this.confirmed && this.tracker.isCertain && by !== "idle";
+    this.#resolve({ by, last: this.last, confirmed, verdict });
+    this.events.close(verdict instanceof Error ? verdict : undefined);
   }
 
+  /**
+   * Ends it with a failure. A refusal that comes while its work goes on is how the work failed, where no document names
+   * another reason.
+   */
   fail(error: unknown): void {
     clearTimeout(this.timer);
+    if (this.failure === undefined && error instanceof RefusedError && error.failure === undefined && this.tracker.hasBegun) {
+      this.standing.refuse(error.message, error.code === undefined ? undefined : String(error.code));
+      return this.finish("answer");
+    }
     this.#reject(error);
     this.events.close(error);
   }
@@ -141,16 +158,36 @@ export class Runs {
     slot.fail(error);
   }
 
+  /** The connection has ended, for that reason. */
   finishAll(error: unknown): void {
-    for (const slot of this.#slots) this.fail(slot, error);
+    for (const slot of this.#slots) {
+      this.feed(slot, "closed");
+      if (this.#slots.includes(slot)) this.fail(slot, error);
+    }
+  }
+
+  /** Tells all runs of a session what an event says of how they stand. */
+  tell(session: string | undefined, { spec, body }: EventFrame): void {
+    for (const slot of this.#slots) {
+      if (!slot.hears(session)) continue;
+      if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
+      // An end of which nothing else is told may be that of earlier work.
+      if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");
+    }
+  }
+
+  /** The agent has acknowledged that it stops what goes on in a session. */
+  stop(session: string | undefined): void {
+    for (const slot of this.#slots) if (slot.hears(session)) slot.standing.stop();
+    this.feedAll(session, "stopped");
   }
 
   /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
   #ask(slot: RunSlot): void {
     const connection = this.#connection;
-    const { barrier } = connection.runEnd;
+    const { barrier, state = barrier } = connection.runEnd;
     // An answer that is on its way serves as well: it comes after what was seen.
-    if (barrier === undefined || connection.ended !== undefined || slot.isAsking) return;
+    if (state === undefined || connection.ended !== undefined || slot.isAsking) return;
     slot.isAsking = true;
     const came = (input: Input): void => {
       slot.isAsking = false;
@@ -158,13 +195,15 @@ export class Runs {
       clearTimeout(slot.timer);
       this.feed(slot, input);
     };
-    const waiter: Waiter = { answered: (data) => came(busy(data, barrier.busy)), failed: () => came("no_state") };
+    const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
     clearTimeout(slot.timer);
     try {
       // Its failure is never one without an id: the state cannot fail.
-      const id = connection.send(barrier.command, {}, waiter, undefined, true);
+      const { session } = connection.spec;
+      const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
+      const id = connection.send(state.command, params, waiter, undefined, true);
       // Nothing else is waited for meanwhile, so that the slot's one timer serves.
-      slot.timer = later(Math.min(barrier.limit, connection.settings.timeout || Infinity), () =>
+      slot.timer = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
         connection.pending.abandon(id)?.failed(undefined),
       );
     } catch {
@@ -173,7 +212,8 @@ export class Runs {
   }
 }
 
-function busy(data: JsonValue | undefined, member: string): Input {
-  const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[member] : undefined;
+function busy(data: JsonValue | undefined, { busy, idle }: StateCommand): Input {
+  const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[busy] : undefined;
+  if (idle !== undefined) return typeof value !== "string" ? "no_state" : value === idle ? "idle" : "busy";
   return value === true ? "busy" : value === false ? "idle" : "no_state";
 }

@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { opal as failures, parsePrefixes } from "./failures.js";
+import { lineDialects } from "./recognition.js";
 import type {
   AgentAbortParams,
   AgentPromptParams,
@@ -349,12 +350,13 @@ export const spec: Spec<Types> = {
   framing: "json-rpc",
   notification: "agent/event",
   session: "session_id",
+  others: lineDialects,
   parseCommand: "",
   failures: { prefix: parsePrefixes.opal, texts: failures },
-  runEnd: { gap: 0, answerEnds: false },
+  runEnd: { state: { command: "agent/state", busy: "status", idle: "idle", limit: 5000 }, gap: 0, answerEnds: false },
   commands: {
     "session/start": {},
-    "agent/prompt": { answer: "accepted", run: "starts" },
+    "agent/prompt": { answer: "accepted", run: "starts", timeout: 0 },
     "agent/abort": { answer: "accepted", run: "stops" },
     "agent/state": { reads: true },
     "session/list": { reads: true },
@@ -390,19 +392,19 @@ export const spec: Spec<Types> = {
     turn_end: {},
     usage_update: { snapshot: true },
     status_update: { snapshot: true },
-    agent_end: { run: "ends" },
-    agent_abort: { run: "ends" },
-    agent_recovered: { run: "ends" },
-    error: { run: "ends" },
+    agent_end: { run: "ends", outcome: [{}] },
+    agent_abort: { run: "ends", outcome: [{ told: "aborted" }] },
+    agent_recovered: { run: "ends", outcome: [{ told: "failed", text: "the agent crashed and was started again", retryable: true }] },
+    error: { run: "ends", outcome: [{ told: "failed", message: ["reason"] }] },
     context_discovered: {},
     skill_loaded: {},
     sub_agent_event: {},
     unknown: {},
   },
   dialogs: {
-    "client/confirm": { name: "confirm", member: "action", fallback: {"action":"deny"} },
-    "client/input": { name: "input", member: "text" },
-    "client/ask_user": { name: "askUser", member: "answer" },
+    "client/confirm": { name: "confirm", member: "action", answer: { action: "string" }, fallback: {"action":"deny"} },
+    "client/input": { name: "input", member: "text", answer: { text: "string" } },
+    "client/ask_user": { name: "askUser", member: "answer", answer: { answer: "string" } },
   },
 };
 
@@ -449,9 +451,9 @@ export class Client extends RpcClient<Types> {
    *
    * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
+   * No timeout by default.
    * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
-   * @throws TimedOutError No answer within 30 s.
    */
   agentPrompt(params: AgentPromptParams, options?: RunOptions): Promise<Run> {
     return this.start(Run, "agent/prompt", params, options);

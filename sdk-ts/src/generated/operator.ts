@@ -8,6 +8,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { operator as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   NoParams,
   OperatorAfterProviderResponse,
@@ -393,9 +394,10 @@ export const spec: Spec<Types> = {
   revision,
   framing: "enveloped",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failures: { prefix: parsePrefixes.operator, texts: failures },
-  runEnd: { gap: 0, answerEnds: true },
+  runEnd: { state: { command: "get_state", busy: "is_streaming", limit: 1000 }, gap: 0, answerEnds: true },
   lines,
   revisions: [
     {
@@ -439,7 +441,7 @@ export const spec: Spec<Types> = {
     turn_start: { run: "begins" },
     message_start: {},
     message_update: {},
-    message_end: {},
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stop_reason", { error: "failed", abort: "aborted" }], message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }, { when: [{ has: "message.error" }], told: "failed", message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }] },
     tool_execution_start: {},
     tool_execution_end: {},
     turn_end: {},
@@ -454,10 +456,10 @@ export const spec: Spec<Types> = {
     tool_result: {},
     tool_execution_failure: {},
     queue_update: {},
-    agent_error: {},
+    agent_error: { outcome: [{ told: "failed", message: ["error"] }] },
     save_point: {},
     settled: { run: "ends" },
-    retry_start: { run: "holds" },
+    retry_start: { run: "holds", outcome: [{ told: "retried" }] },
     retry_end: {},
     session_start: {},
     session_shutdown: {},
@@ -476,9 +478,9 @@ export const spec: Spec<Types> = {
     goal_update: {},
   },
   dialogs: {
-    confirm: { name: "confirm", member: "value", fallback: {"cancelled":true} },
-    select: { name: "select", member: "value", fallback: {"cancelled":true} },
-    input: { name: "input", member: "value", fallback: {"cancelled":true} },
+    confirm: { name: "confirm", member: "value", answer: { value: "boolean" }, fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
   },
 };

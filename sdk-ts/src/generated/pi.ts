@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { pi as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   AgentEnd,
   AgentSettled,
@@ -505,6 +506,7 @@ export const spec: Spec<Types> = {
   revision,
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failures: { prefix: parsePrefixes.pi, texts: failures },
   runEnd: { barrier: { command: "get_state", busy: "isStreaming", limit: 5000 }, gap: 0, answerEnds: false },
@@ -519,7 +521,7 @@ export const spec: Spec<Types> = {
     {
       name: "1.5",
       lacks: [],
-      events: { agent_end: {}, message_update: {}, auto_retry_end: {} },
+      events: { agent_end: { outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, message_update: {}, auto_retry_end: {} },
       shows: [{ answer: "prompt", member: "disposition" }, { answer: "steer", member: "disposition" }, { answer: "follow_up", member: "disposition" }, { event: "agent_end", member: "willRetry" }, { event: "message_update", member: "usage" }, { event: "agent_settled" }, { event: "queue_update" }, { event: "session_info_changed" }, { event: "thinking_level_changed" }, { event: "bash_execution_update" }, { event: "compaction_start" }],
       excludes: [{ answer: "prompt", member: "disposition", isAbsent: true }, { event: "agent_end", member: "willRetry", isAbsent: true }, { event: "message_update", member: "message" }, { event: "auto_compaction_start" }],
     },
@@ -561,13 +563,13 @@ export const spec: Spec<Types> = {
   },
   events: {
     agent_start: { run: "begins" },
-    agent_end: { run: "may_end" },
-    agent_settled: { run: "ends" },
+    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
+    agent_settled: { run: "ends", outcome: [{ when: [{ is: ["aborted", "true"] }], told: "aborted" }] },
     turn_start: { run: "begins" },
     turn_end: {},
     message_start: {},
     message_update: { snapshot: true },
-    message_end: {},
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
     tool_execution_start: {},
     tool_execution_update: {},
     tool_execution_end: {},
@@ -583,15 +585,15 @@ export const spec: Spec<Types> = {
     session_info_changed: {},
     thinking_level_changed: {},
     bash_execution_update: {},
-    auto_retry_start: { run: "holds" },
+    auto_retry_start: { run: "holds", outcome: [{ told: "retried" }] },
     auto_retry_end: { run: "holds_if", member: "success" },
     extension_error: {},
   },
   dialogs: {
-    select: { name: "select", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    confirm: { name: "confirm", member: "confirmed", fallback: {"cancelled":true}, timeout: "timeout" },
-    input: { name: "input", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    editor: { name: "editor", member: "value", fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    confirm: { name: "confirm", member: "confirmed", answer: { confirmed: "boolean" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    editor: { name: "editor", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
     setStatus: { name: "setStatus" },
     setWidget: { name: "setWidget" },

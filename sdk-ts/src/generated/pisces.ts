@@ -7,6 +7,7 @@ import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { pisces as failures, parsePrefixes } from "./failures.js";
+import { rpcDialects } from "./recognition.js";
 import type {
   AbortAndPromptParams,
   AgentEnd,
@@ -489,6 +490,7 @@ export const spec: Spec<Types> = {
   revision,
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
+  others: rpcDialects,
   parseCommand: "parse",
   failsWithId: ["prompt", "abort_and_prompt", "set_model", "set_session_name"],
   failures: { prefix: parsePrefixes.pisces, texts: failures },
@@ -526,18 +528,18 @@ export const spec: Spec<Types> = {
   },
   events: {
     agent_start: { run: "begins" },
-    agent_end: { run: "may_end" },
+    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
     turn_start: { run: "begins" },
     turn_end: {},
     message_start: {},
     message_update: { snapshot: true },
-    message_end: {},
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
     tool_execution_start: {},
     tool_execution_update: {},
     tool_execution_end: {},
     auto_compaction_start: { run: "holds" },
     auto_compaction_end: { run: "may_end_unless", member: "willRetry" },
-    auto_retry_start: { run: "holds" },
+    auto_retry_start: { run: "holds", outcome: [{ told: "retried" }] },
     auto_retry_end: { run: "holds_if", member: "success" },
     extension_error: {},
     ttsr_triggered: {},
@@ -552,10 +554,10 @@ export const spec: Spec<Types> = {
     budget_exceeded: {},
   },
   dialogs: {
-    select: { name: "select", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    confirm: { name: "confirm", member: "confirmed", fallback: {"cancelled":true}, timeout: "timeout" },
-    input: { name: "input", member: "value", fallback: {"cancelled":true}, timeout: "timeout" },
-    editor: { name: "editor", member: "value", fallback: {"cancelled":true} },
+    select: { name: "select", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    confirm: { name: "confirm", member: "confirmed", answer: { confirmed: "boolean" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    input: { name: "input", member: "value", answer: { value: "string" }, fallback: {"cancelled":true}, timeout: "timeout" },
+    editor: { name: "editor", member: "value", answer: { value: "string" }, fallback: {"cancelled":true} },
     notify: { name: "notify" },
     setStatus: { name: "setStatus" },
     setWidget: { name: "setWidget" },

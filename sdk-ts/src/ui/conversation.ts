@@ -248,6 +248,8 @@ export interface Internal {
   readonly sent: Readonly<Record<string, { readonly command: string; readonly params: JsonObject }>>;
   /** Messages of shell commands that were over during a run: they follow it. */
   readonly held: readonly Message[];
+  /** Why the run that is going on fails, where nothing better follows. */
+  readonly failure?: string;
 }
 
 /** A conversation in which nothing was said yet. */

@@ -1,5 +1,6 @@
 /** A conversation that grows with the frames that are shown to it. */
 
+import { closed } from "./acts/run.js";
 import { type Conversation, begin } from "./conversation.js";
 import { type Direction, fold, meaningOf } from "./fold.js";
 
@@ -50,6 +51,11 @@ export class View {
     return this.#fold("received", frame, at);
   }
 
+  /** Tells it that the connection has ended: what was going on is over, for that reason. */
+  close(reason: string): Conversation {
+    return this.#show(closed(this.#conversation, reason));
+  }
+
   /** The conversation, to be kept as JSON and gone on with. */
   snapshot(): Conversation {
     return this.#conversation;
@@ -67,7 +73,10 @@ export class View {
   };
 
   #fold(direction: Direction, frame: string | object, at: number | undefined): Conversation {
-    const next = fold(this.#conversation, direction, frame, at);
+    return this.#show(fold(this.#conversation, direction, frame, at));
+  }
+
+  #show(next: Conversation): Conversation {
     if (next !== this.#conversation) {
       this.#conversation = next;
       for (const listener of [...this.#listeners]) listener();

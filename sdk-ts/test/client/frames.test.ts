@@ -84,3 +84,20 @@ test("the tap sees every frame, keys redacted", async () => {
   assert.ok(frames[0]?.startsWith("sent") && frames[0].includes("[redacted]") && !frames[0].includes("very-secret"));
   assert.ok(frames[1]?.startsWith("received"));
 });
+
+test("a number that no double holds is reported, whether its event is short or long", async () => {
+  const { client, agent, odd } = connected(pi.Client);
+  const events = client.events().withRaw();
+  const text = "x".repeat(5000);
+  for (const number of ["9007199254740993", "-9007199254740993", "1e400"]) {
+    for (const more of ['"id 9007199254740993"', `"${text}"`]) {
+      await agent.say(`{"type":"turn_start","exact":[9007199254740992,1e300,0.1],"n":${number},"more":${more}}`);
+      const { value } = await soon(events.next());
+      assert.equal((value?.event as unknown as { n: number }).n, Number(number));
+      assert.deepEqual(odd.splice(0), [{ kind: "inexact_number", number }]);
+    }
+  }
+  await agent.say('{"type":"turn_start","n":9007199254740991,"text":"9007199254740993"}');
+  await soon(events.next());
+  assert.deepEqual(odd, []);
+});

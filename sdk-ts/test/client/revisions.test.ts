@@ -82,7 +82,7 @@ test("a line that a live Operator would not read is not sent", async () => {
   const prompt = await soon(agent.expect("prompt"));
   assert.deepEqual([prompt["text"], prompt["message"]], [half, undefined]);
   await agent.answer(prompt);
-  await agent.say({ type: "before_provider_request", options: { secret: "very-private" } }, { type: "settled" });
+  await agent.say({ type: "agent_start" }, { type: "before_provider_request", options: { secret: "very-private" } }, { type: "settled" });
   const run = await soon(starting);
   await soon(run.result());
   assert.equal(client.revision, "operator@live");

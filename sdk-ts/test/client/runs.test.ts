@@ -150,7 +150,7 @@ test("the end of a run is proved within the declared limit, or its result says t
   const result = (await soon(starting)).result();
   await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
   await soon(agent.expect("get_state"));
-  assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, confirmed: false });
+  assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, confirmed: false, aborted: false, failure: undefined });
 });
 
 test("a signal stops the run, where that is asked for", async () => {

@@ -180,12 +180,12 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
                 biased;
                 () = to.closed() => return Followed::Left,
                 event = run.next() => match event {
-                    Some(event) => for told in thread.teller.tell(&event) {
+                    Some(Ok(event)) => for told in thread.teller.tell(&event) {
                         if to.send(told).await.is_err() {
                             return Followed::Left;
                         }
                     },
-                    None => return Followed::Over,
+                    Some(Err(_)) | None => return Followed::Over,
                 },
                 () = thread.questions.wait() => return Followed::Asks,
             },
@@ -195,10 +195,12 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
 
 /// The end of a run that nobody stopped here.
 async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutcome, Failed> {
-    if let Work::Going(run) = work
-        && let Err(error) = run.result().await
-    {
-        return Err(gone_or_refused(held, &error));
+    let mut failure = None;
+    if let Work::Going(run) = work {
+        match run.wait().await {
+            Ok(result) => failure = result.failure.map(|failure| failure.message),
+            Err(error) => return Err(gone_or_refused(held, &error)),
+        }
     }
     let Some(thread) = held.as_mut() else { return Ok(AguiSuccess::new().into()) };
     for told in thread.teller.pause() {
@@ -212,7 +214,8 @@ async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutc
             Err(failed("run_failed")(message.unwrap_or_else(|| "the agent's run failed".to_owned())))
         }
         Some(last) if last.state == MessageState::Aborted => Ok(AguiCancelled::new().into()),
-        _ => Ok(AguiSuccess::new().into()),
+        _ => failure
+            .map_or_else(|| Ok(AguiSuccess::new().into()), |message| Err(failed("run_failed")(message))),
     }
 }
 
@@ -239,7 +242,7 @@ async fn stop(thread: &mut Thread, work: Work) -> bool {
             }
         };
         let drain = async {
-            while let Some(event) = run.next().await {
+            while let Some(Ok(event)) = run.next().await {
                 teller.tell(&event);
             }
         };

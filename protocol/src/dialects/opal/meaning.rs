@@ -153,6 +153,7 @@ const READERS: &[Reader] = &[
 const CONTEXT: &[Slot] =
     &[("context.tokens", at("usage.current_context_tokens")), ("context.window", at("usage.context_window"))];
 const USAGE: &[Slot] = &[("usage", read("usage", "usage"))];
+const FAILED_RUN: Slot = ("told", text("failed"));
 const OFF: Slot = ("on", flag(false));
 /// Whether the agent works, as its state says.
 pub const ON: Source = Map(
@@ -188,6 +189,18 @@ const RULES: &[Rule] = &[
     event("usage_update", Act::Usage, USAGE),
     event("usage_update", Act::Keep, CONTEXT),
     event("status_update", Act::Set, &[("run.activity", at("message"))]),
+    event("agent_end", Act::Outcome, &[]),
+    event("agent_abort", Act::Outcome, &[("told", text("aborted"))]),
+    event(
+        "agent_recovered",
+        Act::Outcome,
+        &[
+            FAILED_RUN,
+            ("message", text("the agent crashed and was started again")),
+            ("retryable", flag(true)),
+        ],
+    ),
+    event("error", Act::Outcome, &[FAILED_RUN, ("message", at("reason"))]),
     event("agent_end", Act::Work, &[OFF]),
     event("agent_end", Act::Usage, USAGE),
     event("agent_end", Act::Keep, CONTEXT),

@@ -87,6 +87,7 @@ protocol! {
         answer: Accepted;
         run: Starts;
         lane: Immediate;
+        timeout: Never;
         errors {
             (-32602) MissingParameters "Missing required params: session_id, text" => "a parameter is missing";
             (-32602) SessionNotFound "Session not found" => "no session has that id";

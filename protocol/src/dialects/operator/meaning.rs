@@ -155,6 +155,11 @@ const RULES: &[Rule] = &[
             ),
         ],
     ),
+    event("message_end", Act::Outcome, &[("told", Map("message.stop_reason", OUTCOMES)), ERROR, CODE])
+        .when(&[Is("message.role", "assistant")]),
+    event("message_end", Act::Outcome, &[FAILED_RUN, ERROR, CODE]).when(&[Has("message.error")]),
+    event("agent_error", Act::Outcome, &[FAILED_RUN, ("message", at("error"))]),
+    event("retry_start", Act::Outcome, &[("told", text("retried"))]),
     // The agent makes the next attempt in a run of its own.
     event("retry_start", Act::Retry, &[("attempt", at("attempt")), ("maxAttempts", at("max_retries"))]),
     event("retry_end", Act::Retried, &[("error", at("error"))]),
@@ -166,7 +171,7 @@ const RULES: &[Rule] = &[
     // Where the answer comes at the end it has data; where it comes first, events tell of the run. A prompt that is refused
     // because of a turn says nothing about that turn.
     answer("prompt", Act::Work, &[("on", flag(false))]).when(&[Has("data")]),
-    refused("prompt", Act::Work, &[("on", flag(false))])
+    refused("prompt", Act::Work, &[("on", flag(false)), ("refusal", at("error"))])
         .when(&[Not("error", BUSY_WITH_TURN), Not("error", BUSY_COMPACTING)]),
     sent("steer", Act::Wait, &[("text", at("message")), ("mode", text("steer"))]),
     answer("steer", Act::Waited, &[("state", text("queued"))]),
@@ -212,6 +217,13 @@ const RULES: &[Rule] = &[
     dialog("input", Act::Ask, &[("kind", text("input")), TITLE, TEXT, ("placeholder", at("placeholder"))]),
     dialog("notify", Act::Notice, &[("level", text("info")), ("text", First(&[at("message"), at("title")]))]),
 ];
+
+/// How a run stands, by why the model's answer ended.
+const OUTCOMES: &[(&str, Constant)] =
+    &[("error", Constant::Text("failed")), ("abort", Constant::Text("aborted"))];
+const FAILED_RUN: Slot = ("told", text("failed"));
+const ERROR: Slot = ("message", First(&[at("message.error.message"), at("message.error")]));
+const CODE: Slot = ("code", First(&[at("message.error.code"), at("message.error.type")]));
 
 const TITLE: Slot = ("title", at("title"));
 const TEXT: Slot = ("text", at("message"));

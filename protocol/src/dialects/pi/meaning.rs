@@ -361,6 +361,22 @@ const RULES: &[Rule] = &[
     ),
     event("summarization_retry_attempt_start", Act::Retried, &[]),
     event("summarization_retry_finished", Act::Retried, &[]),
+    event(
+        "message_end",
+        Act::Outcome,
+        &[("told", Map("message.stopReason", OUTCOMES)), ("message", at("message.errorMessage"))],
+    )
+    .when(&[Is("message.role", "assistant")]),
+    // A failure outside a request has no message of its own.
+    event(
+        "agent_end",
+        Act::Outcome,
+        &[("told", Map("stopReason", OUTCOMES)), ("message", at("errorMessage"))],
+    )
+    .over("messages")
+    .when(&[Is("role", "assistant")]),
+    event("auto_retry_start", Act::Outcome, &[("told", text("retried"))]),
+    event("agent_settled", Act::Outcome, &[("told", text("aborted"))]).when(&[Is("aborted", "true")]),
     event("auto_retry_start", Act::Retry, RETRY),
     event("auto_retry_end", Act::Retried, &[("error", at("finalError"))]),
     event("queue_update", Act::Queue, &[("steering", at("steering")), ("followUp", at("followUp"))]),
@@ -469,6 +485,10 @@ const RULES: &[Rule] = &[
     dialog("setTitle", Act::Set, &[("title", at("title"))]),
     dialog("set_editor_text", Act::Draft, &[("text", at("text"))]),
 ];
+
+/// How a run stands, by why the model's answer ended.
+const OUTCOMES: &[(&str, Constant)] =
+    &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))];
 
 const RETRY: &[Slot] = &[
     ("attempt", at("attempt")),

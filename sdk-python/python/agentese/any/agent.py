@@ -200,7 +200,10 @@ class Agent(Commands):
     def _catch_up(self) -> None:
         """Folds what has passed."""
         with self._lock:
+            end = self._connection.termination
             self._following.take(self._connection.watched())
+            if end is not None:
+                self._following.end(str(end))
 
     def _ask(self, command: str, members: Members) -> Json:
         try:
@@ -249,9 +252,9 @@ class Agent(Commands):
     def _see_off(self, run: SyncRun[Any, Any], ending: Ending) -> None:
         """Waits for the end of a run. Does not hold what its caller holds of it, who may drop that."""
         try:
-            ended = run.result()
+            ended = run.wait()
             self._catch_up()
-            ending.came(RunResult(ended.ended_by, ended.confirmed, last_said(self.conversation)))
+            ending.came(RunResult.of(ended, last_said(self.conversation)))
         except BaseException as error:
             try:
                 self._catch_up()

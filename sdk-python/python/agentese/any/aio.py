@@ -203,6 +203,7 @@ class AsyncAgent(AsyncCommands):
         end = self._connection.termination
         self._following.take(self._connection.watched())
         if end is not None:
+            self._following.end(str(end))
             self._following.over(TerminatedError(str(end), termination=end))
 
     async def _ask(self, command: str, members: Members) -> Json:

@@ -10,7 +10,7 @@ from agentese.any.event import Event
 from agentese.any.following import Following
 from agentese.any.heard import Listener
 from agentese.any.results import RunResult
-from agentese.any.run import last_said
+from agentese.any.run import last_said, succeeded
 from agentese.errors import TimedOutError
 from agentese.view.conversation import Conversation
 
@@ -94,12 +94,12 @@ class AsyncEnding:
     async def wait(self) -> None:
         """Waits for it."""
         try:
-            ended = await self._run.result()
+            ended = await self._run.wait()
             self._catch_up()
         except Exception as error:
             self.result = error
             return
-        self.result = RunResult(ended.ended_by, ended.confirmed, last_said(self._conversation()))
+        self.result = RunResult.of(ended, last_said(self._conversation()))
 
     def over(self) -> None:
         """It came, or the loop ends."""
@@ -108,7 +108,7 @@ class AsyncEnding:
         try:
             self._catch_up()
         finally:
-            self._listener.end(self.result if isinstance(self.result, BaseException) else None)
+            self._listener.end(self.result if isinstance(self.result, BaseException) else self.result.failure)
             if self.waiting is not None:
                 self.waiting.wake()
 
@@ -157,7 +157,15 @@ class AsyncRun:
     async def result(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run, whether or not its events are read.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        """
+        return succeeded(await self.wait(timeout=timeout))
+
+    async def wait(self, *, timeout: float | None = None) -> RunResult:
+        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+
+        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
+        `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if self._ending.result is None and not await self._backend.within(timeout, self._waiting.signal().wait()):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"

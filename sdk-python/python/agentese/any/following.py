@@ -56,15 +56,22 @@ class Following:
             elif self._asked and direction == "received":
                 self._follow(line, before)
             show = self._view.sent if direction == "sent" else self._view.received
-            now = show(line, time.time() * 1000)
-            if self._listeners and (told := differences(before, now)):
-                sized = [(event, size(event)) for event in told]
-                for listener in self._listeners:
-                    listener.push(sized)
-                self._listeners = [listener for listener in self._listeners if not listener.is_over]
+            self._tell(before, show(line, time.time() * 1000))
+
+    def _tell(self, before: Conversation, now: Conversation) -> None:
+        """Tells what has changed."""
+        if self._listeners and (told := differences(before, now)):
+            sized = [(event, size(event)) for event in told]
+            for listener in self._listeners:
+                listener.push(sized)
+            self._listeners = [listener for listener in self._listeners if not listener.is_over]
+
+    def end(self, reason: str) -> None:
+        """The connection has ended: what was going on is over, for that reason."""
+        self._tell(self._view.conversation, self._view.close(reason))
 
     def over(self, failure: BaseException) -> None:
-        """The connection is over."""
+        """The connection is over, and nothing follows."""
         self._end = failure
         for listener in self._listeners:
             listener.end(failure)

@@ -1,8 +1,10 @@
 """What the neutral commands take and give."""
 
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
+from agentese.errors import RunFailedError
+from agentese.run import RunResult as Ended
 from agentese.view.conversation import Context, Json, Message, Model, Record, Session, Usage
 
 
@@ -102,12 +104,23 @@ class ShellResult(Record):
 class RunResult:
     """How a run ended."""
 
-    ended_by: Literal["event", "answer", "handled"]
-    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent started no run for the words."""
+    ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
+    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent started no run for the words;
+    `stopped`: the agent acknowledged an abort, and nothing ended the run after that; `idle`: the agent is idle, and its
+    last event was not seen, because a line of the run could not be read."""
     confirmed: bool
     """Whether it is certain that nothing follows."""
     message: Message | None
     """The model's last message, with usage, stop reason and error where it has them."""
+    aborted: bool = False
+    """Whether somebody stopped the run, whoever it was. That is no failure."""
+    failure: RunFailedError | None = None
+    """How the run failed, if it did; only `wait` returns a result with a failure."""
+
+    @classmethod
+    def of(cls, ended: Ended[Any], message: Message | None) -> Self:
+        """The result of a run of the dialect's client, with what the model said last."""
+        return cls(ended.ended_by, ended.confirmed, message, ended.aborted, ended.failure)
 
     @property
     def text(self) -> str:

@@ -69,7 +69,7 @@ class Ending:
         self.result = result
         self.over.set()
         with self._lock:
-            self._listener.end(result if isinstance(result, BaseException) else None)
+            self._listener.end(result if isinstance(result, BaseException) else result.failure)
 
 
 class Run:
@@ -106,7 +106,15 @@ class Run:
     def result(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run, whether or not its events are read.
 
-        Raises how the run failed, and `TimedOutError` where it is not over after `timeout` seconds.
+        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        """
+        return succeeded(self.wait(timeout=timeout))
+
+    def wait(self, *, timeout: float | None = None) -> RunResult:
+        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+
+        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
+        `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._ending.over.wait(timeout):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
@@ -122,6 +130,13 @@ class Run:
         if not self._is_read:
             self._events.close()
         return self.result(timeout=timeout).text
+
+
+def succeeded(result: RunResult) -> RunResult:
+    """The result of a run that did not fail. Raises how it failed."""
+    if result.failure is not None:
+        raise result.failure
+    return result
 
 
 def last_said(conversation: Conversation) -> Message | None:

@@ -434,7 +434,7 @@ class _Commands:
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
-        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
         return self._start("agent/prompt", {"session_id": session_id, "text": text}, timeout)

@@ -372,7 +372,7 @@ class Client(SyncClient[Event, Dialogs]):
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
-        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> None:
@@ -557,7 +557,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
-        Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
+        No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:

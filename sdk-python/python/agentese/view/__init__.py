@@ -26,6 +26,7 @@ from agentese.view.conversation import Usage as Usage
 from agentese.view.conversation import Waiting as Waiting
 from agentese.view.folding import fold as fold
 from agentese.view.reading import meaning_of
+from agentese.view.running import closed
 
 
 class View:
@@ -65,6 +66,11 @@ class View:
     def received(self, frame: str | bytes | dict[str, Json], at: float | None = None) -> Conversation:
         """Shows it a frame that the agent sent."""
         return self._fold("received", frame, at)
+
+    def close(self, reason: str) -> Conversation:
+        """Tells it that the connection has ended: what was going on is over, for that reason."""
+        self.conversation = closed(self.conversation, reason)
+        return self.conversation
 
     def _fold(self, direction: Literal["sent", "received"], frame: str | bytes | dict[str, Json], at: float | None) -> Conversation:
         self.conversation = fold(self.conversation, direction, frame, at)

@@ -373,6 +373,8 @@ class Internal(Record):
     sent: dict[str, Sent] = dataclasses.field(default_factory=dict[str, Sent])
     held: tuple[Message, ...] = ()
     """Messages of shell commands that were over during a run: they follow it."""
+    failure: str | None = None
+    """Why the run that is going on fails, where nothing better follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

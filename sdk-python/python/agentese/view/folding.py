@@ -13,7 +13,7 @@ from agentese.view.reading import Table, at, holds, meaning_of, read_all
 Act = Callable[[Conversation, dict[str, Json], About], Conversation]
 
 ACTS: dict[str, Act] = {
-    **{act.__name__: act for act in (running.work, running.abort, running.compacting, running.compacted)},
+    **{act.__name__: act for act in (running.work, running.outcome, running.abort, running.compacting, running.compacted)},
     **{act.__name__: act for act in (running.retry, running.retried, running.shell)},
     "shellOutput": running.shell_output,
     "shellDone": running.shell_done,

@@ -26,19 +26,54 @@ def _with_run(conversation: Conversation, **members: Any) -> Conversation:
 
 
 def work(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    on, error = slots.get("on"), slots.get("error")
+    on, error, refusal = slots.get("on"), slots.get("error"), slots.get("refusal")
     run = conversation.run
     if not isinstance(on, bool):
         return conversation
     if on:
         return conversation if run.working else _with_run(conversation, working=True, error=None)
+    if not isinstance(error, str):
+        error = None if run.aborting else conversation.internal.failure
+    if error is None and run.working and not run.aborting and isinstance(refusal, str):
+        error = refusal
+    return _over(_with_failure(conversation, None), error, is_dropped=slots.get("dropped") is True)
+
+
+def _over(conversation: Conversation, error: str | None, *, is_dropped: bool) -> Conversation:
+    run = conversation.run
     is_growing = any(message.state == "growing" for message in conversation.messages)
     if not run.working and not is_growing and error is None:
         return conversation
-    state: Literal["aborted", "failed", "done"] = "aborted" if run.aborting else "failed" if error else "done"
-    over = _settled(conversation, state, is_dropped=slots.get("dropped") is True)
-    failed = error if isinstance(error, str) else run.error
-    return _with_run(over, working=False, aborting=False, activity=None, error=failed)
+    failed = error is not None
+    state: Literal["aborted", "failed", "done"] = "aborted" if run.aborting else "failed" if failed else "done"
+    over = _settled(conversation, state, is_dropped=is_dropped)
+    return _with_run(over, working=False, aborting=False, activity=None, error=error if failed else run.error)
+
+
+def _with_failure(conversation: Conversation, failure: str | None) -> Conversation:
+    """The conversation with why the run that is going on fails."""
+    if conversation.internal.failure == failure:
+        return conversation
+    return replace(conversation, internal=replace(conversation.internal, failure=failure))
+
+
+def outcome(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+    """How the run stands: why it failed is said when it is over."""
+    told, message = slots.get("told"), slots.get("message")
+    if told == "retried":
+        return conversation
+    if told != "failed":
+        return _with_failure(conversation, None)
+    before = conversation.internal.failure or "the agent does not say why"
+    return _with_failure(conversation, message if isinstance(message, str) else before)
+
+
+def closed(conversation: Conversation, reason: str) -> Conversation:
+    """The connection has ended: what was going on is over for that reason, and nobody asks any more."""
+    is_idle = conversation.run.state == "idle"
+    left = _with_run(_with_failure(conversation, None), retry=None, compaction=None)
+    calm = _with_run(_over(left, None if is_idle else reason, is_dropped=False))
+    return replace(calm, dialogs=(), shells=()) if calm.dialogs or calm.shells else calm
 
 
 def _settled(conversation: Conversation, state: Literal["aborted", "failed", "done"], *, is_dropped: bool) -> Conversation:
@@ -100,7 +135,9 @@ def compacted(conversation: Conversation, slots: Slots, about: About) -> Convers
 
 def retry(conversation: Conversation, slots: Slots, about: About) -> Conversation:
     told = Retry.of({name: value for name, value in slots.items() if name != "reason"})
-    retrying = _with_run(conversation, retry=replace(told, at=about.at))
+    # Why it is made again stands there.
+    error = conversation.run.error if slots.get("reason") == "summary" else None
+    retrying = _with_run(conversation, retry=replace(told, at=about.at), error=error)
     # The answer that failed is taken out of the context before the request is made again.
     last = retrying.messages[-1] if retrying.messages else None
     if slots.get("reason") == "summary" or last is None or (last.role, last.state) != ("assistant", "failed"):

@@ -1,5 +1,6 @@
 //! What the agent asks: given to the handler, answered on this connection and no other, taken back by the agent.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::Shared;
-use crate::dialog::{Misfit, answer_frame, policy_frame};
+use crate::dialog::{Misfit, answer_frame, check_answer, policy_frame};
 use crate::framing::FrameText;
 use crate::scan;
 use crate::tap::Diagnostic;
@@ -70,6 +71,13 @@ impl Drop for OpenDialog {
     }
 }
 
+/// How a handler failed, as its panic says.
+fn failure(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the handler failed: {}", text.unwrap_or("it panicked"))
+}
+
 /// An id as text, whatever escapes it is written with.
 fn plain(raw: &str) -> String {
     scan::string(raw).map_or_else(|| raw.to_owned(), |text| text.into_owned())
@@ -84,7 +92,7 @@ impl Shared {
         let asked = match &self.settings.dialogs {
             None => Err(Misfit::Unknown),
             Some(sink) => catch_unwind(AssertUnwindSafe(|| sink.ask(&method, params.as_str())))
-                .unwrap_or_else(|_| Err(Misfit::Malformed("the handler panicked".to_owned()))),
+                .unwrap_or_else(|panic| Err(Misfit::Failed(failure(&*panic)))),
         };
         let answer = match asked {
             Ok(answer) => answer,
@@ -94,7 +102,10 @@ impl Shared {
         let mut answer = AssertUnwindSafe(answer).catch_unwind();
         let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
         // Notices are told in the order in which they came: the newer status is the one that counts.
-        if notice && (&mut answer).now_or_never().is_some() {
+        if notice && let Some(taken) = (&mut answer).now_or_never() {
+            if let Err(panic) = taken {
+                self.report_handler(method, &*panic);
+            }
             return;
         }
         let shared = self.clone();
@@ -120,11 +131,18 @@ impl Shared {
                 () = withdrawn => return,
                 // The agent answers for itself now, and ignores what comes later.
                 () = expired => return,
-                answer = answer => answer.ok().flatten(),
+                answer = answer => answer,
             };
             let line = match answer {
-                Some(members) => Some(answer_frame(shared.spec, id.as_str(), &method, &members)),
-                None => policy_frame(shared.spec, id.as_str(), &method),
+                Ok(Some(members)) => match check_answer(shared.spec, &method, &members) {
+                    Ok(()) => Some(answer_frame(shared.spec, id.as_str(), &method, &members)),
+                    Err(reason) => return shared.answer_by_policy(&id, method, Misfit::Failed(reason)),
+                },
+                Ok(None) => policy_frame(shared.spec, id.as_str(), &method),
+                Err(panic) if notice => return shared.report_handler(method, &*panic),
+                Err(panic) => {
+                    return shared.answer_by_policy(&id, method, Misfit::Failed(failure(&*panic)));
+                }
             };
             let Some(line) = line else { return };
             match shared.is_short_enough(&method, &line) {
@@ -148,12 +166,22 @@ impl Shared {
         scanned.ok().and(limit).filter(|limit| *limit > 0).map(Duration::from_millis)
     }
 
+    /// Reports the handler of a notice, which nobody answers.
+    fn report_handler(&self, method: String, panic: &(dyn Any + Send)) {
+        self.diagnose(Diagnostic::DialogByPolicy { method, reason: Some(failure(panic)) });
+    }
+
     fn answer_by_policy(&self, id: &FrameText, method: String, misfit: Misfit) {
-        if let Misfit::Malformed(reason) = misfit {
-            self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
-        }
+        let reason = match misfit {
+            Misfit::Unknown => None,
+            Misfit::Failed(reason) => Some(reason),
+            Misfit::Malformed(reason) => {
+                self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
+                None
+            }
+        };
         if let Some(line) = policy_frame(self.spec, id.as_str(), &method) {
-            self.diagnose(Diagnostic::DialogByPolicy { method });
+            self.diagnose(Diagnostic::DialogByPolicy { method, reason });
             let _ = self.send_line(line);
         }
     }

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::runs::RunEnded;
 use super::{Shared, State};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
 use crate::route::EventKind;
-use crate::run_tracker::{Input, Outcome};
+use crate::run_tracker::Input;
 use crate::scan::Outline;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
@@ -76,9 +77,9 @@ impl EventFrame {
 }
 
 /// Where a subscriber reads its events.
-pub(crate) type EventQueue = Receiver<EventFrame, Result<Outcome, Error>>;
+pub(crate) type EventQueue = Receiver<EventFrame, Result<RunEnded, Error>>;
 /// Where its events are queued.
-pub(super) type EventSender = Sender<EventFrame, Result<Outcome, Error>>;
+pub(super) type EventSender = Sender<EventFrame, Result<RunEnded, Error>>;
 
 /// Someone who listens to all events of the connection.
 pub(super) struct Subscriber(pub EventSender);
@@ -117,6 +118,7 @@ impl Shared {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
+        self.tell_runs(spec, &event, session);
         // Nothing else takes the place of another.
         let coalesces = self.settings.overflow == Overflow::Coalesce;
         let key = spec.filter(|_| coalesces).and_then(|spec| self.key_of(spec, session));
@@ -140,6 +142,17 @@ impl Shared {
         }
     }
 
+    /// Tells the runs of a session what an event says of how they stand.
+    fn tell_runs(&self, spec: Option<&'static EventSpec>, event: &EventFrame, session: Option<&str>) {
+        let mut state = self.state();
+        for run in state.runs.iter_mut().filter(|run| run.hears(session)) {
+            match spec {
+                Some(spec) => run.tell(spec, event.body().as_str()),
+                None => run.hear(),
+            }
+        }
+    }
+
     /// Whether an event, one of no session, may be queued with others like it, by [`Shared::plain_events`]: it is declared, says
     /// nothing of the revision and takes no other's place.
     pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
@@ -151,13 +164,20 @@ impl Shared {
     /// Queues plain events for the one who listens, as long as there is room and no run has to hear of them; none where several
     /// listen. The first that is left in `events` has to go by [`Shared::event`]. The caller has to wake who waits.
     pub(super) fn plain_events(&self, events: &mut VecDeque<EventFrame>) {
-        let state = self.state();
+        let mut state = self.state();
+        let State { subscribers, runs, .. } = &mut *state;
         let size = |event: &EventFrame| Some(event.size());
-        let is_told = |event: &EventFrame| self.own_row(event).is_none_or(|spec| spec.run != RunEffect::None);
-        match (&*state.subscribers, &*state.runs) {
+        let is_told = |event: &EventFrame| {
+            self.own_row(event).is_none_or(|spec| spec.run != RunEffect::None || !spec.outcome.is_empty())
+        };
+        match (&**subscribers, &mut **runs) {
             ([subscriber], []) => subscriber.0.push_while_room(events, size),
             ([], [run]) if run.is_held() => {
+                let before = events.len();
                 run.sender().push_while_room(events, |event| size(event).filter(|_| !is_told(event)));
+                if events.len() < before {
+                    run.hear();
+                }
             }
             _ => {}
         }
@@ -273,6 +293,8 @@ fn is_behind((events, bytes): (usize, usize)) -> bool {
 
 fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
     match effect.of(event.body().as_str()) {
+        // Nothing has come of a prompt, whether something was seen of it or not.
+        RunEffect::MayEnd if matches!(effect, RunEffect::HoldsIf(_)) => Some(Input::Replaced),
         RunEffect::Begins => Some(Input::Begins),
         RunEffect::MayEnd => Some(Input::MayEnd),
         RunEffect::Holds => Some(Input::Holds),

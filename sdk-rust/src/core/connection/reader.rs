@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::events::Pace;
+use super::lost::AnswerId;
 use super::taking::Taking;
 use super::{RawAnswer, Shared, Waiter};
 use crate::error::{Error, Refused};
@@ -13,7 +14,6 @@ use crate::failure;
 use crate::framing::{FrameReader, FrameText};
 use crate::redact;
 use crate::run_tracker::Input;
-use crate::scan;
 use crate::spec::{HandlerFailure, RunRole, Spec};
 use crate::tap::Diagnostic;
 use crate::termination::{Cause, Termination};
@@ -67,7 +67,7 @@ pub(super) async fn run(
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
         shared.reads.fetch_add(1, Ordering::Relaxed);
-        taking.take_all(&mut batch, may_be_sealed).await;
+        taking.take_all(&mut batch, frames.take_heads(), may_be_sealed).await;
         shared.keep_pace(&mut pace).await;
     };
     taking.end();
@@ -109,10 +109,20 @@ impl Shared {
         id: Option<&FrameText>,
         command: Option<String>,
         result: Result<RawAnswer, Refused>,
+        frame: &FrameText,
     ) {
-        let key = id.map(|id| {
-            scan::string(id.as_str()).map_or_else(|| id.as_str().to_owned(), |text| text.into_owned())
-        });
+        let key = match id.map(|id| self.answer_id(id.as_str())) {
+            None => None,
+            Some(AnswerId::Key(key)) => Some(key),
+            Some(AnswerId::OtherType(id)) => {
+                let call = self.call_of_other_id(&id, command.as_deref());
+                let reason = || format!("its id is {id}, of another JSON type than the id that was sent");
+                if !call.is_some_and(|call| self.fail_call(&call, &reason(), frame.as_str())) {
+                    self.diagnose(Diagnostic::UnmatchedAnswer { id: Some(id), command });
+                }
+                return;
+            }
+        };
         let settled = {
             let mut state = self.state();
             match &key {
@@ -148,7 +158,11 @@ impl Shared {
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
         // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
         if role == RunRole::Replaces && result.is_ok() && self.run_end().barrier.is_some() {
-            self.feed_runs(None, Input::MayEnd);
+            self.feed_runs(None, Input::Replaced);
+        }
+        let stopped = self.state().take_stop(&settled.id);
+        if let (Some(session), Ok(_)) = (stopped, &result) {
+            self.stop_runs(session.as_deref());
         }
         if role == RunRole::Starts
             && let Some(token) = self.run_of_command(&settled.id)
@@ -167,8 +181,8 @@ impl Shared {
             }
             Some(Waiter::Run { token }) => {
                 let busy = result.ok().and_then(|answer| {
-                    let member = self.run_end().barrier?.busy;
-                    crate::route::flag(answer.data?.as_str(), member)
+                    let state = self.run_end().state?;
+                    crate::route::is_busy(answer.data?.as_str(), &state)
                 });
                 self.state_came(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));
             }

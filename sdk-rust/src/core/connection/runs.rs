@@ -8,9 +8,10 @@ use tokio::sync::oneshot;
 use super::events::{EventQueue, EventSender};
 use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
+use crate::outcome::{Standing, Verdict};
 use crate::queue;
-use crate::run_tracker::{Action, Input, Outcome, RunTracker};
-use crate::spec::Answer;
+use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
+use crate::spec::{Answer, EventSpec, RunEffect};
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -20,6 +21,13 @@ pub(crate) struct RunQueue {
     pub answer: oneshot::Receiver<Result<RawAnswer, Error>>,
     /// Its number on this connection.
     pub token: u64,
+}
+
+/// How a run ended, and how it came out.
+#[derive(Debug, Clone)]
+pub(crate) struct RunEnded {
+    pub outcome: Outcome,
+    pub verdict: Verdict,
 }
 
 /// A run that is being followed.
@@ -34,6 +42,8 @@ pub(super) struct Slot {
     asking: bool,
     /// Whether its handle was given to the caller: nobody can read its events before.
     held: bool,
+    /// How it stands.
+    standing: Standing,
 }
 
 impl Slot {
@@ -58,8 +68,42 @@ impl Slot {
         }
     }
 
-    pub fn finish(self, result: Result<Outcome, Error>) {
-        self.sender.close(result);
+    /// Something of its session came.
+    pub fn hear(&mut self) {
+        let _ = self.tracker.feed(Input::Heard);
+    }
+
+    /// Takes what an event of its session says of how it stands.
+    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) {
+        self.standing.hear(spec.outcome, body);
+        // An end of which nothing else is told may be that of earlier work.
+        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
+            self.hear();
+        }
+    }
+
+    /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
+    pub fn finish(mut self, result: Result<Outcome, Error>) {
+        let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
+        self.sender.close(match result {
+            Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, Verdict::Done),
+            Ok(outcome) => ended(outcome, self.standing.verdict()),
+            Err(Error::Refused(refused)) if self.tracker.has_begun() && refused.failure.is_none() => {
+                self.standing.refuse(&refused.message, refused.code.map(|code| code.to_string()));
+                let outcome = Outcome { ended_by: EndedBy::Answer, confirmed: true };
+                ended(outcome, self.standing.verdict())
+            }
+            Err(error) => Err(error),
+        });
+    }
+
+    /// Ends it because the connection has ended, for that reason where its work was not over.
+    pub fn close(mut self, error: Error) {
+        let result = match self.tracker.feed(Input::Closed) {
+            Action::End(outcome) => Ok(outcome),
+            _ => Err(error),
+        };
+        self.finish(result);
     }
 }
 
@@ -88,6 +132,7 @@ impl Shared {
                 wake: 0,
                 asking: false,
                 held,
+                standing: Standing::default(),
             });
         })?;
         Ok(RunQueue { events: receiver, answer, token })
@@ -112,6 +157,14 @@ impl Shared {
     /// The run that the command with that id started.
     pub(super) fn run_of_command(&self, key: &str) -> Option<u64> {
         self.state().runs.iter().find(|run| run.command_id == key).map(Slot::token)
+    }
+
+    /// The agent has acknowledged that it stops what goes on in a session.
+    pub(super) fn stop_runs(self: &Arc<Self>, session: Option<&str>) {
+        for run in self.state().runs.iter_mut().filter(|run| run.hears(session)) {
+            run.standing.stop();
+        }
+        self.feed_runs(session, Input::Stopped);
     }
 
     /// Tells all runs of a session.
@@ -150,19 +203,51 @@ impl Shared {
 
     /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever.
     fn ask_state(self: &Arc<Self>, token: u64) {
-        let Some(barrier) = self.run_end().barrier else { return };
+        let Some(asked) = self.run_end().state else { return };
         // An answer that is on its way serves as well: it comes after what was seen.
         if self.asking(token, true) {
             return;
         }
-        match self.send_command(barrier.command, "{}", Waiter::Run { token }, |_, _| {}) {
-            Ok(id) => self.later(barrier.limit, move |shared| {
+        let members = self.session_members(token);
+        match self.send_command(asked.command, &members, Waiter::Run { token }, |_, _| {}) {
+            Ok(id) => self.later(asked.limit, move |shared| {
                 if shared.state().pending.abandon(&id).is_some() {
                     shared.state_came(token, Input::NoState);
                 }
             }),
             Err(_) => self.state_came(token, Input::NoState),
         }
+    }
+
+    /// The parameters of a command that is about the session of a run.
+    fn session_members(&self, token: u64) -> String {
+        let state = self.state();
+        let run = state.runs.iter().find(|run| run.token == token);
+        match (self.spec.session_member, run.and_then(|run| run.session.clone())) {
+            (Some(member), Some(session)) => serde_json::json!({ member: session }).to_string(),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    /// Fails a run whose command is not answered in time, where the answer is its end.
+    pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
+        let command = command.to_owned();
+        self.later(after, move |shared| drop(shared.time_out_run(token, &command, after)));
+    }
+
+    /// Fails a run whose command was not answered within that time. Returns the failure.
+    pub fn time_out_run(&self, token: u64, command: &str, after: Duration) -> Error {
+        let error = self.late(command, after);
+        let is_open = {
+            let mut state = self.state();
+            let run = state.runs.iter().find(|run| run.token == token);
+            let id = run.map(|run| run.command_id.clone());
+            id.is_some_and(|id| state.pending.abandon(&id).is_some())
+        };
+        if is_open {
+            self.finish_run(token, Err(error.clone()));
+        }
+        error
     }
 
     /// The state that a run asked for has come, or is not coming.

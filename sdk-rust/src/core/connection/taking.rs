@@ -3,14 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::other_dialect::{beginning, is_own};
 use super::reader::refusal;
 use super::{EventFrame, RawAnswer, Shared};
 use crate::chunks::{Assembler, Step};
 use crate::framing::{FrameText, Incoming};
-use crate::redact::{redact, redact_beginning, sealed, sealed_by};
+use crate::redact::{sealed, sealed_by};
 use crate::route::{Routed, Router};
+use crate::run_tracker::Input;
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::RECENT_FRAMES;
+
+/// How much of a line that is no frame is shown, in characters.
+const NOISE_SHOWN: usize = 200;
 
 /// So many plain events are queued at once: one who reads meanwhile has something to read soon.
 const PLAIN: usize = 128;
@@ -23,6 +28,8 @@ enum Sorted {
     Event { event: EventFrame, session: Option<String> },
     /// An answer or a question.
     Other { frame: FrameText, routed: Routed },
+    /// A line that is no frame.
+    Unreadable { frame: FrameText, reason: String },
 }
 
 /// What takes the lines of one connection.
@@ -35,17 +42,28 @@ pub(super) struct Taking {
     plain: VecDeque<EventFrame>,
     /// Whether events were queued that nobody was woken for.
     wake_pending: bool,
+    /// Whether a frame of the client's dialect has come.
+    is_own: bool,
 }
 
 impl Taking {
     pub fn new(shared: Arc<Shared>) -> Self {
         let router = Router::new(shared.spec);
-        Taking { shared, router, pieces: Assembler::default(), plain: VecDeque::new(), wake_pending: false }
+        Taking {
+            shared,
+            router,
+            pieces: Assembler::default(),
+            plain: VecDeque::new(),
+            wake_pending: false,
+            is_own: false,
+        }
     }
 
     /// Takes all that one read brought. Who listens is woken once for all of it, and before anything else that came with it
-    /// is acted on. `may_be_sealed` says whether one of them may be a frame of which nothing is shown but its type.
-    pub async fn take_all(&mut self, batch: &mut Vec<Incoming>, may_be_sealed: bool) {
+    /// is acted on. `heads` are the beginnings of lines that were not delivered, `may_be_sealed` says whether one of them may
+    /// be a frame of which nothing is shown but its type.
+    pub async fn take_all(&mut self, batch: &mut Vec<Incoming>, heads: Vec<String>, may_be_sealed: bool) {
+        let mut heads = heads.into_iter();
         let mut left = batch.len();
         for incoming in batch.drain(..) {
             left -= 1;
@@ -57,7 +75,13 @@ impl Taking {
                         self.act(sorted, recent).await;
                     }
                 }
-                Incoming::Fault(fault) => self.shared.diagnose(Diagnostic::Framing(fault)),
+                Incoming::Fault(fault) => {
+                    // A run is told of it after the events before it.
+                    self.queue_plain().await;
+                    let reason = fault.to_string();
+                    self.shared.diagnose(Diagnostic::Framing(fault));
+                    self.shared.lost_line(&heads.next().unwrap_or_default(), &reason);
+                }
             }
         }
         self.queue_plain().await;
@@ -99,6 +123,15 @@ impl Taking {
         let (frame, routed) = self.put_together(frame, routed)?;
         self.shared.tap_frame(Direction::Received, frame.as_str());
         self.shared.watch(Direction::Received, frame.as_str());
+        if !self.is_own {
+            if self.shared.is_of_other_dialect(&frame) {
+                return None;
+            }
+            self.is_own = routed.as_ref().is_ok_and(|routed| is_own(self.shared.spec, routed));
+            if self.is_own {
+                self.shared.speaks_own_dialect();
+            }
+        }
         match routed {
             Ok(Routed::Event { kind, body, session, outline }) => {
                 let event = EventFrame { kind, inner: body, outline, frame };
@@ -109,10 +142,7 @@ impl Taking {
                 (self.plain.len() >= PLAIN).then_some(Sorted::Plain)
             }
             Ok(routed) => Some(Sorted::Other { frame, routed }),
-            Err(reason) => {
-                self.noise(&frame, reason);
-                None
-            }
+            Err(reason) => Some(Sorted::Unreadable { frame, reason }),
         }
     }
 
@@ -143,6 +173,11 @@ impl Taking {
                 self.wake_pending = true;
             }
             Sorted::Other { frame, routed } => self.take_other(&frame, routed, recent),
+            Sorted::Unreadable { frame, reason } => {
+                self.shared.lost_line(frame.as_str(), &reason);
+                let text = beginning(frame.as_str(), NOISE_SHOWN);
+                self.shared.diagnose(Diagnostic::Noise { text, reason });
+            }
         }
     }
 
@@ -156,21 +191,21 @@ impl Taking {
         let is_piece = matches!(&routed, Ok(Routed::Event { kind, .. }) if **kind == *chunks.event);
         if !is_piece {
             if let Some(reason) = self.pieces.interrupted("another frame") {
-                self.shared.diagnose(Diagnostic::Chunks { reason });
+                self.lost_pieces(reason);
             }
             return Some((frame, routed));
         }
         let Step { whole, fault } = self.pieces.take(chunks, frame.as_str());
         if let Some(reason) = fault {
-            self.shared.diagnose(Diagnostic::Chunks { reason });
+            self.lost_pieces(reason);
         }
         Some(self.route(whole?, true))
     }
 
-    fn noise(&self, frame: &FrameText, reason: String) {
-        let text: String = frame.as_str().chars().take(200).collect();
-        let shown = if text.len() < frame.as_str().len() { redact_beginning(&text) } else { redact(&text) };
-        self.shared.diagnose(Diagnostic::Noise { text: shown.into_owned(), reason });
+    /// A frame that came in pieces could not be put together.
+    fn lost_pieces(&self, reason: String) {
+        self.shared.diagnose(Diagnostic::Chunks { reason });
+        self.shared.feed_runs(None, Input::Lost);
     }
 
     /// Takes what is no event.
@@ -187,7 +222,7 @@ impl Taking {
                     true => Ok(RawAnswer { data }),
                     false => Err(refusal(shared.spec, command.clone(), error.as_ref())),
                 };
-                shared.answer(id.as_ref(), command, result);
+                shared.answer(id.as_ref(), command, result, frame);
             }
             Routed::Dialog { id, method, params } => shared.dialog(id, method, params),
             Routed::Event { .. } => {}

@@ -15,6 +15,9 @@ const SHARE_FRACTION: usize = 8;
 /// A read buffer that grew past this size (in bytes) for one long line is not kept for the short ones after it.
 const KEEP_CAPACITY: usize = 1024 * 1024;
 
+/// How much of a line that is not delivered is kept, in bytes: enough for its type and its id.
+const HEAD: usize = 1024;
+
 /// One line of a stream, borrowed from the bytes that were pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
@@ -42,6 +45,8 @@ pub struct Framer {
     base: u64,
     /// The line at hand was too long and has been reported: everything up to its LF is thrown away.
     discarding: bool,
+    /// How the lines begin that a reader could not deliver, the oldest first.
+    heads: Vec<String>,
 }
 
 impl Framer {
@@ -233,6 +238,7 @@ impl Framer {
         }
         if self.too_long(self.tail.len(), self.tail.last()) {
             out.push(Incoming::Fault(self.too_long_error(self.base)));
+            self.heads.push(head(&self.tail));
             self.discard_from(self.tail.len());
         }
         self.searched = self.tail.len();
@@ -241,16 +247,27 @@ impl Framer {
     /// Like [`finish`](Self::finish), for a reader's buffer. Says whether a last line lacked its LF.
     pub(super) fn drain_end(&mut self, out: &mut Vec<Incoming>) -> bool {
         let unterminated = self.discarding || !self.tail.is_empty();
+        let last = head(&self.tail);
+        let mut is_lost = false;
         self.finish(&mut |line| {
+            is_lost = line.is_err();
             out.push(match line {
                 Ok(line) => Incoming::Frame(FrameText::from(line.text)),
                 Err(error) => Incoming::Fault(error),
             });
         });
+        self.heads.extend(is_lost.then_some(last));
         unterminated
     }
 
+    /// How the lines begin that were not delivered since this was last asked, the oldest first.
+    pub(super) fn take_heads(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.heads)
+    }
+
     fn share(&mut self, block: Bytes, out: &mut Vec<Incoming>, look: &mut impl FnMut(&str)) {
+        let start = self.base;
+        let mut heads = std::mem::take(&mut self.heads);
         match FrameText::from_utf8(block) {
             Ok(block) => {
                 if memchr(LF, block.as_bytes()).is_some_and(|at| at < SHARE_FROM) {
@@ -263,7 +280,10 @@ impl Framer {
                             block.slice_of(line.text).unwrap_or_else(|| FrameText::from(line.text)),
                         ),
                         Ok(line) => Incoming::Frame(FrameText::from(line.text)),
-                        Err(error) => Incoming::Fault(error),
+                        Err(error) => {
+                            heads.push(head_at(block.as_bytes(), start, &error));
+                            Incoming::Fault(error)
+                        }
                     });
                 });
             }
@@ -271,9 +291,25 @@ impl Framer {
             Err(block) => self.walk_bytes(&block, &mut |line| {
                 out.push(match line {
                     Ok(line) => Incoming::Frame(FrameText::from(line.text)),
-                    Err(error) => Incoming::Fault(error),
+                    Err(error) => {
+                        heads.push(head_at(&block, start, &error));
+                        Incoming::Fault(error)
+                    }
                 });
             }),
         }
+        self.heads = heads;
     }
+}
+
+/// How the line begins that a fault is about, of a block that starts at that offset of the stream.
+fn head_at(block: &[u8], start: u64, fault: &FramingError) -> String {
+    let (FramingError::TooLong { offset, .. } | FramingError::InvalidUtf8 { line_start: offset, .. }) = fault;
+    let at = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
+    head(block.get(at..).unwrap_or_default())
+}
+
+fn head(line: &[u8]) -> String {
+    let line = &line[..line.len().min(HEAD)];
+    String::from_utf8_lossy(&line[..memchr(LF, line).unwrap_or(line.len())]).into_owned()
 }

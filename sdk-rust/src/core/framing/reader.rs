@@ -59,6 +59,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         look: &mut (impl FnMut(&str) + Send),
     ) -> io::Result<usize> {
         let before = out.len();
+        // Nobody has to ask for them.
+        drop(self.framer.take_heads());
         while out.len() == before && !self.ended {
             let count = match self.reader.read_buf(self.framer.buffer(LOW, READ)).await {
                 Ok(count) => count,
@@ -73,6 +75,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             }
         }
         Ok(out.len() - before)
+    }
+
+    /// How the lines begin that the last batch could not deliver, the oldest first.
+    pub(crate) fn take_heads(&mut self) -> Vec<String> {
+        self.framer.take_heads()
     }
 
     /// Whether the stream has ended inside a line, that is without a LF after its last byte.

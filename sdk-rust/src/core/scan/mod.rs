@@ -30,8 +30,9 @@ use cursor::Cursor;
 pub use outline::{Outline, Place};
 pub use value::{boolean, is_null, string, unsigned};
 
-/// How deep brackets may nest. Deeper text is refused.
-pub const MAX_DEPTH: usize = 128;
+/// How deep brackets may nest, in levels: the same in the clients of all languages, and as deep as decoders of JSON read.
+/// Deeper text is refused.
+pub const MAX_DEPTH: usize = 127;
 
 /// A member to look for.
 #[derive(Debug, Clone, Copy)]

@@ -14,6 +14,7 @@ use super::meaning::{Act, Meaning};
 use super::message::Message;
 
 pub(super) use panels::{answered, expired, notify};
+pub(super) use run::close;
 
 /// The values of an act.
 pub(super) type Slots = Map<String, Value>;
@@ -36,6 +37,7 @@ pub(super) struct About<'a> {
 pub(super) fn apply(act: Act, conversation: &mut Conversation, slots: Slots, about: &About<'_>) {
     match act {
         Act::Work => run::work(conversation, &slots),
+        Act::Outcome => run::outcome(conversation, &slots),
         Act::Abort => run::abort(conversation, &slots),
         Act::Compacting => run::compacting(conversation, &slots),
         Act::Compacted => run::compacted(conversation, slots, about),

@@ -37,18 +37,49 @@ pub(super) fn work(conversation: &mut Conversation, slots: &Slots) {
         }
         return;
     }
-    let error = text(slots, "error");
+    let told = conversation.internal.failure.take().filter(|_| !conversation.run.aborting);
+    let refusal = text(slots, "refusal").filter(|_| conversation.run.working && !conversation.run.aborting);
+    let error = text(slots, "error").map(str::to_owned).or(told).or_else(|| refusal.map(str::to_owned));
+    over(conversation, error, flag(slots, "dropped") == Some(true));
+}
+
+fn over(conversation: &mut Conversation, error: Option<String>, is_dropped: bool) {
     let is_growing = conversation.messages.iter().any(|message| message.is_growing());
     if !conversation.run.working && !is_growing && error.is_none() {
         return;
     }
-    settle(conversation, error.is_some(), flag(slots, "dropped") == Some(true));
+    settle(conversation, error.is_some(), is_dropped);
     let run = &mut conversation.run;
     run.working = false;
     run.aborting = false;
     run.activity = None;
-    run.error = error.map(str::to_owned).or_else(|| run.error.take());
+    run.error = error.or_else(|| run.error.take());
     update(conversation);
+}
+
+/// How the run stands: why it failed is said when it is over.
+pub(super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
+    let failure = &mut conversation.internal.failure;
+    match text(slots, "told") {
+        Some("retried") => {}
+        Some("failed") => {
+            let message = text(slots, "message").map(str::to_owned).or_else(|| failure.take());
+            *failure = Some(message.unwrap_or_else(|| "the agent does not say why".to_owned()));
+        }
+        _ => *failure = None,
+    }
+}
+
+/// The connection has ended: what was going on is over for that reason, and nobody asks any more.
+pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
+    let is_idle = conversation.run.state == RunState::Idle;
+    conversation.internal.failure = None;
+    conversation.run.retry = None;
+    conversation.run.compaction = None;
+    over(conversation, (!is_idle).then(|| reason.to_owned()), false);
+    update(conversation);
+    conversation.dialogs.clear();
+    conversation.shells.clear();
 }
 
 /// What is left of a run when it is over.
@@ -130,6 +161,8 @@ pub(super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &A
         slots.insert("at".into(), at.into());
     }
     conversation.run.retry = serde_json::from_value(Value::Object(slots)).ok();
+    // Why it is made again stands there.
+    conversation.run.error.take_if(|_| !is_summary);
     update(conversation);
     // The answer that failed is taken out of the context before the request is made again.
     if let Some(last) = conversation.messages.last_mut()

@@ -102,11 +102,20 @@ export const omp: Meaning = {
     }
   },
   "events": {
-    "agent_start": [
-      {"act":"work","slots":{"on":{"is":true}}}
+    "message_end": [
+      {"act":"outcome","when":[{"is":["message.role","assistant"]}],"slots":{"told":{"map":"message.stopReason","to":{"error":"failed","aborted":"aborted"}},"message":"message.errorMessage"}},
+      {"act":"end","slots":{"message":{"read":"message","of":"message"}}}
     ],
     "agent_end": [
+      {"act":"outcome","when":[{"is":["role","assistant"]}],"over":"messages","slots":{"told":{"map":"stopReason","to":{"error":"failed","aborted":"aborted"}},"message":"errorMessage"}},
       {"act":"work","slots":{"on":{"is":false}}}
+    ],
+    "auto_retry_start": [
+      {"act":"outcome","slots":{"told":{"is":"retried"}}},
+      {"act":"retry","slots":{"attempt":"attempt","maxAttempts":"maxAttempts","delayMs":"delayMs","error":"errorMessage"}}
+    ],
+    "agent_start": [
+      {"act":"work","slots":{"on":{"is":true}}}
     ],
     "turn_start": [
       {"act":"work","slots":{"on":{"is":true}}}
@@ -131,9 +140,6 @@ export const omp: Meaning = {
       {"act":"block","when":[{"lacks":"message"},{"is":["assistantMessageEvent.type","toolcall_end"]}],"slots":{"index":"assistantMessageEvent.contentIndex","type":{"is":"tool"},"callId":"assistantMessageEvent.toolCall.id","name":"assistantMessageEvent.toolCall.name","arguments":"assistantMessageEvent.toolCall.arguments"}},
       {"act":"message","when":[{"has":"usage"}],"slots":{"usage":{"read":"usage","of":"usage"}}}
     ],
-    "message_end": [
-      {"act":"end","slots":{"message":{"read":"message","of":"message"}}}
-    ],
     "tool_execution_start": [
       {"act":"tool","slots":{"callId":"toolCallId","name":"toolName","arguments":"args","state":{"is":"running"}}}
     ],
@@ -145,9 +151,6 @@ export const omp: Meaning = {
     ],
     "auto_compaction_start": [
       {"act":"compacting","slots":{"reason":"reason"}}
-    ],
-    "auto_retry_start": [
-      {"act":"retry","slots":{"attempt":"attempt","maxAttempts":"maxAttempts","delayMs":"delayMs","error":"errorMessage"}}
     ],
     "auto_retry_end": [
       {"act":"retried","slots":{"error":"finalError"}}

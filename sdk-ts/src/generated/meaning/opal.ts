@@ -80,6 +80,26 @@ export const opal: Meaning = {
     }
   },
   "events": {
+    "agent_end": [
+      {"act":"outcome","slots":{}},
+      {"act":"work","slots":{"on":{"is":false}}},
+      {"act":"usage","slots":{"usage":{"read":"usage","of":"usage"}}},
+      {"act":"keep","slots":{"context.tokens":"usage.current_context_tokens","context.window":"usage.context_window"}}
+    ],
+    "agent_abort": [
+      {"act":"outcome","slots":{"told":{"is":"aborted"}}},
+      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}}
+    ],
+    "agent_recovered": [
+      {"act":"outcome","slots":{"told":{"is":"failed"},"message":{"is":"the agent crashed and was started again"},"retryable":{"is":true}}},
+      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}},
+      {"act":"notice","slots":{"level":{"is":"warning"},"text":{"is":"the agent was started again"}}}
+    ],
+    "error": [
+      {"act":"outcome","slots":{"told":{"is":"failed"},"message":"reason"}},
+      {"act":"work","slots":{"on":{"is":false},"error":"reason","dropped":{"is":true}}},
+      {"act":"notice","slots":{"level":{"is":"error"},"text":"reason"}}
+    ],
     "agent_start": [
       {"act":"work","slots":{"on":{"is":true}}}
     ],
@@ -113,22 +133,6 @@ export const opal: Meaning = {
     ],
     "status_update": [
       {"act":"set","slots":{"run.activity":"message"}}
-    ],
-    "agent_end": [
-      {"act":"work","slots":{"on":{"is":false}}},
-      {"act":"usage","slots":{"usage":{"read":"usage","of":"usage"}}},
-      {"act":"keep","slots":{"context.tokens":"usage.current_context_tokens","context.window":"usage.context_window"}}
-    ],
-    "agent_abort": [
-      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}}
-    ],
-    "agent_recovered": [
-      {"act":"work","slots":{"on":{"is":false},"dropped":{"is":true}}},
-      {"act":"notice","slots":{"level":{"is":"warning"},"text":{"is":"the agent was started again"}}}
-    ],
-    "error": [
-      {"act":"work","slots":{"on":{"is":false},"error":"reason","dropped":{"is":true}}},
-      {"act":"notice","slots":{"level":{"is":"error"},"text":"reason"}}
     ],
     "skill_loaded": [
       {"act":"notice","slots":{"level":{"is":"info"},"text":"description","source":"name"}}

@@ -44,6 +44,20 @@ export const operator: Meaning = {
     }
   },
   "events": {
+    "message_end": [
+      {"act":"outcome","when":[{"is":["message.role","assistant"]}],"slots":{"told":{"map":"message.stop_reason","to":{"error":"failed","abort":"aborted"}},"message":{"first":["message.error.message","message.error"]},"code":{"first":["message.error.code","message.error.type"]}}},
+      {"act":"outcome","when":[{"has":"message.error"}],"slots":{"told":{"is":"failed"},"message":{"first":["message.error.message","message.error"]},"code":{"first":["message.error.code","message.error.type"]}}},
+      {"act":"end","when":[{"has":"message"}],"slots":{"message":{"read":"message","of":"message"}}},
+      {"act":"end","when":[{"lacks":"message"}],"slots":{}}
+    ],
+    "agent_error": [
+      {"act":"outcome","slots":{"told":{"is":"failed"},"message":"error"}},
+      {"act":"work","slots":{"on":{"is":false},"error":"error"}}
+    ],
+    "retry_start": [
+      {"act":"outcome","slots":{"told":{"is":"retried"}}},
+      {"act":"retry","slots":{"attempt":"attempt","maxAttempts":"max_retries"}}
+    ],
     "agent_start": [
       {"act":"work","slots":{"on":{"is":true}}},
       {"act":"arrive","slots":{}}
@@ -69,10 +83,6 @@ export const operator: Meaning = {
       {"act":"piece","when":[{"is":["type","thinking"]}],"over":"message.contents","slots":{"type":{"is":"thinking"},"text":"content"}},
       {"act":"tool","when":[{"is":["type","tool_call"]}],"over":"message.contents","slots":{"callId":"id","name":"name","arguments":"args"}}
     ],
-    "message_end": [
-      {"act":"end","when":[{"has":"message"}],"slots":{"message":{"read":"message","of":"message"}}},
-      {"act":"end","when":[{"lacks":"message"}],"slots":{}}
-    ],
     "tool_execution_start": [
       {"act":"tool","slots":{"callId":"tool_call.id","name":"tool_call.name","arguments":"tool_call.args","state":{"is":"running"}}}
     ],
@@ -82,14 +92,8 @@ export const operator: Meaning = {
     "tool_execution_end": [
       {"act":"tool","slots":{"callId":"tool_result.id","result":{"each":"block","of":"tool_result.content"},"details":"tool_result.metadata","state":{"map":"tool_result.is_error","to":{"true":"failed","false":"done"}}}}
     ],
-    "retry_start": [
-      {"act":"retry","slots":{"attempt":"attempt","maxAttempts":"max_retries"}}
-    ],
     "retry_end": [
       {"act":"retried","slots":{"error":"error"}}
-    ],
-    "agent_error": [
-      {"act":"work","slots":{"on":{"is":false},"error":"error"}}
     ],
     "session_before_compact": [
       {"act":"compacting","slots":{"reason":{"is":"threshold"}}}
@@ -161,7 +165,7 @@ export const operator: Meaning = {
     ],
     "prompt": [
       {"act":"waited","slots":{"state":{"is":"gone"}}},
-      {"act":"work","when":[{"not":["error","Agent is busy (phase='turn'). Wait for the current operation to finish."]},{"not":["error","Agent is busy (phase='compaction'). Wait for the current operation to finish."]}],"slots":{"on":{"is":false}}}
+      {"act":"work","when":[{"not":["error","Agent is busy (phase='turn'). Wait for the current operation to finish."]},{"not":["error","Agent is busy (phase='compaction'). Wait for the current operation to finish."]}],"slots":{"on":{"is":false},"refusal":"error"}}
     ],
     "steer": [
       {"act":"waited","slots":{"state":{"is":"gone"}}}

@@ -18,16 +18,48 @@ function withRun(conversation: Conversation, run: Run): Conversation {
   return shared === conversation.run ? conversation : { ...conversation, run: shared };
 }
 
-export const work: Act = (conversation, { on, error, dropped }) => {
+export const work: Act = (conversation, { on, error, refusal, dropped }) => {
   const { run } = conversation;
   if (typeof on !== "boolean") return conversation;
   if (on) return run.working ? conversation : withRun(conversation, without({ ...run, working: true }, "error"));
+  const told = run.aborting ? undefined : conversation.internal.failure;
+  const refused = run.working && !run.aborting && typeof refusal === "string" ? refusal : undefined;
+  return over(withFailure(conversation, undefined), (typeof error === "string" ? error : undefined) ?? told ?? refused, dropped === true);
+};
+
+function over(conversation: Conversation, error: string | undefined, isDropped: boolean): Conversation {
+  const { run } = conversation;
   const isGrowing = conversation.messages.some(({ state }) => state === "growing");
   if (!run.working && !isGrowing && error === undefined) return conversation;
-  const failed = typeof error === "string" ? { error } : {};
-  const over: Run = { ...without(run, "activity"), working: false, aborting: false, ...failed };
-  return withRun(settled(conversation, typeof error === "string", dropped === true), over);
+  const ended: Run = { ...without(run, "activity"), working: false, aborting: false, ...(error === undefined ? {} : { error }) };
+  return withRun(settled(conversation, error !== undefined, isDropped), ended);
+}
+
+/** The conversation with why the run that is going on fails. */
+function withFailure(conversation: Conversation, failure: string | undefined): Conversation {
+  const { internal } = conversation;
+  if (internal.failure === failure) return conversation;
+  return { ...conversation, internal: failure === undefined ? without(internal, "failure") : { ...internal, failure } };
+}
+
+/** How the run stands: why it failed is said when it is over. */
+export const outcome: Act = (conversation, { told, message }) => {
+  if (told === "retried") return conversation;
+  if (told !== "failed") return withFailure(conversation, undefined);
+  const before = conversation.internal.failure ?? "the agent does not say why";
+  return withFailure(conversation, typeof message === "string" ? message : before);
 };
+
+/** The connection has ended: what was going on is over for that reason, and nobody asks any more. */
+export function closed(conversation: Conversation, reason: string): Conversation {
+  const { run } = conversation;
+  const rest = without(without(run, "retry"), "compaction");
+  const left = withRun(withFailure(conversation, undefined), rest);
+  const ended = over(left, run.state === "idle" ? undefined : reason, false);
+  const calm = withRun(ended, ended.run);
+  if (calm.dialogs.length === 0 && calm.shells.length === 0) return calm;
+  return { ...calm, dialogs: [], shells: [] };
+}
 
 /** What is left of a run when it is over. */
 function settled(conversation: Conversation, hasFailed: boolean, isDropped: boolean): Conversation {
@@ -83,7 +115,9 @@ export const compacted: Act = (conversation, { message, error, unknown }, about)
 export const retry: Act = (conversation, slots, { at }) => {
   const { reason, ...members } = slots;
   const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
-  const retrying = withRun(conversation, { ...conversation.run, retry: known });
+  // Why it is made again stands there.
+  const run = reason === "summary" ? conversation.run : without(conversation.run, "error");
+  const retrying = withRun(conversation, { ...run, retry: known });
   // The answer that failed is taken out of the context before the request is made again.
   const last = retrying.messages.at(-1);
   if (reason === "summary" || last?.role !== "assistant" || last.state !== "failed") return retrying;

@@ -1,0 +1,77 @@
+//! What events tell of how a run stands, in the form that the tables of typed clients have.
+
+use agentese_protocol::Index;
+use agentese_protocol::meaning::{Act, Constant, On, Rule, Source, Test, resolve};
+
+/// What an event tells.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The list whose items tell it.
+    pub over: Option<&'static str>,
+    /// All of these have to hold.
+    pub when: &'static [Test],
+    /// What is told, where `words` say nothing else: `failed`, `aborted`, `retried` or `fine`.
+    pub told: &'static str,
+    /// A member, and what its values tell.
+    pub words: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
+    /// Where the reason stands.
+    pub message: Vec<&'static str>,
+    /// The reason, where it stands nowhere.
+    pub text: &'static str,
+    /// Where the code stands.
+    pub code: Vec<&'static str>,
+    /// Whether the same prompt may succeed.
+    pub retryable: bool,
+}
+
+/// What an event tells, in order.
+pub fn of_event(index: &Index, event: &str) -> Vec<Outcome> {
+    let rules = resolve(index).rules;
+    let is_it =
+        |rule: &&Rule| rule.act == Act::Outcome && matches!(rule.on, On::Event(name) if name == event);
+    rules.iter().filter(is_it).map(outcome).collect()
+}
+
+/// The names of a path.
+pub fn parts(path: &str) -> Vec<&str> {
+    path.split('.').filter(|name| !name.is_empty()).collect()
+}
+
+fn outcome(rule: &Rule) -> Outcome {
+    let mut outcome = Outcome {
+        over: rule.over,
+        when: rule.when,
+        told: "fine",
+        words: None,
+        message: Vec::new(),
+        text: "",
+        code: Vec::new(),
+        retryable: false,
+    };
+    for (slot, source) in rule.slots {
+        match (*slot, source) {
+            ("told", Source::Is(Constant::Text(told))) => outcome.told = told,
+            ("told", Source::Map(path, words)) => {
+                let word = |(word, told): &(&'static str, Constant)| match told {
+                    Constant::Text(told) => (*word, *told),
+                    other => panic!("`told` is no {other:?}"),
+                };
+                outcome.words = Some((path, words.iter().map(word).collect()));
+            }
+            ("message", Source::Is(Constant::Text(text))) => outcome.text = text,
+            ("message", source) => outcome.message = paths(source),
+            ("code", source) => outcome.code = paths(source),
+            ("retryable", Source::Is(Constant::Flag(flag))) => outcome.retryable = *flag,
+            other => panic!("clients do not know how to read {other:?}"),
+        }
+    }
+    outcome
+}
+
+fn paths(source: &Source) -> Vec<&'static str> {
+    match source {
+        Source::At(path) => vec![path],
+        Source::First(sources) => sources.iter().flat_map(paths).collect(),
+        other => panic!("clients do not know how to read {other:?}"),
+    }
+}

@@ -1,0 +1,65 @@
+//! The frames by which an agent's dialect is recognised.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+use agentese_protocol::dialect::Framing;
+
+use super::banner;
+
+/// The frames of one dialect that no dialect of another framing has.
+pub struct Recognised {
+    /// The dialect.
+    pub name: &'static str,
+    /// The method of the notifications that carry events, in JSON-RPC.
+    pub notification: Option<&'static str>,
+    /// The events, by type; none in JSON-RPC, where a notification carries them.
+    pub events: Vec<&'static str>,
+    /// The types of frames that ask, in dialects of lines; the methods of questions in JSON-RPC.
+    pub questions: Vec<&'static str>,
+}
+
+impl Recognised {
+    /// The frames of one dialect. `None` for a dialect whose frames are no lines of an agent.
+    pub fn of(index: &Index) -> Option<Self> {
+        let own = index.dialogs.iter().filter_map(|dialog| Some(dialog.frames?.request));
+        Some(match index.framing() {
+            Framing::JsonRpc { notification } => Recognised {
+                name: index.dialect.name,
+                notification: Some(notification),
+                events: Vec::new(),
+                questions: (index.dialogs.iter().map(|dialog| dialog.wire))
+                    .filter(|method| *method != notification)
+                    .collect(),
+            },
+            // Frames of AG-UI come over HTTP.
+            _ if index.dialog_frames().is_none() => return None,
+            _ => Recognised {
+                name: index.dialect.name,
+                notification: None,
+                events: index.events.iter().map(|event| event.name).collect(),
+                questions: index
+                    .dialog_frames()
+                    .map(|frames| frames.request)
+                    .into_iter()
+                    .chain(own)
+                    .collect(),
+            },
+        })
+    }
+}
+
+pub fn file(indexes: &[&Index]) -> String {
+    let mut out = banner("The frames by which the dialect of an agent is recognised.");
+    out.push_str("use crate::recognition::Recognised;\n\n/// One row for each dialect.\npub const DIALECTS: &[Recognised] = &[\n");
+    for Recognised { name, notification, events, questions } in
+        indexes.iter().filter_map(|index| Recognised::of(index))
+    {
+        let _ = writeln!(
+            out,
+            "    Recognised {{ name: {name:?}, notification: {notification:?}, events: &{events:?}, questions: &{questions:?} }},"
+        );
+    }
+    out.push_str("];\n");
+    out
+}

@@ -1,0 +1,31 @@
+//! The frames by which the dialect of an agent is recognised.
+
+use std::fmt::Write as _;
+
+use agentese_protocol::Index;
+
+use super::{banner, quote};
+use crate::rust::Recognised;
+
+pub fn file(dialects: &[Index]) -> String {
+    let protocols = Index::protocols();
+    let rows: Vec<Recognised> = dialects.iter().chain(&protocols).filter_map(Recognised::of).collect();
+    let mut out = banner("The frames by which the dialect of an agent is recognised.");
+    out.push_str("import type { Recognised } from \"../recognition.js\";\n");
+    for (name, is_rpc, what) in
+        [("lineDialects", false, "dialects of lines"), ("rpcDialects", true, "dialects of JSON-RPC")]
+    {
+        let _ = writeln!(
+            out,
+            "\n/** The {what}: types of frames, or methods, by dialect. */\nexport const {name}: readonly Recognised[] = ["
+        );
+        for row in rows.iter().filter(|row| row.notification.is_some() == is_rpc) {
+            let names =
+                row.events.iter().copied().chain(row.notification).chain(row.questions.iter().copied());
+            let names: Vec<&str> = names.collect();
+            let _ = writeln!(out, "  [{}, {}],", quote(row.name), quote(&names.join(" ")));
+        }
+        out.push_str("];\n");
+    }
+    out
+}

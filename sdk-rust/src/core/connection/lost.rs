@@ -1,0 +1,98 @@
+//! Lines that could not be read: an answer among them fails its call, and runs ask whether they are still going on.
+
+use std::sync::Arc;
+
+use super::{Shared, Waiter};
+use crate::error::Error;
+use crate::framing::FrameText;
+use crate::glance::{Glance, glance};
+use crate::run_tracker::Input;
+use crate::scan;
+use crate::spec::{Framing, RunRole};
+
+/// What the id of an answer says of its call.
+pub(super) enum AnswerId {
+    /// The key of a call.
+    Key(String),
+    /// A value of a JSON type that no call has been sent with.
+    OtherType(String),
+}
+
+impl Shared {
+    fn is_json_rpc(&self) -> bool {
+        matches!(self.spec.framing, Framing::JsonRpc { .. })
+    }
+
+    /// Reads the id of an answer: a text in flat dialects, a number in JSON-RPC.
+    pub(super) fn answer_id(&self, raw: &str) -> AnswerId {
+        match (self.is_json_rpc(), scan::string(raw)) {
+            (false, Some(text)) => AnswerId::Key(text.into_owned()),
+            (true, None) => match raw.parse::<f64>() {
+                // However the number is written.
+                Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                    AnswerId::Key(format!("{number:.0}"))
+                }
+                Ok(_) => AnswerId::Key(raw.to_owned()),
+                Err(_) => AnswerId::OtherType(raw.to_owned()),
+            },
+            (_, text) => AnswerId::OtherType(text.map_or_else(|| raw.to_owned(), |text| text.into_owned())),
+        }
+    }
+
+    /// The key of the call that an answer belongs to whose id has another JSON type: the one with that id as text, or the
+    /// only one that waits. `command` is the command that the answer names.
+    pub(super) fn call_of_other_id(&self, id: &str, command: Option<&str>) -> Option<String> {
+        let state = self.state();
+        if state.pending.waits(id) {
+            return Some(id.to_owned());
+        }
+        match (self.is_json_rpc(), command) {
+            (false, None) => None,
+            _ => state.pending.only(command).map(str::to_owned),
+        }
+    }
+
+    /// Fails a call whose answer came and cannot be read. Returns whether somebody waited for it.
+    pub(super) fn fail_call(self: &Arc<Self>, key: &str, reason: &str, frame: &str) -> bool {
+        let settled = self.state().pending.settle(key);
+        let Some(settled) = settled else { return false };
+        let error = Error::Decode {
+            what: format!("the answer to `{}`", settled.command),
+            reason: reason.to_owned(),
+            frame: FrameText::from(frame),
+        };
+        let starts = self.spec.command(&settled.command).is_some_and(|row| row.run == RunRole::Starts);
+        if starts && let Some(token) = self.run_of_command(&settled.id) {
+            self.hold_run(token);
+            self.finish_run(token, Err(error.clone()));
+        }
+        match settled.waiter {
+            None => return false,
+            Some(Waiter::Caller(caller)) => drop(caller.send(Err(error))),
+            Some(Waiter::Run { token }) => self.state_came(token, Input::NoState),
+        }
+        true
+    }
+
+    /// Looks at a line that could not be read, of which `text` is the beginning.
+    pub(super) fn lost_line(self: &Arc<Self>, text: &str, reason: &str) {
+        let Glance { id, kind, method } = glance(text);
+        let is_answer = match self.is_json_rpc() {
+            true => method.is_none() && id.is_some(),
+            false => kind.as_deref() == Some("response"),
+        };
+        if is_answer && let Some(raw) = id {
+            let key = match self.answer_id(raw) {
+                AnswerId::Key(key) => Some(key),
+                AnswerId::OtherType(id) => self.call_of_other_id(&id, None),
+            };
+            if key.is_some_and(|key| self.fail_call(&key, reason, text)) {
+                return;
+            }
+        }
+        // Text that something else printed is no line of the run.
+        if text.contains('{') {
+            self.feed_runs(None, Input::Lost);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! An agent of another dialect: its calls fail with both names, and none waits for an answer that cannot come.
+
+use std::sync::Arc;
+
+use super::{Shared, Waiter};
+use crate::error::Error;
+use crate::framing::FrameText;
+use crate::recognition::{any_of, other_dialects};
+use crate::redact::{redact, redact_beginning};
+use crate::route::Routed;
+use crate::run_tracker::Input;
+use crate::spec::Spec;
+use crate::tap::Diagnostic;
+
+/// How much of a frame an error shows, in characters.
+const SHOWN: usize = 100;
+
+/// Whether a frame is one that the client's dialect declares, so that the agent speaks it.
+pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
+    match routed {
+        Routed::Answer { .. } => true,
+        Routed::Event { kind, .. } => kind.spec().is_some(),
+        Routed::Dialog { method, .. } => spec.dialog(method).is_some(),
+    }
+}
+
+impl Shared {
+    /// Looks at a frame that came before any of the client's dialect. Returns whether it belongs to another one; every call
+    /// and run has failed then, and later calls fail, until the agent sends a frame of the client's dialect.
+    pub(super) fn is_of_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {
+        let names = other_dialects(self.spec, frame.as_str());
+        if names.is_empty() {
+            return false;
+        }
+        let (dialect, seen) = (self.spec.name, any_of(&names));
+        self.diagnose(Diagnostic::OtherDialect { dialect, seen: seen.clone() });
+        let error = Error::OtherDialect { dialect, seen, frame: beginning(frame.as_str(), SHOWN) };
+        let (waiters, runs) = {
+            let mut state = self.state();
+            state.other_dialect = Some(error.clone());
+            (state.pending.drain(), std::mem::take(&mut state.runs))
+        };
+        for waiter in waiters {
+            match waiter {
+                Waiter::Caller(caller) => drop(caller.send(Err(error.clone()))),
+                Waiter::Run { token } => self.state_came(token, Input::NoState),
+            }
+        }
+        for run in runs {
+            run.finish(Err(error.clone()));
+        }
+        true
+    }
+
+    /// The agent speaks the client's dialect after all: what came before was text that something else printed.
+    pub(super) fn speaks_own_dialect(&self) {
+        self.state().other_dialect = None;
+    }
+}
+
+/// How a text begins, without keys: those are looked for before it is cut.
+pub(super) fn beginning(text: &str, length: usize) -> String {
+    let shown: String = text.chars().take(length).collect();
+    match shown.len() < text.len() {
+        true => redact_beginning(&shown).into_owned(),
+        false => redact(&shown).into_owned(),
+    }
+}

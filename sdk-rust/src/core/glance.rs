@@ -1,0 +1,121 @@
+//! The type and the id of a line that cannot be read as a frame: it is too long, nested too deep, cut or malformed.
+
+use std::borrow::Cow;
+
+use crate::scan;
+
+/// The members of a line by which its receiver is found, as far as they could be read.
+#[derive(Debug, Default, PartialEq)]
+pub struct Glance<'a> {
+    /// The raw id.
+    pub id: Option<&'a str>,
+    /// The type.
+    pub kind: Option<Cow<'a, str>>,
+    /// The method, in JSON-RPC.
+    pub method: Option<Cow<'a, str>>,
+}
+
+/// Reads these members of the outermost object. Values are skipped without descending, so that no nesting is too deep, and
+/// nothing behind the first break of the structure is read.
+pub fn glance(text: &str) -> Glance<'_> {
+    let mut glance = Glance::default();
+    let Some(start) = text.find('{') else { return glance };
+    let mut rest = Rest { text, at: start + 1 };
+    while let Some((name, value)) = rest.member() {
+        match name {
+            "\"id\"" => glance.id = Some(value),
+            "\"type\"" => glance.kind = scan::string(value),
+            "\"method\"" => glance.method = scan::string(value),
+            _ => {}
+        }
+    }
+    glance
+}
+
+struct Rest<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// The next member, whose value is whole.
+    fn member(&mut self) -> Option<(&'a str, &'a str)> {
+        self.white(b',');
+        let name = self.value()?;
+        self.white(b':');
+        Some((name, self.value()?))
+    }
+
+    /// Takes white space, and a separator.
+    fn white(&mut self, separator: u8) {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == separator) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes a value: brackets are counted, and not compared.
+    fn value(&mut self) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let mut depth = 0usize;
+        loop {
+            match *bytes.get(self.at)? {
+                b'"' => self.string()?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' | b',' if depth == 0 => break,
+                b'}' | b']' => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b':' | b' ' | b'\t' | b'\r' if depth == 0 => break,
+                _ => {
+                    self.at += 1;
+                    continue;
+                }
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        self.text.get(start..self.at).filter(|value| !value.is_empty())
+    }
+
+    fn string(&mut self) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        self.at += 1;
+        loop {
+            match *bytes.get(self.at)? {
+                b'\\' => self.at += 2,
+                b'"' => break,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_and_id_are_read_whatever_stands_between_them() {
+        let deep = "[".repeat(100_000);
+        let closed = "]".repeat(100_000);
+        for value in ["1e", "{bad, [}]", r#""a \" b""#, "[1, {\"id\": 3}]", &format!("{deep}{closed}")] {
+            let text = format!(r#"{{"data": {value}, "id": "a", "type" : "response"}} and more"#);
+            let glance = glance(&text);
+            assert_eq!((glance.id, glance.kind.as_deref()), (Some(r#""a""#), Some("response")), "{text:.60}");
+        }
+        let cut = glance(r#"{"id":7,"method":"x","result":{"data":"xxxx"#);
+        assert_eq!((cut.id, cut.method.as_deref(), cut.kind), (Some("7"), Some("x"), None));
+        for nothing in ["", "{", "{}", "{{{{", "no frame", "{\"id", "{\"id\":", "}{,,,:::"] {
+            assert_eq!(glance(nothing).id, None, "{nothing}");
+        }
+    }
+}

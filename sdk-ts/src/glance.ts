@@ -1,0 +1,45 @@
+/** The type and the id of a line that cannot be read as a frame: it is too long, nested too deep, cut or malformed. */
+
+/** The members of a line by which its receiver is found, as they stand in it, as far as they could be read. */
+export type Glance = Partial<Record<string, string>>;
+
+/** A string that is whole, or a piece of what stands between strings. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
+
+/** What lies between tokens. */
+const SPACE = /\s*/y;
+
+/**
+ * Reads the `id`, `type` and `method` of the outermost object. Values are skipped without descending, so that no nesting is
+ * too deep, and nothing behind the first break of the structure is read.
+ */
+export function glance(text: string): Glance {
+  const found: Glance = {};
+  let at = text.indexOf("{") + 1;
+  if (at === 0) return found;
+  const next = (): string | undefined => {
+    SPACE.lastIndex = at;
+    SPACE.test(text);
+    TOKEN.lastIndex = SPACE.lastIndex;
+    const token = TOKEN.exec(text)?.[0];
+    at = TOKEN.lastIndex;
+    return token;
+  };
+  for (;;) {
+    const name = next();
+    if (name === undefined || name === "}" || next() !== ":") return found;
+    SPACE.lastIndex = at;
+    SPACE.test(text);
+    const start = SPACE.lastIndex;
+    let depth = 0;
+    do {
+      const token = next();
+      if (token === undefined) return found;
+      if (token === "{" || token === "[") depth++;
+      else if (token === "}" || token === "]") depth--;
+      if (depth < 0) return found;
+    } while (depth > 0);
+    if (name === '"id"' || name === '"type"' || name === '"method"') found[name.slice(1, -1)] = text.slice(start, at);
+    if (next() !== ",") return found;
+  }
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import * as agentese from "../src/index.js";
+import { type OutcomeRule, Standing } from "../src/outcome.js";
+import type { JsonObject } from "../src/generated/types.js";
+import { readText } from "./support/files.js";
+
+interface Case {
+  dialect: "pi" | "omp" | "pisces" | "operator" | "opal";
+  name: string;
+  events: (JsonObject | "stopped")[];
+  expect: "done" | "aborted" | { message: string; code: string | null; retryable: boolean };
+}
+
+// What the clients of all languages do.
+for (const one of JSON.parse(readText("conformance", "vectors", "outcomes.json")) as Case[]) {
+  test(`${one.dialect}: ${one.name}`, () => {
+    const events = agentese[one.dialect].spec.events as Record<string, { outcome?: readonly OutcomeRule[] }>;
+    const standing = new Standing();
+    for (const event of one.events) {
+      if (event === "stopped") standing.stop();
+      else standing.hear(events[String(event["type"])]?.outcome ?? [], event);
+    }
+    const verdict = standing.verdict();
+    const told =
+      typeof verdict === "string"
+        ? verdict
+        : { message: verdict.message, code: verdict.code ?? null, retryable: verdict.isRetryable };
+    assert.deepEqual(told, one.expect);
+  });
+}
