@@ -169,7 +169,7 @@ pub enum ServeEnd {
 #[non_exhaustive]
 pub struct Options {
     /// The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a
-    /// failure and skipped.
+    /// failure and skipped. The question that has waited longest fails with it: its answer may have been that line.
     pub max_line: usize,
     /// How many bytes of frames may wait for a client that does not read. Events wait beyond that. At twice
     /// as many, commands wait too, one by one: those that begin or replace a run, those that wait for their
