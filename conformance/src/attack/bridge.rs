@@ -74,7 +74,8 @@ async fn start(site: &Site, line: &str, front: &Speech, agent: &[String]) -> Res
 /// An agent with garbage between its lines: what it says beside is carried.
 async fn babbling(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
     let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
-    let garble = StandIn::Garble { seed: round.rng.u64(..), command: site.agent().to_vec() };
+    let garble =
+        StandIn::Garble { seed: round.rng.u64(..), command: site.surface("{agent}", site.agent(), &[]) };
     let mut victim = start(&site, line, front, &garble.command()?).await?;
     for number in 0..RUNS {
         run(&mut victim, &format!("run-{number}")).await?;
