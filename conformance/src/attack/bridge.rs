@@ -1,5 +1,7 @@
 //! A bridge whose agent stops, dies, or writes what is none of its dialect.
 
+use std::time::Duration;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -23,6 +25,8 @@ const WAITING: u64 = 2500;
 const WORDS: usize = 1000;
 /// The most memory that the bridge may take for them, in MiB: some kB each, and what an allocator keeps.
 const GROWTH: u64 = 48;
+/// How long nothing comes from a bridge that has refused what it was asked without naming it.
+const QUIET: Duration = Duration::from_secs(5);
 /// The runs with an agent that babbles.
 const RUNS: u64 = 5;
 
@@ -70,7 +74,8 @@ async fn start(site: &Site, line: &str, front: &Speech, agent: &[String]) -> Res
 /// An agent with garbage between its lines: what it says beside is carried.
 async fn babbling(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
     let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
-    let garble = StandIn::Garble { seed: round.rng.u64(..), command: site.agent().to_vec() };
+    let garble =
+        StandIn::Garble { seed: round.rng.u64(..), command: site.surface("{agent}", site.agent(), &[]) };
     let mut victim = start(&site, line, front, &garble.command()?).await?;
     for number in 0..RUNS {
         run(&mut victim, &format!("run-{number}")).await?;
@@ -98,7 +103,7 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
     for id in &ids {
         victim.send(victim.speech.prompt(id, &words));
     }
-    let well = victim.is_well("behind-the-prompts").await;
+    let well = has_read_them(&mut victim).await;
     let grown = usage::memory(victim.id()).unwrap_or_default().saturating_sub(before);
     signal(&behind, Signal::KILL);
     well?;
@@ -123,6 +128,25 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
         )));
     }
     Ok(grown)
+}
+
+/// Waits until what stands behind the prompts is answered. In some dialects a refusal has no id: then until nothing comes.
+async fn has_read_them(victim: &mut Victim) -> Result<(), Trouble> {
+    let question = victim.speech.question("behind-the-prompts");
+    victim.send(question);
+    while !victim.answers.contains_key("behind-the-prompts") {
+        let next = victim.next("the answer behind the prompts", LONG);
+        match tokio::time::timeout(QUIET, next).await {
+            Ok(heard) => {
+                if heard?.is_none() {
+                    return Err(Trouble::found("the bridge ended before its agent"));
+                }
+            }
+            // What is answered after the agent's death shows whether something was lost.
+            Err(_) => break,
+        }
+    }
+    Ok(())
 }
 
 fn signal(pids: &[u32], signal: Signal) {
