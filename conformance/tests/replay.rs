@@ -212,7 +212,7 @@ async fn pi_sessions() {
 
 #[tokio::test]
 async fn omp_sessions() {
-    all::<omp::Omp>("omp", (78, 73, 66), |client, command, members| {
+    all::<omp::Omp>("omp", (78, 73, 70), |client, command, members| {
         Box::pin(async move {
             match command.as_str() {
                 "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),

@@ -40,6 +40,9 @@ class Sync:
     def result(self, run: Any) -> Any:
         return run.result(timeout=LIMIT)
 
+    def wait(self, run: Any) -> Any:
+        return run.wait(timeout=LIMIT)
+
 
 class Async:
     """The client for asyncio, driven from a loop of its own."""
@@ -91,6 +94,9 @@ class Async:
 
     def result(self, run: Any) -> Any:
         return self.run(run.result())
+
+    def wait(self, run: Any) -> Any:
+        return self.run(run.wait())
 
 
 BOTH = [Sync, Async]
