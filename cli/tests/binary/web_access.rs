@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::support::agentese;
 use crate::support::process::Place;
-use crate::web_client::LONG;
+use crate::support::LONG;
 
 /// An agent that writes down what it is sent and answers each line with an event.
 const NOTES: &str = r#"while IFS= read -r line; do
