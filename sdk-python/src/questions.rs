@@ -25,7 +25,7 @@ pub struct Asked {
     method: String,
     params: FrameText,
     notice: bool,
-    answer: oneshot::Sender<Result<Option<Members>, String>>,
+    answer: oneshot::Sender<Answer>,
     end: Arc<End>,
 }
 
@@ -159,10 +159,13 @@ impl Dialogs for Sink {
     }
 }
 
+/// The answer of a handler, or how it failed; `None` leaves the question to the declared policy.
+type Answer = Result<Option<Members>, String>;
+
 struct OpenQuestion {
     method: String,
     params: FrameText,
-    answer: Mutex<Option<oneshot::Sender<Result<Option<Members>, String>>>>,
+    answer: Mutex<Option<oneshot::Sender<Answer>>>,
     end: Arc<End>,
 }
 

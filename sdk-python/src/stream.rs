@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use agentese::dynamic::{Ended, Event, EventStream};
+use agentese::dynamic::{Event, EventStream};
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route_bare};
 use agentese::spec::{EventSpec, Spec};
@@ -295,7 +295,7 @@ impl Stream {
     /// failed; raises where it did not end by itself. Nothing before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
-        let ended = shared.inner().stream.ended().map(|ended| ended.map(Ended::clone).map_err(Error::clone));
+        let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));
         let ended = match ended {
             None => return Ok(None),
             Some(Err(error)) => return Err(errors::from_core(py, &error)),

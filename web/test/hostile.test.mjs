@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 
-import { REPOSITORY, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
+import { PATIENCE, REPOSITORY, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
@@ -58,7 +58,7 @@ const HARD = {
 
 /** Waits for what no page shows; at most a minute. */
 async function until(holds) {
-  const end = Date.now() + 60_000;
+  const end = Date.now() + PATIENCE;
   while (!holds()) {
     assert.ok(Date.now() < end, "it did not come");
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -12,7 +12,7 @@
 //! let agent = Agent::connect(["pi", "--mode", "rpc"]).await?;
 //! let mut run = agent.prompt("What is in this folder?").await?;
 //! while let Some(event) = run.next().await {
-//!     match event {
+//!     match event? {
 //!         Event::TextGrew { text, .. } => print!("{text}"),
 //!         Event::ToolStarted { name, .. } => println!("[{name}]"),
 //!         _ => {}

@@ -20,7 +20,8 @@ export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
 export function failOtherId(connection: Connection, id: JsonValue, command: string | undefined, line: string): boolean {
   const { pending, spec } = connection;
   const text = typeof id === "string" ? id : JSON.stringify(id);
-  const isOne = spec.framing === "json-rpc" || command !== undefined;
+  // A text in place of a number may be the id of somebody else's call.
+  const isOne = spec.framing === "json-rpc" ? typeof id !== "string" : command !== undefined;
   const key = pending.waits(text) ? text : isOne ? pending.only(command) : undefined;
   return key !== undefined && failCall(connection, key, `its id is ${text}, of another JSON type than the id that was sent`, line);
 }

@@ -12,7 +12,7 @@ use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, Report};
 
 /// What tells of answers: what they say, and what they use.
-const OF_ANSWERS: &[&str] = &["message", "usage"];
+const OF_ANSWERS: &[&str] = &["message", "usage", "Outcome"];
 
 const OF_SHELL: &str = "message<shell>";
 

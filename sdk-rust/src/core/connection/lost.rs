@@ -35,6 +35,8 @@ impl Shared {
                 Ok(_) => AnswerId::Key(raw.to_owned()),
                 Err(_) => AnswerId::OtherType(raw.to_owned()),
             },
+            // A text in place of a number may be the id of somebody else's call.
+            (true, Some(text)) if !self.state().pending.waits(&text) => AnswerId::Key(text.into_owned()),
             (_, text) => AnswerId::OtherType(text.map_or_else(|| raw.to_owned(), |text| text.into_owned())),
         }
     }
