@@ -45,14 +45,14 @@ pub enum Step {
 }
 
 /// How a tool call is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// By running the tool.
     Execute,
     /// Not at all: a message of the user came in between.
     Skip,
-    /// Not at all: the output limit cut its arguments off.
-    Cut,
+    /// Not at all, with the text that tells the model why: its arguments are not whole.
+    Refuse(String),
     /// Not at all: the run was aborted.
     Abort,
 }
@@ -62,8 +62,8 @@ pub enum Verdict {
 pub struct Asked {
     /// The call.
     pub call: ToolCall,
-    /// Whether the output limit cut its arguments off.
-    pub cut: bool,
+    /// The text that tells the model why the call cannot be executed, if its arguments are not whole.
+    pub unusable: Option<String>,
     /// Whether it may run beside others.
     pub shared: bool,
 }
@@ -206,18 +206,19 @@ impl AgentLoop {
             return Step::EndTurn;
         };
         let runs = !aborted && !self.interrupted;
-        let verdict = |cut| match () {
-            () if self.interrupted => Verdict::Skip,
-            () if aborted => Verdict::Abort,
-            () if cut => Verdict::Cut,
-            () => Verdict::Execute,
+        let interrupted = self.interrupted;
+        let verdict = |unusable: Option<String>| match unusable {
+            _ if interrupted => Verdict::Skip,
+            _ if aborted => Verdict::Abort,
+            Some(reason) => Verdict::Refuse(reason),
+            None => Verdict::Execute,
         };
         let mut shared = runs && first.shared;
-        let mut batch = vec![(first.call, verdict(first.cut))];
+        let mut batch = vec![(first.call, verdict(first.unusable))];
         while shared {
             let more = self.calls.front().is_some_and(|next| next.shared);
             match more.then(|| self.calls.pop_front()).flatten() {
-                Some(next) => batch.push((next.call, verdict(next.cut))),
+                Some(next) => batch.push((next.call, verdict(next.unusable))),
                 None => shared = false,
             }
         }

@@ -23,8 +23,6 @@ use crate::tools::{Conversation, ToolContent, ToolOutput, ToolUpdate, Updates};
 
 /// The result of a call that the user's message made superfluous, as the pi family writes it.
 const SKIPPED: &str = "Skipped due to queued user message.";
-const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
-                   limit. Ask again with shorter arguments, or in several calls.";
 const ABORTED: &str = "Operation aborted";
 const PANICKED: &str = "The tool failed inside the agent.";
 
@@ -83,7 +81,7 @@ impl Run {
         let answers = calls.iter().enumerate().map(|(index, (call, verdict))| {
             let stop = &stop;
             let run = &*self;
-            async move { (index, run.answer(call, *verdict, stop).await) }
+            async move { (index, run.answer(call, verdict, stop).await) }
         });
         let mut running: FuturesUnordered<_> = answers.collect();
         let mut outputs: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
@@ -118,7 +116,7 @@ impl Run {
         }
     }
 
-    async fn answer(&self, call: &ToolCall, verdict: Verdict, stop: &CancellationToken) -> ToolOutput {
+    async fn answer(&self, call: &ToolCall, verdict: &Verdict, stop: &CancellationToken) -> ToolOutput {
         let hooks = &self.shared.options.hooks;
         match verdict {
             Verdict::Execute if call.arguments_error.is_some() => {
@@ -140,7 +138,7 @@ impl Run {
                 }
             },
             Verdict::Skip => ToolOutput::error(SKIPPED),
-            Verdict::Cut => ToolOutput::error(CUT),
+            Verdict::Refuse(reason) => ToolOutput::error(reason.clone()),
             Verdict::Abort => self.aborted(call),
         }
     }

@@ -304,7 +304,7 @@ impl Run {
         answer
     }
 
-    async fn answered(&mut self, entry: EntryId, Answer { mut message, cut, failure }: Answer) {
+    async fn answered(&mut self, entry: EntryId, Answer { mut message, unusable, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
         let customs = &self.shared.options.customs;
         let tools = self.shared.tools();
@@ -321,7 +321,7 @@ impl Run {
             .filter(|_| answers)
             .filter_map(|block| match block {
                 AssistantBlock::ToolCall(call) => Some(Asked {
-                    cut: cut.contains(&call.id),
+                    unusable: unusable.iter().find(|it| it.id == call.id).map(|it| it.reason.clone()),
                     shared: shared(&call.name),
                     call: customs.as_tools_see(call),
                 }),

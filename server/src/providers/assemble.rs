@@ -6,25 +6,40 @@ use agentese::types::{
 };
 use serde_json::Map;
 
+use super::apis::excerpt;
 use super::partial_json::Growing;
 use super::{Done, Failure, StreamEvent, TokenCounts, price};
 
+mod arguments;
 #[cfg(test)]
 mod tests;
 mod update;
 
 pub use update::Update;
 
-/// A complete message, and which of its tool calls were cut off.
+/// A complete message, and which of its tool calls cannot be executed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The message.
     pub message: AssistantMessage,
-    /// The ids of calls whose arguments ended in the middle because the output limit was reached.
-    pub cut: Vec<String>,
+    /// The calls whose arguments are no whole JSON object.
+    pub unusable: Vec<UnusableCall>,
     /// Why there is no complete answer, where the request failed.
     pub failure: Option<Failure>,
 }
+
+/// A call that must not be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableCall {
+    /// Its id.
+    pub id: String,
+    /// The text that tells the model why.
+    pub reason: String,
+}
+
+/// The reason if the answer reached the output limit within the arguments.
+const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
+                   limit. Ask again with shorter arguments, or in several calls.";
 
 /// Builds a message step by step. What does not fit (a delta without a block) is left out and logged.
 #[derive(Debug)]
@@ -37,7 +52,7 @@ pub struct Assembler {
     growing: Growing,
     open: Option<Open>,
     /// Calls whose arguments are no JSON object.
-    broken: Vec<String>,
+    unusable: Vec<UnusableCall>,
     /// What only the provider knows of an answer is kept in it.
     details: bool,
 }
@@ -68,7 +83,7 @@ impl Assembler {
             arguments: String::new(),
             growing: Growing::default(),
             open: None,
-            broken: Vec::new(),
+            unusable: Vec::new(),
             details: false,
         }
     }
@@ -202,22 +217,28 @@ impl Assembler {
             Done::Length => StopReason::Length,
             Done::ToolUse => StopReason::ToolUse,
         };
-        let cut = if reason == Done::Length { self.broken } else { Vec::new() };
-        Answer { message: self.message, cut, failure: None }
+        let mut unusable = self.unusable;
+        if reason == Done::Length {
+            unusable.iter_mut().for_each(|call| call.reason = CUT.to_owned());
+        } else if self.details {
+            // The message itself has the reason, for the model and for clients.
+            unusable.clear();
+        }
+        Answer { message: self.message, unusable, failure: None }
     }
 
     /// The request failed; what came before stays.
     pub fn failed(mut self, failure: Failure) -> Answer {
         self.message.stop_reason = StopReason::Error;
         self.message.error_message = Some(failure.text.clone());
-        Answer { message: self.message, cut: Vec::new(), failure: Some(failure) }
+        Answer { message: self.message, unusable: Vec::new(), failure: Some(failure) }
     }
 
     /// The request was aborted; what came before stays.
     pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
         self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
-        Answer { message: self.message, cut: Vec::new(), failure: None }
+        Answer { message: self.message, unusable: Vec::new(), failure: None }
     }
 
     fn add(&mut self, open: Open, block: AssistantBlock) -> usize {
@@ -260,15 +281,16 @@ impl Assembler {
             return;
         }
         let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
-        // A call without any argument may come as no text at all.
-        let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        match agentese::wire::decode(text) {
+        match arguments::read(&self.arguments) {
             Ok(arguments) => call.arguments = arguments,
             Err(error) => {
-                self.broken.push(call.id.clone());
+                let received = excerpt(&self.arguments);
+                let reason = format!("The call was not executed: {error}. Received: {received}");
+                self.unusable.push(UnusableCall { id: call.id.clone(), reason });
                 if self.details {
                     call.arguments = Map::new();
-                    call.arguments_error = Some(format!("{error}\n\nReceived arguments:\n{text}"));
+                    let text = &self.arguments;
+                    call.arguments_error = Some(format!("{}\n\nReceived arguments:\n{text}", error.detail()));
                 }
             }
         }

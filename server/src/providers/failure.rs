@@ -59,32 +59,66 @@ impl Failure {
     }
 }
 
+/// What model servers say if a conversation does not fit, with the server that says it.
+const OVERFLOWS: &[&str] = &[
+    // Anthropic.
+    "prompt is too long",
+    "exceed context limit",
+    "request_too_large",
+    "model_context_window_exceeded",
+    // Amazon Bedrock.
+    "input is too long",
+    // OpenAI, Azure, and servers that took their words over: vLLM, LiteLLM, OpenRouter, DeepSeek.
+    "exceeds the context window",
+    "maximum context length",
+    "context_length_exceeded",
+    "context length exceeded",
+    "input tokens exceed the configured limit",
+    "contextwindowexceedederror",
+    // Google.
+    "input token count",
+    "exceeds the maximum number of tokens",
+    // xAI.
+    "maximum prompt length is",
+    // Groq.
+    "reduce the length of the messages",
+    // GitHub Copilot.
+    "model_max_prompt_tokens_exceeded",
+    "prompt token count of",
+    // llama.cpp.
+    "available context size",
+    "exceed_context_size",
+    // LM Studio.
+    "greater than the context length",
+    "context size has been exceeded",
+    // SGLang.
+    "longer than the model's context length",
+    // Ollama.
+    "prompt too long",
+    "input length exceeds the context length",
+    // Text Generation Inference.
+    "`inputs` tokens + `max_new_tokens` must be",
+    // Mistral.
+    "too large for model with",
+    // MiniMax.
+    "context window exceeds limit",
+    // Moonshot.
+    "exceeded model token limit",
+    // DashScope.
+    "range of input length should be",
+    // Z.AI: its words and its code.
+    "prompt exceeds max length",
+    "\"code\":\"1261\"",
+    "\"code\":1261",
+    // Several.
+    "too many tokens",
+    "token limit exceeded",
+];
+
 /// What texts say of each kind, most telling first: an overflow that names a limit is no rate limit,
 /// and a quota that is used up does not come back by waiting.
 const PHRASES: &[(FailureKind, &[&str])] = &[
-    (
-        FailureKind::Overflow,
-        &[
-            "prompt is too long",
-            "prompt too long",
-            "input is too long",
-            "exceeds the context window",
-            "input token count",
-            "maximum prompt length is",
-            "reduce the length of the messages",
-            "maximum context length is",
-            "available context size",
-            "greater than the context length",
-            "context window exceeds limit",
-            "exceeded model token limit",
-            "maximum context length",
-            "model_context_window_exceeded",
-            "context_length_exceeded",
-            "context length exceeded",
-            "too many tokens",
-            "token limit exceeded",
-        ],
-    ),
+    (FailureKind::Overflow, OVERFLOWS),
     (
         FailureKind::Quota,
         &[
@@ -209,6 +243,28 @@ mod tests {
         of_text("messages: bad", FailureKind::BadRequest);
         of_text("The answer was held back by the provider (SAFETY).", FailureKind::Refused);
         of_text("The model refused to answer (stop reason refusal).", FailureKind::Refused);
+    }
+
+    #[test]
+    fn an_overflow_is_recognised_in_the_words_and_codes_of_each_server() {
+        for text in [
+            "The input (40000 tokens) is longer than the model's context length (32768 tokens).",
+            "Prompt exceeds max length",
+            r#"{"code":"1261","message":"novel words"}"#,
+            r#"{"code":1261,"message":"novel words"}"#,
+            "the input length exceeds the context length",
+            r#"{"code":400,"message":"novel words","type":"exceed_context_size_error"}"#,
+            "Range of input length should be [1, 30720]",
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000",
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+            "prompt token count of 130000 exceeds the limit of 128000",
+        ] {
+            assert_eq!(FailureKind::of_status(400, text), FailureKind::Overflow, "{text}");
+            assert_eq!(FailureKind::of_text(text), FailureKind::Overflow, "{text}");
+        }
+        for text in ["image exceeds the limit of 5 MB", "max_tokens is too large", r#"{"code":"12610"}"#] {
+            assert_eq!(FailureKind::of_status(400, text), FailureKind::BadRequest, "{text}");
+        }
     }
 
     #[test]

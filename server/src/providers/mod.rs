@@ -46,7 +46,7 @@ use agentese::types::{Model, ThinkingLevel};
 use futures::stream::BoxStream;
 
 pub use apis::most_tokens;
-pub use assemble::{Answer, Assembler, Update};
+pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen, StoreKeyError};
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};

@@ -362,7 +362,7 @@ async fn fm_f65_a_page_instead_of_an_answer_is_an_error_with_its_beginning() {
             "{}",
             texts[2]
         );
-        assert_eq!(texts[3], "The stream ended before the answer was complete.");
+        assert!(texts[3].starts_with("<!doctype html> <title>Sign in"), "{}", texts[3]);
     }
 }
 

@@ -32,7 +32,7 @@ fn play(
                 let (stop, ids) = answers.next().copied().unwrap_or((StopReason::Stop, &[]));
                 let call = |id: &&str| Asked {
                     call: ToolCall::new(id.trim_end_matches(['!', '&']), "tool", Map::new()),
-                    cut: id.ends_with('!'),
+                    unusable: id.ends_with('!').then(|| "cut".to_owned()),
                     shared: id.ends_with('&'),
                 };
                 run.answered(stop, ids.iter().map(call));
@@ -150,7 +150,7 @@ fn a_cut_call_is_not_executed() {
     let answers: &[(StopReason, &[&str])] = &[(StopReason::Length, &["a", "b!"])];
     check(
         &play(&mut Queues::default(), answers, NEVER),
-        "run | turn | +p | ask | a Execute | b Cut | /turn | turn | ask | /turn | /run",
+        "run | turn | +p | ask | a Execute | b Refuse(\"cut\") | /turn | turn | ask | /turn | /run",
     );
 }
 

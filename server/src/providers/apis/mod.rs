@@ -5,9 +5,12 @@
 
 mod anthropic;
 mod completions;
+mod content;
+mod errors;
 mod google;
 mod responses;
 mod said;
+mod slots;
 #[cfg(test)]
 mod testing;
 
@@ -18,6 +21,8 @@ use serde_json::{Map, Value};
 use super::key::Key;
 use super::{Efforts, Failure, Request, Settings};
 
+use errors::error_in;
+pub(super) use errors::{error_in_json, error_in_text, named_error};
 pub(super) use said::{Said, excerpt};
 
 /// All that a request is written from.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use super::errors::{error_in, only};
 use crate::providers::{Done, Failure, FailureKind, StreamEvent, TokenCounts};
 
 /// The most bytes of text, reasoning, arguments and marks in one answer. The longest answers of today's
@@ -20,7 +21,21 @@ const LONGEST_WORD: usize = 256;
 /// How much of something unexpected an error shows, in characters.
 const EXCERPT: usize = 200;
 
+const EMPTY: &str = "The provider's answer has no content.";
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
+
+/// Stop reasons that ask for another try: the model or its server stumbled.
+const RETRIED: &[&str] = &[
+    // Google, and gateways in front of it.
+    "malformed_function_call",
+    "malformed_response",
+    "unexpected_tool_call",
+    // Z.AI, OpenRouter.
+    "network_error",
+    "error",
+    // vLLM, SGLang.
+    "abort",
+];
 
 /// The block that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +53,8 @@ pub(in crate::providers) struct Said {
     open: Option<Open>,
     over: bool,
     length: usize,
+    /// Whether there is any text or reasoning.
+    has_content: bool,
     blocks: usize,
     calls: usize,
     counts: TokenCounts,
@@ -59,6 +76,11 @@ impl Said {
     /// Whether the answer calls a tool.
     pub fn has_call(&self) -> bool {
         self.calls > 0
+    }
+
+    /// Whether the answer has anything: text, reasoning or a call.
+    fn has_content(&self) -> bool {
+        self.has_content || self.has_call()
     }
 
     /// The provider is at work.
@@ -175,9 +197,13 @@ impl Said {
         }
     }
 
-    /// The answer is complete.
+    /// The answer is complete. One that stopped without any content has failed.
     pub fn done(&mut self, reason: Done) {
         self.close();
+        if reason != Done::Length && !self.has_content() {
+            self.fail(Failure::new(FailureKind::Protocol, EMPTY));
+            return;
+        }
         self.say(StreamEvent::Done(reason));
         self.over = true;
     }
@@ -195,14 +221,25 @@ impl Said {
 
     /// The model stopped for a reason that is no answer.
     pub fn unhandled_stop(&mut self, reason: &str) {
+        if is_retried(reason) {
+            let text = format!("The model stopped without an answer (stop reason {reason}).");
+            self.fail(Failure::new(FailureKind::Server, text));
+            return;
+        }
         let failure = Failure::from_text(format!("Unhandled stop reason: {}", excerpt(reason)));
         self.fail(failure);
     }
 
-    /// An event's data as JSON; the answer has failed where it is none.
+    /// Returns an event's data as a JSON object. If it is none, or reports an error, the answer has failed.
     pub fn json(&mut self, data: &str) -> Option<Value> {
-        match agentese::wire::decode::<Value>(data) {
-            Ok(value @ Value::Object(_)) => Some(value),
+        match agentese::wire::decode::<Value>(data).map(only) {
+            Ok(value @ Value::Object(_)) => match error_in(&value).filter(|_| value["type"].is_null()) {
+                Some(failure) => {
+                    self.fail(failure);
+                    None
+                }
+                None => Some(value),
+            },
             _ => {
                 let text =
                     format!("The provider sent something that is not a JSON object: {}", excerpt(data));
@@ -230,6 +267,7 @@ impl Said {
     /// An empty piece is told as well: it shows that the provider is at work on the block.
     fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
         if self.hold(delta.len()) {
+            self.has_content |= !delta.is_empty();
             self.say(event(delta.to_owned()));
         }
     }
@@ -239,6 +277,11 @@ impl Said {
             self.events.push_back(event);
         }
     }
+}
+
+/// Whether another try of the same request may succeed after that stop reason, in any API.
+pub(super) fn is_retried(reason: &str) -> bool {
+    RETRIED.iter().any(|word| reason.eq_ignore_ascii_case(word))
 }
 
 /// A word of the provider that is kept.

@@ -6,7 +6,7 @@ use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCos
 use serde_json::json;
 
 use super::*;
-use crate::providers::http::Events;
+use crate::providers::http::{self, Events};
 use crate::providers::{StreamEvent, ToolDescription, number};
 
 fn free() -> ModelCost {
@@ -119,14 +119,10 @@ fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     let mut reader = with_asked(&request, json!({}), |asked| api.reader(asked));
     let mut said = Said::default();
     let mut events = Events::default();
-    let result = events.push(body, |data| {
-        if !said.is_over() {
-            reader.event(data, &mut said);
-        }
-    });
+    let result = http::read(&mut events, body, &mut *reader, &mut said);
     assert_eq!(result, Ok(()), "a cut character ends no line");
     if !said.is_over() {
-        reader.end(&mut said);
+        http::finish(&mut events, &mut *reader, &mut said);
     }
     std::iter::from_fn(|| said.take()).collect()
 }

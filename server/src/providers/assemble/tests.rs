@@ -42,7 +42,7 @@ fn blocks_grow_one_after_the_other() {
     assembler.apply(StreamEvent::TextEnd);
     call(&mut assembler, r#"{"command": "ls"}"#);
     let answer = assembler.done(Done::ToolUse);
-    assert!(answer.cut.is_empty());
+    assert!(answer.unusable.is_empty());
     assert_eq!(
         serde_json::to_value(&answer.message.content).unwrap(),
         json!([
@@ -75,16 +75,27 @@ fn what_only_the_provider_knows_is_kept_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_call_is_cut_only_where_the_limit_cut_it() {
-    for (text, reason, cut) in [
-        (r#"{"command": "echo hel"#, Done::Length, true),
-        (r#"{"command": "echo hello"}"#, Done::Length, false),
-        (r#"{"command": "echo hel"#, Done::ToolUse, false),
-        ("", Done::Length, false),
+fn a_call_whose_arguments_are_not_whole_is_not_executed() {
+    for (text, reason, expected) in [
+        (r#"{"command": "echo hel"#, Done::Length, Some("output limit")),
+        (r#"{"command": "echo hello"}"#, Done::Length, None),
+        (r#"{"command": "echo hel"#, Done::ToolUse, Some("cut off before their end")),
+        (r#"{"command": "echo hel"#, Done::Stop, Some("cut off before their end")),
+        (r#"{"command": "echo hello"}"#, Done::ToolUse, None),
+        (r#""{\"command\": \"ls\"}""#, Done::ToolUse, None),
+        ("[1]", Done::ToolUse, Some("not a JSON object")),
+        ("nonsense", Done::ToolUse, Some("not valid JSON")),
+        ("", Done::Length, None),
+        ("", Done::ToolUse, None),
     ] {
         let mut assembler = Assembler::new(&model(), 7);
         call(&mut assembler, text);
-        assert_eq!(!assembler.done(reason).cut.is_empty(), cut, "{text}");
+        let answer = assembler.done(reason);
+        let found = answer
+            .unusable
+            .first()
+            .map(|call| (call.id.as_str(), call.reason.contains(expected.unwrap_or(" "))));
+        assert_eq!(found, expected.map(|_| ("c", true)), "{text}: {:?}", answer.unusable);
     }
 }
 

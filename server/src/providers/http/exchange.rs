@@ -12,8 +12,8 @@ use reqwest::{Response, Url};
 
 use super::client::{Client, cause};
 use super::repeat::Refused;
-use super::sse::Events;
-use crate::providers::apis::{Api, Reader, Said, Wire, excerpt};
+use super::sse::{EventKind, Events, Rest, Unreadable};
+use crate::providers::apis::{Api, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error};
 use crate::providers::key::Secrets;
 use crate::providers::{Failure, FailureKind, Settings, StreamEvent};
 use crate::world::Clock;
@@ -119,17 +119,12 @@ impl State {
                 let overdue = idle.get_or_insert_with(|| self.sender.idle());
                 match self.sender.chunk(&mut response, overdue).await? {
                     Some(chunk) => {
-                        let result = events.push(&chunk, |data| {
-                            if !said.is_over() {
-                                reader.event(data, said);
-                            }
-                        });
-                        result.map_err(|error| {
+                        read(&mut events, &chunk, &mut *reader, said).map_err(|error| {
                             let text = format!("The provider's answer cannot be read: {error}.");
                             Failure::new(FailureKind::Protocol, text)
                         })?;
                     }
-                    None => reader.end(said),
+                    None => finish(&mut events, &mut *reader, said),
                 }
                 if said.amount() > before {
                     idle = None;
@@ -139,6 +134,33 @@ impl State {
             Phase::Over => self.said.cut_off(),
         }
         Ok(())
+    }
+}
+
+/// Hands the events that a piece of a body ends to a reader.
+pub(in crate::providers) fn read(
+    events: &mut Events,
+    chunk: &[u8],
+    reader: &mut dyn Reader,
+    said: &mut Said,
+) -> Result<(), Unreadable> {
+    events.push(chunk, |kind, data| match kind {
+        _ if said.is_over() => {}
+        EventKind::Message => reader.event(data, said),
+        EventKind::Error => named_error(reader, data, said),
+    })
+}
+
+/// Tells a reader that the body has ended. A body that tells an error and is no stream of events is that error.
+pub(in crate::providers) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut Said) {
+    let failure = match events.rest() {
+        Some(Rest::Text(text)) => Some(error_in_text(&text)),
+        Some(Rest::Data(data)) => error_in_json(&data),
+        None => None,
+    };
+    match failure {
+        Some(failure) => said.fail(failure),
+        None => reader.end(said),
     }
 }
 
@@ -240,12 +262,9 @@ impl Sender {
         if !kind.contains("html") && !kind.contains("json") {
             return Ok(response);
         }
-        let status = response.status().as_u16();
         let body = self.text(&mut response).await;
-        let is_error = agentese::wire::decode::<serde_json::Value>(&body)
-            .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
-        if is_error {
-            return Err(exchange.api.refusal(status, &body));
+        if let Some(failure) = error_in_json(&body) {
+            return Err(failure);
         }
         let text =
             format!("The provider answered with {kind} instead of a stream of events: {}", excerpt(&body));

@@ -8,4 +8,6 @@ mod sse;
 pub use client::Client;
 pub(super) use exchange::{Exchange, Sender, answer};
 #[cfg(test)]
+pub(super) use exchange::{finish, read};
+#[cfg(test)]
 pub(super) use sse::Events;

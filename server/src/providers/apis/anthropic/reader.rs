@@ -1,8 +1,10 @@
 //! From the events of a message to what is said.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::super::content::{arguments, parts};
 use super::super::said::count;
+use super::super::slots::{Opening, Part, Slots};
 use super::super::{Reader, Said};
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
 
@@ -12,8 +14,9 @@ const REDACTED: &str = "[Reasoning redacted]";
 /// The state of a message.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    block: Option<Block>,
-    signature: String,
+    slots: Slots<Option<u64>>,
+    /// Blocks that are open.
+    blocks: Vec<Block>,
     counts: TokenCounts,
     stop: Option<String>,
 }
@@ -27,7 +30,8 @@ struct Block {
 #[derive(Debug)]
 enum Kind {
     Text,
-    Thinking,
+    /// Reasoning, and its mark so far.
+    Thinking(String),
     /// A call, and the arguments that stood at its start; they count where no others come.
     Call(Option<String>),
     /// Something that this version does not know.
@@ -44,7 +48,7 @@ impl Reader for Messages {
             }
             Some("content_block_start") => self.start(&event, said),
             Some("content_block_delta") => self.delta(&event, said),
-            Some("content_block_stop") => self.stop_block(said),
+            Some("content_block_stop") => self.stop_block(event["index"].as_u64(), said),
             Some("message_delta") => {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     self.stop = Some(reason.to_owned());
@@ -66,46 +70,49 @@ impl Reader for Messages {
 
 impl Messages {
     fn start(&mut self, event: &Value, said: &mut Said) {
-        self.stop_block(said);
+        let index = event["index"].as_u64();
+        // Without an index, or with one that is taken, its parts could not be told from those of the block before.
+        if index.is_none() || self.blocks.iter().any(|block| block.index == index) {
+            self.stop_all(said);
+        }
         let block = &event["content_block"];
         let text = |name: &str| block[name].as_str().unwrap_or_default();
         let kind = match block["type"].as_str() {
             Some("text") => {
-                said.open_text();
-                if !text("text").is_empty() {
-                    said.text(text("text"));
+                self.slots.open(index, Opening::Text, said);
+                if block["text"] != "" {
+                    self.grow(index, &block["text"], false, said);
                 }
                 Kind::Text
             }
             Some("thinking") => {
-                said.open_thinking();
                 // Cut off before its signature comes, the block has an empty one, as pi 0.55 writes it.
-                said.signature("");
-                if !text("thinking").is_empty() {
-                    said.thinking(text("thinking"), None);
+                self.slots.open(index, Opening::Thinking(Some(String::new())), said);
+                if block["thinking"] != "" {
+                    self.grow(index, &block["thinking"], true, said);
                 }
-                self.sign(text("signature"), said);
-                Kind::Thinking
+                Kind::Thinking(text("signature").to_owned())
             }
             Some("redacted_thinking") => {
-                said.open_thinking();
-                said.redacted();
-                said.thinking(REDACTED, None);
-                self.sign(text("data"), said);
-                Kind::Thinking
+                self.slots.open(index, Opening::Thinking(None), said);
+                self.slots.push(&index, Part::Redacted, said);
+                self.slots.push(&index, Part::Thinking(REDACTED.to_owned()), said);
+                Kind::Thinking(text("data").to_owned())
             }
             Some("tool_use") => {
-                said.call(text("id"), text("name"));
-                let input = block["input"].as_object().filter(|input| !input.is_empty());
-                Kind::Call(input.map(|input| Value::Object(input.clone()).to_string()))
+                let call = Opening::Call { id: text("id").to_owned(), name: text("name").to_owned() };
+                self.slots.open(index, call, said);
+                let input = Some(&block["input"]).filter(|input| **input != Value::Object(Map::new()));
+                Kind::Call(input.and_then(arguments))
             }
             _ => Kind::Unknown,
         };
-        self.block = Some(Block { index: event["index"].as_u64(), kind });
+        self.blocks.push(Block { index, kind });
     }
 
     fn delta(&mut self, event: &Value, said: &mut Said) {
-        let Some(block) = self.block.as_mut().filter(|block| block.index == event["index"].as_u64()) else {
+        let index = event["index"].as_u64();
+        let Some(block) = self.blocks.iter_mut().find(|block| block.index == index) else {
             let text = "The provider sent a part of a block that is not open.";
             said.fail(Failure::new(FailureKind::Protocol, text));
             return;
@@ -113,33 +120,60 @@ impl Messages {
         let delta = &event["delta"];
         let text = |name: &str| delta[name].as_str().unwrap_or_default();
         match (delta["type"].as_str(), &mut block.kind) {
-            (Some("text_delta"), Kind::Text) => said.text(text("text")),
-            (Some("thinking_delta"), Kind::Thinking) => said.thinking(text("thinking"), None),
-            (Some("signature_delta"), Kind::Thinking) => self.sign(text("signature"), said),
+            (Some("text_delta"), Kind::Text) => self.grow(index, &delta["text"], false, said),
+            (Some("thinking_delta"), Kind::Thinking(_)) => self.grow(index, &delta["thinking"], true, said),
+            (Some("signature_delta"), Kind::Thinking(mark)) => {
+                if said.hold(text("signature").len()) {
+                    mark.push_str(text("signature"));
+                }
+            }
             (Some("input_json_delta"), Kind::Call(whole)) => {
-                let part = text("partial_json");
+                let part = arguments(&delta["partial_json"]).unwrap_or_default();
                 if !part.is_empty() {
                     *whole = None;
                 }
-                said.arguments(part);
+                self.slots.push(&index, Part::Arguments(part), said);
             }
             _ => {}
         }
     }
 
-    fn sign(&mut self, part: &str, said: &mut Said) {
-        if said.hold(part.len()) {
-            self.signature.push_str(part);
+    /// Adds text or reasoning to a block; an empty piece of it is passed on, too.
+    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut Said) {
+        let found = if content == "" { vec![Part::Text(String::new())] } else { parts(content) };
+        for part in found {
+            let part = match part {
+                Part::Text(text) if thinks => Part::Thinking(text),
+                part => part,
+            };
+            self.slots.push(&index, part, said);
         }
     }
 
-    fn stop_block(&mut self, said: &mut Said) {
-        match self.block.take().map(|block| block.kind) {
-            Some(Kind::Thinking) => said.signature(&std::mem::take(&mut self.signature)),
-            Some(Kind::Call(Some(whole))) => said.arguments(&whole),
-            _ => {}
+    fn stop_block(&mut self, index: Option<u64>, said: &mut Said) {
+        let found = match index {
+            Some(_) => self.blocks.iter().position(|block| block.index == index),
+            None => self.blocks.len().checked_sub(1),
+        };
+        let Some(block) = found.map(|place| self.blocks.remove(place)) else { return };
+        let last = match block.kind {
+            Kind::Thinking(mark) => Some(Part::Signature(mark)),
+            Kind::Call(whole) => whole.map(Part::Arguments),
+            Kind::Text | Kind::Unknown => None,
+        };
+        if let Some(last) = last {
+            self.slots.push(&block.index, last, said);
         }
-        said.close();
+        self.slots.end(&block.index, said);
+    }
+
+    fn stop_all(&mut self, said: &mut Said) {
+        while let Some(first) = self.blocks.first().map(|block| block.index) {
+            match first {
+                Some(_) => self.stop_block(first, said),
+                None => self.stop_block(None, said),
+            }
+        }
     }
 
     /// Figures that are missing or no numbers leave those before them in place.
@@ -161,7 +195,7 @@ impl Messages {
     }
 
     fn finish(&mut self, said: &mut Said) {
-        self.stop_block(said);
+        self.stop_all(said);
         match self.stop.as_deref() {
             Some("end_turn" | "pause_turn" | "stop_sequence") => said.done(Done::Stop),
             Some("max_tokens") => said.done(Done::Length),
@@ -312,8 +346,11 @@ mod tests {
                 "Overflow Unhandled stop reason: model_context_window_exceeded",
             ),
         ] {
-            assert_eq!(outline(&Anthropic, &message(&[], reason)).last().unwrap(), last);
+            let text = [start(0, json!({"type": "text", "text": "x"})), stop(0)];
+            assert_eq!(outline(&Anthropic, &message(&text, reason)).last().unwrap(), last);
         }
+        let empty = outline(&Anthropic, &message(&[], "end_turn"));
+        assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
     }
 
     #[test]
@@ -328,6 +365,63 @@ mod tests {
             outline(&Anthropic, &body(&[delta(0, json!({"type": "text_delta", "text": "lost"}))])),
             ["Protocol The provider sent a part of a block that is not open."]
         );
+    }
+
+    #[test]
+    fn blocks_are_put_together_by_index_whatever_comes_between() {
+        let call = |index: u64, id: &str| {
+            start(index, json!({"type": "tool_use", "id": id, "name": "bash", "input": {}}))
+        };
+        let input =
+            |index: u64, part: &str| delta(index, json!({"type": "input_json_delta", "partial_json": part}));
+        let calls = [
+            call(0, "a"),
+            call(1, "b"),
+            input(0, "{\"x\":"),
+            input(1, "{}"),
+            stop(1),
+            input(0, "1}"),
+            stop(0),
+        ];
+        let with_text = [
+            call(0, "a"),
+            start(1, json!({"type": "text", "text": ""})),
+            input(0, "{\"x\":"),
+            delta(1, json!({"type": "text_delta", "text": [{"type": "text", "text": "hi"}]})),
+            input(0, "1}"),
+            stop(0),
+            stop(1),
+        ];
+        let expected = ["call a bash(", "{\"x\":", "1}", ")"];
+        for (blocks, next) in [(&calls, ["call b bash(", "{}", ")"]), (&with_text, ["text(", "hi", ")"])] {
+            let told = outline(&Anthropic, &message(blocks, "tool_use"));
+            assert_eq!(told[1..5], expected);
+            assert_eq!(told[5..8], next);
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_stream_has_its_text_in_any_shape() {
+        for (body, last) in [
+            ("event: error\ndata: {\"message\":\"Overloaded\"}\n\n", "Overloaded Overloaded"),
+            ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
+            ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
+            ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
+            ("no healthy upstream", "BadRequest no healthy upstream"),
+        ] {
+            assert_eq!(outline(&Anthropic, body).last().unwrap(), last, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_come_in_any_form() {
+        let call = |input: serde_json::Value| {
+            let block = start(0, json!({"type": "tool_use", "id": "a", "name": "bash", "input": input}));
+            outline(&Anthropic, &message(&[block, stop(0)], "tool_use"))[1..].join(" ")
+        };
+        assert!(call(json!("{\"x\":1}")).starts_with("call a bash( {\"x\":1} )"));
+        assert!(call(json!([1])).starts_with("call a bash( [1] )"));
+        assert!(call(json!(null)).starts_with("call a bash( )"));
     }
 
     #[test]

@@ -4,25 +4,31 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::super::content::{arguments, parts};
 use super::super::said::count;
-use super::super::{Reader, Said};
+use super::super::slots::{Opening, Part, Slots, is_whole};
+use super::super::{Reader, Said, error_in};
 use super::REASONING;
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
+
+/// The number of a block in the order in which blocks began.
+type Number = usize;
 
 /// The state of a completion.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
-    call: Option<Call>,
-    /// Indexes of calls that are closed.
-    closed: Vec<u64>,
+    slots: Slots<Number>,
+    blocks: Number,
+    calls: Vec<Call>,
     /// Reasoning that belongs to a call and cannot be read, by the call's id, until the call opens.
     details: HashMap<String, String>,
     finish: Option<String>,
 }
 
-/// The call that is open.
+/// What the host says of a call so that its parts can be told from those of others.
 #[derive(Debug)]
 struct Call {
+    number: Number,
     index: Option<u64>,
     id: String,
 }
@@ -34,8 +40,8 @@ impl Reader for Chunks {
             return;
         }
         let Some(chunk) = said.json(data) else { return };
-        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            said.fail(stream_error(error));
+        if let Some(failure) = error_in(&chunk) {
+            said.fail(failure);
             return;
         }
         said.id(&chunk["id"]);
@@ -50,17 +56,16 @@ impl Reader for Chunks {
             self.finish = Some(reason.to_owned());
             said.stop_word(&choice["finish_reason"]);
         }
-        let delta = &choice["delta"];
+        // A host that does not stream a piece sends the message itself.
+        let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
         for name in ["content", "refusal"] {
-            if let Some(text) = delta[name].as_str().filter(|text| !text.is_empty()) {
-                self.leave_call();
-                said.text(text);
+            for part in parts(&delta[name]) {
+                self.grow(part, None, said);
             }
         }
-        let reasoning = REASONING.iter().find_map(|name| Some((*name, delta[*name].as_str()?)));
-        if let Some((name, text)) = reasoning.filter(|(_, text)| !text.is_empty()) {
-            self.leave_call();
-            said.thinking(text, Some(name));
+        let reasoning = REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)));
+        if let Some((name, text)) = reasoning {
+            self.grow(Part::Thinking(text), Some(name), said);
         }
         for part in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(part, said);
@@ -76,43 +81,83 @@ impl Reader for Chunks {
 }
 
 impl Chunks {
-    fn leave_call(&mut self) {
-        if let Some(index) = self.call.take().and_then(|call| call.index) {
-            self.closed.push(index);
-        }
+    fn open(&mut self, opening: Opening, said: &mut Said) -> Number {
+        self.slots.end_complete(said);
+        self.blocks += 1;
+        self.slots.open(self.blocks, opening, said);
+        self.blocks
     }
 
-    /// Part of a call. A new one begins where the id or the index is another than that of the open one;
-    /// hosts differ in which of them they send.
+    /// Adds text or reasoning to the block that is the youngest, if it is of that kind, else to a new one.
+    fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut Said) {
+        let is_same = |opening: &Opening| {
+            matches!(
+                (opening, &part),
+                (Opening::Text, Part::Text(_)) | (Opening::Thinking(_), Part::Thinking(_))
+            )
+        };
+        let number = match self.slots.last().filter(|(_, opening)| is_same(opening)) {
+            Some((number, _)) => *number,
+            None => {
+                let opening = match part {
+                    Part::Thinking(_) => Opening::Thinking(mark.map(str::to_owned)),
+                    _ => Opening::Text,
+                };
+                self.open(opening, said)
+            }
+        };
+        self.slots.push(&number, part, said);
+    }
+
+    /// Takes a part of a call.
     fn call(&mut self, part: &Value, said: &mut Said) {
-        let index = part["index"].as_u64();
-        let id = part["id"].as_str().filter(|id| !id.is_empty());
         let function = &part["function"];
-        let continues = self.call.as_ref().is_some_and(|open| match (id, index) {
-            (Some(id), _) => id == open.id,
-            (None, Some(_)) => index == open.index,
-            (None, None) => true,
-        });
-        if !continues {
-            self.leave_call();
-            if id.is_none() && index.is_some_and(|index| self.closed.contains(&index)) {
-                let text = "The provider sent a part of a tool call that is closed.";
-                said.fail(Failure::new(FailureKind::Protocol, text));
-                return;
+        let number = match self.call_of(part) {
+            Some(number) => number,
+            None => {
+                let id = part["id"].as_str().unwrap_or_default().to_owned();
+                let name = function["name"].as_str().unwrap_or_default().to_owned();
+                let number = self.open(Opening::Call { id: id.clone(), name }, said);
+                if let Some(detail) = self.details.remove(&id) {
+                    self.slots.push(&number, Part::Signature(detail), said);
+                }
+                self.calls.push(Call { number, index: part["index"].as_u64(), id });
+                number
             }
-            let id = id.unwrap_or_default();
-            said.call(id, function["name"].as_str().unwrap_or_default());
-            if let Some(detail) = self.details.remove(id) {
-                said.signature(&detail);
-            }
-            self.call = Some(Call { index, id: id.to_owned() });
+        };
+        let Some(text) = arguments(&function["arguments"]) else { return };
+        // Some hosts repeat the whole call when it is complete.
+        let before = self.slots.arguments(&number).unwrap_or_default();
+        if !text.is_empty() && text == before && is_whole(before) {
+            return;
         }
-        match &function["arguments"] {
-            Value::String(text) => said.arguments(text),
-            // A host that does not stream sends the object itself.
-            Value::Object(members) => said.arguments(&Value::Object(members.clone()).to_string()),
-            _ => {}
+        let is_blank = text.trim().is_empty();
+        if !self.slots.push(&number, Part::Arguments(text), said) && !is_blank {
+            let text = "The provider sent a part of a tool call behind the call's complete arguments.";
+            said.fail(Failure::new(FailureKind::Protocol, text));
         }
+        self.slots.end_complete_before(&number, said);
+    }
+
+    /// The call that a part belongs to, unless it begins a new one. Hosts differ in which of id and index they send,
+    /// and whether each part has them.
+    fn call_of(&self, part: &Value) -> Option<Number> {
+        let id = part["id"].as_str().filter(|id| !id.is_empty());
+        let index = part["index"].as_u64();
+        let is_named = part["function"]["name"].as_str().is_some_and(|name| !name.is_empty());
+        if let Some(call) = id.and_then(|id| self.calls.iter().rfind(|call| call.id == id)) {
+            return Some(call.number);
+        }
+        let call = match index {
+            Some(index) => self.calls.iter().rfind(|call| call.index == Some(index))?,
+            None => self.calls.last()?,
+        };
+        let begins = match id {
+            // An id may come late, but another id or a name is another call.
+            Some(_) => is_named || !call.id.is_empty(),
+            None => is_named && self.slots.arguments(&call.number).is_some_and(is_whole),
+        };
+        (!begins).then_some(call.number)
     }
 
     fn detail(&mut self, detail: &Value, said: &mut Said) {
@@ -122,21 +167,19 @@ impl Chunks {
         if detail["data"].as_str().is_none_or(str::is_empty) {
             return;
         }
-        match &self.call {
-            Some(call) if call.id == id => said.signature(&detail.to_string()),
-            _ => {
-                let detail = detail.to_string();
-                if said.hold(id.len() + detail.len()) {
-                    self.details.insert(id.to_owned(), detail);
-                }
-            }
+        let detail = detail.to_string();
+        let call = self.calls.iter().rfind(|call| call.id == id).map(|call| call.number);
+        let taken =
+            call.is_some_and(|number| self.slots.push(&number, Part::Signature(detail.clone()), said));
+        if !taken && said.hold(id.len() + detail.len()) {
+            self.details.insert(id.to_owned(), detail);
         }
     }
 
     fn complete(&mut self, said: &mut Said, marked: bool) {
-        if self.finish.is_some() {
+        if self.finish.is_some() || marked {
             // Whatever the reason is, what the model said is complete.
-            said.close();
+            self.slots.end_all(said);
         }
         match self.finish.as_deref() {
             Some("stop" | "end") => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
@@ -160,18 +203,12 @@ impl Chunks {
     }
 }
 
-/// An error in the stream: its message, else all of it.
-fn stream_error(error: &Value) -> Failure {
-    let text = match error {
-        Value::String(message) => message.clone(),
-        error => error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned),
-    };
-    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-    let kind = match status.filter(|status| (400..600).contains(status)) {
-        Some(status) => FailureKind::of_status(status, &text),
-        None => FailureKind::of_text(&error.to_string()),
-    };
-    Failure::new(kind, text)
+fn text_of(reasoning: &Value) -> Option<String> {
+    let text = parts(reasoning).into_iter().filter_map(|part| match part {
+        Part::Text(text) | Part::Thinking(text) => Some(text),
+        _ => None,
+    });
+    Some(text.collect::<String>()).filter(|text| !text.is_empty())
 }
 
 /// Tokens as the API counts them: input with what came from caches, output mostly with reasoning.
@@ -273,9 +310,26 @@ mod tests {
             ("function_call", "done ToolUse"),
             ("content_filter", "Refused The answer was held back by the provider's content filter."),
             ("network_error", "Network The provider lost its connection to the model."),
+            ("error", "Server The model stopped without an answer (stop reason error)."),
+            (
+                "MALFORMED_FUNCTION_CALL",
+                "Server The model stopped without an answer (stop reason MALFORMED_FUNCTION_CALL).",
+            ),
             ("novel", "BadRequest Unhandled stop reason: novel"),
         ] {
-            assert_eq!(outline(&Completions, &end(reason)).last().unwrap(), last);
+            let body = chunk(json!({"content": "x"})) + &end(reason);
+            assert_eq!(outline(&Completions, &body).last().unwrap(), last);
+        }
+        for empty in [
+            end("stop"),
+            end("tool_calls"),
+            chunk(json!({"content": ""})) + &end("stop"),
+            "data: [DONE]\n\n".to_owned(),
+        ] {
+            assert_eq!(
+                outline(&Completions, &empty).last().unwrap(),
+                "Protocol The provider's answer has no content."
+            );
         }
         assert_eq!(outline(&Completions, &(everything() + &end("stop"))).last().unwrap(), "done ToolUse");
         assert_eq!(
@@ -310,8 +364,118 @@ mod tests {
             + &call(json!({"index": 0, "function": {"arguments": "more"}}));
         assert_eq!(
             outline(&Completions, &back).last().unwrap(),
-            "Protocol The provider sent a part of a tool call that is closed."
+            "Protocol The provider sent a part of a tool call behind the call's complete arguments."
         );
+    }
+
+    fn calls(parts: &[Value]) -> String {
+        parts.iter().map(|part| chunk(json!({"tool_calls": [part]}))).collect()
+    }
+
+    /// The calls of an answer and their arguments, a line each.
+    fn called(body: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut open = false;
+        for line in outline(&Completions, body) {
+            if let Some(call) = line.strip_prefix("call ") {
+                found.push(call.to_owned());
+                open = true;
+            } else if line == ")" {
+                open = false;
+            } else if open && !line.starts_with("usage ") {
+                found.last_mut().unwrap().push_str(&line);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn calls_are_put_together_by_slot_whatever_comes_between() {
+        let begin = |index: u64, id: &str, text: &str| json!({"index": index, "id": id, "function": {"name": "bash", "arguments": text}});
+        let more = |index: u64, text: &str| json!({"index": index, "function": {"arguments": text}});
+        let alternate = calls(&[
+            begin(0, "a", "{\"command\":"),
+            begin(1, "b", "{\"command\":"),
+            more(0, "\"one\"}"),
+            more(1, "\"two\"}"),
+        ]);
+        let three = calls(&[
+            begin(0, "a", ""),
+            begin(1, "b", ""),
+            begin(2, "c", "{}"),
+            more(1, "{\"command\":"),
+            more(0, "{\"command\":\"one\"}"),
+            more(1, "\"two\"}"),
+        ]);
+        let text_between = |delta: Value| {
+            calls(&[begin(0, "a", "{\"command\":")]) + &chunk(delta) + &calls(&[more(0, "\"one\"}")])
+        };
+        let (one, two) = ("a bash({\"command\":\"one\"}", "b bash({\"command\":\"two\"}");
+        for (body, expected) in [
+            (alternate, vec![one, two]),
+            (three, vec![one, two, "c bash({}"]),
+            (text_between(json!({"content": " "})), vec![one]),
+            (text_between(json!({"reasoning_content": "hm"})), vec![one]),
+            (text_between(json!({"content": null, "role": "assistant"})), vec![one]),
+        ] {
+            assert_eq!(called(&(body.clone() + &end("tool_calls"))), expected, "{body}");
+            assert_eq!(outline(&Completions, &(body + &end("tool_calls"))).last().unwrap(), "done ToolUse");
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_repeated_as_a_whole_is_one_call() {
+        let part = |arguments: &str| json!({"index": 0, "id": "a", "function": {"name": "bash", "arguments": arguments}});
+        let body = calls(&[part("{\"command\":"), part("\"one\"}"), part("{\"command\":\"one\"}")]);
+        assert_eq!(called(&(body + &end("tool_calls"))), ["a bash({\"command\":\"one\"}"]);
+    }
+
+    #[test]
+    fn content_comes_in_any_form() {
+        let body = chunk(json!({"content": [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+            {"type": "text", "text": "hi"},
+        ]})) + &chunk(json!({"content": {"type": "text", "text": "!"}}));
+        let whole = format!(
+            "data: {}\n\n",
+            json!({"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]})
+        );
+        assert_eq!(
+            outline(&Completions, &(body + &end("stop")))[..6],
+            ["thinking(", "hm", ")", "text(", "hi", "!"]
+        );
+        assert_eq!(
+            outline(&Completions, &(whole + "data: [DONE]\n\n")),
+            ["text(", "whole", ")", "done Stop"]
+        );
+    }
+
+    #[test]
+    fn an_error_in_the_stream_has_its_text_in_any_shape() {
+        for (body, last) in [
+            (
+                "event: error\ndata: {\"message\":\"The model is overloaded\"}\n\n",
+                "Overloaded The model is overloaded",
+            ),
+            (
+                "data: {\"object\":\"error\",\"message\":\"no such model\",\"code\":404}\n\n",
+                "BadRequest no such model",
+            ),
+            (
+                "error: {\"code\":400,\"message\":\"the request exceeds the available context size\"}\n\n",
+                "Overflow the request exceeds the available context size",
+            ),
+            ("event: error\ndata: boom\n\n", "BadRequest boom"),
+            ("upstream connect error", "Network upstream connect error"),
+            ("{\"error\":{\"message\":\"slow\",\"code\":\"429\"}}", "RateLimited slow"),
+            ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}", "RateLimited slow"),
+        ] {
+            assert_eq!(outline(&Completions, body).last().unwrap(), last, "{body}");
+            let later = chunk(json!({"content": "x"})) + body;
+            if !body.starts_with(['u', '{']) {
+                assert_eq!(outline(&Completions, &later).last().unwrap(), last, "{later}");
+            }
+        }
     }
 
     #[test]

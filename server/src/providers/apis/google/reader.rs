@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::said::count;
-use super::super::{Reader, Said};
+use super::super::content::{arguments, parts};
+use super::super::said::{count, is_retried};
+use super::super::slots::Part as Piece;
+use super::super::{Reader, Said, error_in};
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
 
 /// Reasons to stop that hold an answer back.
@@ -39,13 +41,8 @@ impl Parts {
 impl Reader for Parts {
     fn event(&mut self, data: &str, said: &mut Said) {
         let Some(chunk) = said.json(data) else { return };
-        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
-            let text = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-            said.fail(match status {
-                Some(status) => Failure::of_status(status, text),
-                None => Failure::from_text(text),
-            });
+        if let Some(failure) = error_in(&chunk) {
+            said.fail(failure);
             return;
         }
         said.id(&chunk["responseId"]);
@@ -71,6 +68,7 @@ impl Reader for Parts {
             None => said.cut_off(),
             Some("MAX_TOKENS") => said.done(Done::Length),
             Some(reason) if REFUSED.contains(&reason) => said.fail(refused(reason)),
+            Some(reason) if is_retried(reason) => said.unhandled_stop(reason),
             // Hosts that speak like this API have names of their own for it.
             Some(_) if said.has_call() => said.done(Done::ToolUse),
             Some("STOP") => said.done(Done::Stop),
@@ -82,12 +80,12 @@ impl Reader for Parts {
 impl Parts {
     fn part(&mut self, part: &Value, said: &mut Said) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
-        if let Some(text) = part["text"].as_str() {
-            match part["thought"].as_bool() {
-                // An empty part may bring nothing but the mark of what came before it.
-                _ if text.is_empty() => {}
-                Some(true) => said.thinking(text, None),
-                _ => said.text(text),
+        // An empty part may bring nothing but the mark of what came before it.
+        for piece in parts(&part["text"]) {
+            match piece {
+                Piece::Text(text) if part["thought"] != true => said.text(&text),
+                Piece::Text(text) | Piece::Thinking(text) => said.thinking(&text, None),
+                _ => {}
             }
         }
         let call = &part["functionCall"];
@@ -95,8 +93,7 @@ impl Parts {
             let name = call["name"].as_str().unwrap_or_default();
             let id = self.id(call["id"].as_str().unwrap_or_default(), name);
             said.call(&id, name);
-            let arguments = call["args"].as_object().cloned().unwrap_or_default();
-            said.arguments(&Value::Object(arguments).to_string());
+            said.arguments(&arguments(&call["args"]).unwrap_or_else(|| "{}".to_owned()));
         }
         if let Some(signature) = signature {
             said.signature(signature);
@@ -204,14 +201,72 @@ mod tests {
             ("STOP", "done Stop"),
             ("MAX_TOKENS", "done Length"),
             ("SAFETY", "Refused The answer was held back by the provider (SAFETY)."),
-            ("MALFORMED_FUNCTION_CALL", "BadRequest Unhandled stop reason: MALFORMED_FUNCTION_CALL"),
+            (
+                "MALFORMED_FUNCTION_CALL",
+                "Server The model stopped without an answer (stop reason MALFORMED_FUNCTION_CALL).",
+            ),
+            ("OTHER", "BadRequest Unhandled stop reason: OTHER"),
         ] {
-            assert_eq!(outline(&Google, &end(reason)).last().unwrap(), last);
+            let body = chunk(json!([{"text": "x"}])) + &end(reason);
+            assert_eq!(outline(&Google, &body).last().unwrap(), last);
         }
+        let call = chunk(json!([{"functionCall": {"name": "bash", "args": {}}}]));
+        let malformed = outline(&Google, &(call + &end("MALFORMED_FUNCTION_CALL")));
+        assert!(malformed.last().unwrap().starts_with("Server "), "{malformed:?}");
+        assert_eq!(
+            outline(&Google, &end("STOP")).last().unwrap(),
+            "Protocol The provider's answer has no content."
+        );
         let blocked = format!("data: {}\n\n", json!({"promptFeedback": {"blockReason": "OTHER"}}));
         assert_eq!(outline(&Google, &blocked), ["Refused The answer was held back by the provider (OTHER)."]);
         let error =
             format!("data: {}\n\n", json!({"error": {"code": 503, "message": "The model is overloaded."}}));
         assert_eq!(outline(&Google, &error), ["Overloaded The model is overloaded."]);
+    }
+
+    #[test]
+    fn arguments_and_text_come_in_any_form() {
+        let body = chunk(json!([
+            {"text": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "hi"}]},
+            {"functionCall": {"id": "a", "name": "bash", "args": "{\"command\":\"ls\"}"}},
+            {"functionCall": {"id": "b", "name": "bash", "args": [1]}},
+            {"functionCall": {"id": "c", "name": "bash", "args": null}},
+        ]));
+        assert_eq!(
+            outline(&Google, &(body + &end("STOP")))[..15],
+            [
+                "thinking(",
+                "hm",
+                ")",
+                "text(",
+                "hi",
+                ")",
+                "call a bash(",
+                "{\"command\":\"ls\"}",
+                ")",
+                "call b bash(",
+                "[1]",
+                ")",
+                "call c bash(",
+                "{}",
+                ")"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_error_in_the_stream_is_the_candidates_error() {
+        for (body, last) in [
+            ("event: error\ndata: {\"message\":\"Quota exceeded\"}\n\n", "Quota Quota exceeded"),
+            ("data: {\"object\":\"error\",\"message\":\"slow\",\"code\":429}\n\n", "RateLimited slow"),
+            (
+                "error: {\"code\":400,\"message\":\"exceeds the available context size\"}\n\n",
+                "Overflow exceeds the available context size",
+            ),
+            ("[{\"error\":{\"code\":503,\"message\":\"overloaded\"}}]", "Overloaded overloaded"),
+            ("no healthy upstream", "BadRequest no healthy upstream"),
+        ] {
+            assert_eq!(outline(&Google, body).last().unwrap(), last);
+        }
     }
 }

@@ -2,23 +2,32 @@
 
 use serde_json::{Value, json};
 
+use super::super::content::{arguments, parts};
 use super::super::said::count;
+use super::super::slots::{Opening, Part, Slots};
 use super::super::{Reader, Said};
 use super::ID_SEPARATOR;
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
 
+/// The number of an item in the order in which items began.
+type Number = usize;
+
 /// The state of a response.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    item: Option<Item>,
+    slots: Slots<Number>,
+    items: Vec<Item>,
 }
 
-/// The item that is open.
+/// An item, also after its end.
 #[derive(Debug)]
 struct Item {
+    /// Its place in the output, if the host tells it.
+    place: Option<u64>,
     id: String,
     /// Whether anything of its content has come; if not, the item's end brings all of it.
     begun: bool,
+    ended: bool,
 }
 
 impl Reader for Items {
@@ -28,24 +37,40 @@ impl Reader for Items {
         }
         let Some(event) = said.json(data) else { return };
         match event["type"].as_str().unwrap_or_default() {
-            "response.output_item.added" => self.open(&event["item"], said),
-            "response.reasoning_summary_part.added" if self.item.as_ref().is_some_and(|item| item.begun) => {
-                said.thinking("\n\n", None);
+            "response.output_item.added" => {
+                self.open(&event, said);
+            }
+            "response.reasoning_summary_part.added" => {
+                if let Some(number) = self.item_of(&event, said).filter(|number| self.items[*number].begun) {
+                    self.slots.push(&number, Part::Thinking("\n\n".to_owned()), said);
+                }
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.begin();
-                said.thinking(event["delta"].as_str().unwrap_or_default(), None);
+                self.grow(&event, Opening::Thinking(None), said);
             }
-            "response.output_text.delta" | "response.refusal.delta" => {
-                self.begin();
-                said.text(event["delta"].as_str().unwrap_or_default());
-            }
+            "response.output_text.delta" | "response.refusal.delta" => self.grow(&event, Opening::Text, said),
             "response.function_call_arguments.delta" => {
-                self.begin();
-                said.arguments(event["delta"].as_str().unwrap_or_default());
+                if let (Some(number), Some(text)) = (self.item_of(&event, said), arguments(&event["delta"])) {
+                    self.items[number].begun = true;
+                    self.slots.push(&number, Part::Arguments(text), said);
+                }
             }
-            "response.output_item.done" => self.close(&event["item"], said),
-            "response.completed" | "response.incomplete" => finish(&event["response"], said),
+            "response.function_call_arguments.done" => {
+                if let Some(number) = self.item_of(&event, said) {
+                    self.complete(number, &event["arguments"], said);
+                }
+            }
+            "response.output_item.done" => self.close(&event, said),
+            "response.completed" | "response.incomplete" => {
+                // A host may send the items only with the response.
+                if self.items.is_empty() {
+                    for item in event["response"]["output"].as_array().into_iter().flatten() {
+                        self.close(&json!({"item": item}), said);
+                    }
+                }
+                self.slots.end_all(said);
+                finish(&event["response"], said);
+            }
             "response.failed" | "response.cancelled" => said.fail(failed(&event["response"]["error"])),
             "error" => {
                 // The figures stand in the event itself, or in an object of their own.
@@ -63,66 +88,116 @@ impl Reader for Items {
 }
 
 impl Items {
-    fn begin(&mut self) {
-        if let Some(item) = &mut self.item {
-            item.begun = true;
+    /// The open item that an event is about, by its place in the output, else by its id, else the youngest.
+    fn item_of(&mut self, event: &Value, said: &mut Said) -> Option<Number> {
+        let known = self.known(event["output_index"].as_u64(), event["item_id"].as_str());
+        if known.is_none() {
+            // Parts without a slot belong to the youngest item; older ones get no more.
+            let older = self.items.len().saturating_sub(1);
+            for number in 0..older {
+                self.end(number, said);
+            }
+        }
+        known.or_else(|| self.items.len().checked_sub(1)).filter(|number| !self.items[*number].ended)
+    }
+
+    /// The item with that place or, if no place is told, with that id.
+    fn known(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
+        self.items.iter().rposition(|item| match place {
+            Some(_) if item.place.is_some() => item.place == place,
+            _ => id.is_some_and(|id| !id.is_empty() && item.id == id),
+        })
+    }
+
+    fn end(&mut self, number: Number, said: &mut Said) {
+        self.items[number].ended = true;
+        self.slots.end(&number, said);
+    }
+
+    fn grow(&mut self, event: &Value, opening: Opening, said: &mut Said) {
+        let Some(number) = self.item_of(event, said) else { return };
+        self.items[number].begun = true;
+        let thinks = matches!(opening, Opening::Thinking(_));
+        for part in parts(&event["delta"]) {
+            let part = match part {
+                Part::Text(text) if thinks => Part::Thinking(text),
+                part => part,
+            };
+            self.slots.push(&number, part, said);
         }
     }
 
-    fn open(&mut self, item: &Value, said: &mut Said) {
+    /// Adds what is missing of a call's arguments, which have come as a whole.
+    fn complete(&mut self, number: Number, whole: &Value, said: &mut Said) {
+        let whole = arguments(whole).unwrap_or_default();
+        let before = self.slots.arguments(&number).unwrap_or_default();
+        if let Some(rest) = whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
+            let rest = Part::Arguments(rest.to_owned());
+            self.items[number].begun = true;
+            self.slots.push(&number, rest, said);
+        }
+    }
+
+    fn open(&mut self, event: &Value, said: &mut Said) -> Number {
+        let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
-        match text("type") {
-            "reasoning" => said.open_thinking(),
-            "message" => said.open_text(),
+        let opening = match text("type") {
+            "reasoning" => Some(Opening::Thinking(None)),
+            "message" => Some(Opening::Text),
             "function_call" => {
                 let (call, id) = (text("call_id"), text("id"));
                 let id = if id.is_empty() { call.to_owned() } else { format!("{call}{ID_SEPARATOR}{id}") };
-                said.call(&id, text("name"));
+                Some(Opening::Call { id, name: text("name").to_owned() })
             }
-            _ => {
-                said.close();
-                self.item = None;
-                return;
-            }
+            _ => None,
+        };
+        let number = self.items.len();
+        let place = event["output_index"].as_u64();
+        let ended = opening.is_none();
+        if !said.hold(size_of::<Item>()) {
+            return number;
         }
-        self.item = Some(Item { id: text("id").to_owned(), begun: false });
+        self.items.push(Item { place, id: text("id").to_owned(), begun: false, ended });
+        if let Some(opening) = opening {
+            self.slots.open(number, opening, said);
+        }
+        number
     }
 
-    fn close(&mut self, item: &Value, said: &mut Said) {
+    fn close(&mut self, event: &Value, said: &mut Said) {
+        let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
-        // A host may say an item only when it is done.
-        if self.item.as_ref().is_none_or(|open| open.id != text("id")) {
-            self.open(item, said);
-        }
-        let Some(open) = self.item.take() else { return };
+        // A host may send an item only when it is done.
+        let known = self.known(event["output_index"].as_u64(), item["id"].as_str());
+        let number = known.unwrap_or_else(|| self.open(event, said));
+        let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
+        let (begun, id) = (found.begun, found.id.clone());
         let join = |list: &Value, member: &str, separator: &str| {
             let parts = list.as_array().into_iter().flatten().filter_map(|part| part[member].as_str());
             Some(parts.collect::<Vec<_>>().join(separator)).filter(|text| !text.is_empty())
         };
         match text("type") {
             "reasoning" => {
-                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !open.begun) {
-                    said.thinking(&summary, None);
+                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
+                    self.slots.push(&number, Part::Thinking(summary), said);
                 }
-                said.signature(&item.to_string());
+                self.slots.push(&number, Part::Signature(item.to_string()), said);
             }
             "message" => {
                 for member in ["text", "refusal"] {
-                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !open.begun) {
-                        said.text(&whole);
+                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !begun) {
+                        self.slots.push(&number, Part::Text(whole), said);
                     }
                 }
-                match item["phase"].as_str() {
-                    Some(phase) => {
-                        said.signature(&json!({"v": 1, "id": open.id, "phase": phase}).to_string())
-                    }
-                    None => said.signature(&open.id),
-                }
+                let mark = match item["phase"].as_str() {
+                    Some(phase) => json!({"v": 1, "id": id, "phase": phase}).to_string(),
+                    None => id,
+                };
+                self.slots.push(&number, Part::Signature(mark), said);
             }
-            _ if !open.begun && !text("arguments").is_empty() => said.arguments(text("arguments")),
-            _ => {}
+            _ => self.complete(number, &item["arguments"], said),
         }
-        said.close();
+        self.end(number, said);
     }
 }
 
@@ -278,7 +353,93 @@ mod tests {
             (json!({"type": "error", "error": {"message": "Overloaded"}}), "Overloaded Overloaded"),
             (completed("novel", json!({})), "BadRequest Unhandled stop reason: novel"),
         ] {
-            assert_eq!(outline(&Responses, &body(&[event])).last().unwrap(), last);
+            let events = [done(json!({"type": "message", "id": "m", "content": [{"text": "x"}]})), event];
+            assert_eq!(outline(&Responses, &body(&events)).last().unwrap(), last);
+        }
+        let empty = outline(&Responses, &body(&[completed("completed", json!({}))]));
+        assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
+    }
+
+    /// An event of the item in that place.
+    fn at(place: u64, mut event: Value) -> Value {
+        event["output_index"] = place.into();
+        event
+    }
+
+    fn call(number: u64, arguments: &str) -> Value {
+        json!({"type": "function_call", "id": format!("fc_{number}"), "call_id": format!("c{number}"), "name": "bash",
+               "arguments": arguments})
+    }
+
+    #[test]
+    fn items_are_put_together_by_slot_whatever_comes_between() {
+        let args = |text: &str| delta("function_call_arguments", text);
+        let by = |number: u64, mut event: Value| {
+            event["item_id"] = format!("fc_{number}").into();
+            event
+        };
+        let by_place = vec![
+            at(0, added(call(0, ""))),
+            at(1, added(call(1, ""))),
+            at(0, args("{\"x\":")),
+            at(1, args("{}")),
+            at(0, args("0}")),
+            at(0, done(call(0, "{\"x\":0}"))),
+            at(1, done(call(1, "{}"))),
+        ];
+        let by_id = vec![
+            added(call(0, "")),
+            added(call(1, "")),
+            by(0, args("{\"x\":")),
+            by(1, args("{}")),
+            by(0, args("0}")),
+            done(call(1, "{}")),
+            done(call(0, "{\"x\":0}")),
+        ];
+        // A host whose ids differ from event to event.
+        let mut odd_ids = by_place.clone();
+        odd_ids[5]["item"]["id"] = "fc_x".into();
+        odd_ids[6]["item"]["id"] = "fc_y".into();
+        let whole = vec![
+            at(0, added(call(0, ""))),
+            at(1, added(call(1, ""))),
+            at(1, json!({"type": "response.function_call_arguments.done", "arguments": "{}"})),
+            at(0, json!({"type": "response.function_call_arguments.done", "arguments": "{\"x\":0}"})),
+        ];
+        for events in [by_place, by_id, odd_ids, whole] {
+            let told =
+                outline(&Responses, &body(&[events, vec![completed("completed", json!({}))]].concat()));
+            let (mut found, mut open) = (Vec::<String>::new(), false);
+            for line in told.iter().take_while(|line| !line.starts_with("usage")) {
+                match line.strip_prefix("call ") {
+                    Some(call) => (found.push(call.to_owned()), open = true).0,
+                    None if line == ")" => open = false,
+                    None if open => found.last_mut().unwrap().push_str(line),
+                    None => {}
+                }
+            }
+            assert_eq!(found, ["c0|fc_0 bash({\"x\":0}", "c1|fc_1 bash({}"], "{told:?}");
+            assert_eq!(told.last().unwrap(), "done ToolUse");
+        }
+    }
+
+    #[test]
+    fn a_response_whose_items_come_only_at_its_end_is_told() {
+        let output = json!([{"type": "message", "id": "m", "content": [{"text": "hi"}]}, call(0, "{}")]);
+        let told = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
+        assert_eq!(told[..7], ["text(", "hi", "signed m", ")", "call c0|fc_0 bash(", "{}", ")"]);
+    }
+
+    #[test]
+    fn an_error_in_the_stream_has_its_text_in_any_shape() {
+        for (body, last) in [
+            ("event: error\ndata: {\"message\":\"Overloaded\"}\n\n", "Overloaded Overloaded"),
+            ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
+            ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
+            ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
+            ("no healthy upstream", "BadRequest no healthy upstream"),
+        ] {
+            assert_eq!(outline(&Responses, body).last().unwrap(), last, "{body}");
         }
     }
 
