@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::support::LONG;
 use crate::support::agentese;
 use crate::support::process::Place;
-use crate::support::LONG;
 
 /// An agent that writes down what it is sent and answers each line with an event.
 const NOTES: &str = r#"while IFS= read -r line; do

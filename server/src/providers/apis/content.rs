@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::slots::Part;
 
 /// How deep lists of parts may lie within each other.
-const DEEPEST: usize = 4;
+const DEEPEST: usize = 6;
 
 /// Returns the text and the reasoning of a content: a text, a part with a type, or a list of these. What is neither
 /// text nor reasoning is left out.
@@ -75,7 +75,7 @@ mod tests {
             (json!({"type": "refusal", "refusal": "no"}), vec![text("no")]),
             (json!(["a", "b"]), vec![text("a"), text("b")]),
             (json!([{"type": "image_url", "image_url": {}}, null, 7]), vec![]),
-            (json!([[[[["deep"]]]]]), vec![]),
+            (json!([[[[[[["deep"]]]]]]]), vec![]),
         ] {
             assert_eq!(parts(&content), expected, "{content}");
         }

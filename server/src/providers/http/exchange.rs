@@ -185,7 +185,7 @@ impl Sender {
             // idempotency keys. Only what was not taken is sent again from here.
             let (refused, mut failure) = match self.timely(request.send()).await? {
                 Ok(response) if response.status().is_success() => {
-                    return self.stream(exchange, response).await;
+                    return self.stream(response).await;
                 }
                 Ok(response) => {
                     let refused =
@@ -247,7 +247,7 @@ impl Sender {
     }
 
     /// An answer that is a stream of events; anything else is a failure that shows its beginning.
-    async fn stream(&self, exchange: &Exchange, mut response: Response) -> Result<Response, Failure> {
+    async fn stream(&self, mut response: Response) -> Result<Response, Failure> {
         // What the client unpacks it takes out of the head.
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
         {
