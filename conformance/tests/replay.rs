@@ -117,7 +117,8 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
         match run.await.unwrap() {
             Ok(run) => match run.wait().await {
                 Ok(result) => {
-                    played.ended += 1;
+                    // Of a session that was cut off it depends on time whether a run has ended before.
+                    played.ended += usize::from(!cut);
                     played.last.extend(result.last.map(|event| event.frame().as_str().to_owned()));
                 }
                 Err(error) => assert!(
@@ -163,7 +164,7 @@ fn is_about_writing(name: &str) -> bool {
 }
 
 /// Plays all recordings of a dialect. `expected` is how many sessions there are, how many prompts
-/// their clients sent, and how many of them ran to their end (the others were refused, or cut off by
+/// their clients sent, and how many ran to their end in sessions that are whole (the others were refused, or cut off by
 /// the end of the recording).
 async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: Start<D>) {
     let mut total = Played { last: Vec::new(), runs: 0, ended: 0, events: 0 };
@@ -212,7 +213,7 @@ async fn pi_sessions() {
 
 #[tokio::test]
 async fn omp_sessions() {
-    all::<omp::Omp>("omp", (78, 73, 70), |client, command, members| {
+    all::<omp::Omp>("omp", (78, 73, 66), |client, command, members| {
         Box::pin(async move {
             match command.as_str() {
                 "abort_and_prompt" => prompt!(client, members, abort_and_prompt_with),

@@ -363,11 +363,12 @@ def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
 def test_what_is_asked_after_the_end_is_answered_with_it(agent):
     async def main():
         client = pi.AsyncClient.spawn(agent)
-        run = client.prompt("hi")
+        # It may end well: the agent finishes what it has begun.
+        client.prompt("hi")
         events = client.events()
         end = await client.close()
         assert await client.close() == end == client.termination
-        for ask in [client.get_state, lambda: client.request("get_state"), run.result]:
+        for ask in [client.get_state, lambda: client.request("get_state"), lambda: client.prompt("more").result()]:
             with pytest.raises(TerminatedError):
                 await ask()
         with pytest.raises(TerminatedError):

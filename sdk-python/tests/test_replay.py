@@ -28,7 +28,7 @@ STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
 MODEL, TYPES = merged(), DECLARATION["types"]
 # Sessions, prompts and runs that ended, as in `conformance/tests/replay.rs`; answers that were looked at.
 EXPECTED = {
-    "pi": (96, 139, 136, 405), "omp": (78, 73, 70, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),
+    "pi": (96, 139, 136, 405), "omp": (78, 73, 66, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),
     "opal": (31, 32, 31, 174),
 }
 
@@ -196,7 +196,8 @@ def play(kind, dialect, path):
                 counts["prompts"] += 1
                 try:
                     client.wait(pool.started(starting))
-                    counts["ended"] += 1
+                    # Of a session that was cut off it depends on time whether a run has ended before.
+                    counts["ended"] += not cut
                 except RefusedError as refused:
                     assert refused.message in refusals, refused
                 except TerminatedError:

@@ -26,6 +26,9 @@ pub enum Test {
     Has(&'static [&'static str]),
 }
 
+/// The path of a member, and how a run stands by each of its values.
+pub type OutcomeWords = (&'static [&'static str], &'static [(&'static str, Told)]);
+
 /// What an event tells, and where in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeRule {
@@ -36,7 +39,7 @@ pub struct OutcomeRule {
     /// What is told; with `words`, where none of them stands there.
     pub told: Told,
     /// A member, and what its values tell.
-    pub words: Option<(&'static [&'static str], &'static [(&'static str, Told)])>,
+    pub words: Option<OutcomeWords>,
     /// Where the reason stands: the first of these that has a value.
     pub message: &'static [&'static [&'static str]],
     /// The reason, where it stands nowhere.

@@ -321,7 +321,8 @@ impl RunTracker {
 
     fn wait(&mut self) -> Action {
         // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
-        if !self.answered && !(self.lost && self.rules.answer_ends) {
+        let answer_is_lost = self.lost && self.rules.answer_ends;
+        if !self.answered && !answer_is_lost {
             self.phase = Phase::Waiting;
             self.begun = false;
             self.may_be_over = false;

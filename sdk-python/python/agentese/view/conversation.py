@@ -84,7 +84,8 @@ def _fits(hint: Any, value: Json) -> bool:
 
 def member(record: Record, name: str, value: Json) -> Json:
     """The value as the member of that name has it; `None` where it is of another kind."""
-    read = None if value is None else _read(_fields(type(record))[name][1], value)
+    kind: type = type(record)
+    read = None if value is None else _read(_fields(kind)[name][1], value)
     return None if read is _UNFIT else read
 
 

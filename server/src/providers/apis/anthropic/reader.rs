@@ -122,10 +122,8 @@ impl Messages {
         match (delta["type"].as_str(), &mut block.kind) {
             (Some("text_delta"), Kind::Text) => self.grow(index, &delta["text"], false, said),
             (Some("thinking_delta"), Kind::Thinking(_)) => self.grow(index, &delta["thinking"], true, said),
-            (Some("signature_delta"), Kind::Thinking(mark)) => {
-                if said.hold(text("signature").len()) {
-                    mark.push_str(text("signature"));
-                }
+            (Some("signature_delta"), Kind::Thinking(mark)) if said.hold(text("signature").len()) => {
+                mark.push_str(text("signature"));
             }
             (Some("input_json_delta"), Kind::Call(whole)) => {
                 let part = arguments(&delta["partial_json"]).unwrap_or_default();
