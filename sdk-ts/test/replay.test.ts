@@ -148,7 +148,7 @@ const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_li
  */
 const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number]> = {
   pi: [96, 143, 139],
-  omp: [78, 74, 70],
+  omp: [78, 74, 66],
   pisces: [36, 60, 45],
   operator: [4, 4, 3],
   opal: [31, 35, 31],
