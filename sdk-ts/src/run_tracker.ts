@@ -179,7 +179,7 @@ export class RunTracker {
       if (this.#stopping >= STOP_WITHIN) return this.#giveUp();
       this.#stopping += LOOK_AGAIN;
     }
-    const doublings = this.#isLost ? this.#busy : 0;
+    const doublings = this.#isLost && this.#stopping === undefined ? this.#busy : 0;
     this.#busy = Math.min(DOUBLINGS, this.#busy + 1);
     return this.#later(LOOK_AGAIN * 2 ** doublings);
   }

@@ -273,7 +273,7 @@ impl RunTracker {
                 if let Some(since) = since {
                     *since += LOOK_AGAIN;
                 }
-                let doublings = if self.lost { self.busy } else { 0 };
+                let doublings = if self.lost && self.stopping.is_none() { self.busy } else { 0 };
                 self.busy = DOUBLINGS.min(self.busy + 1);
                 Action::Wake(LOOK_AGAIN * 2u32.pow(doublings.into()))
             }

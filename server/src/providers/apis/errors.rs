@@ -9,6 +9,8 @@ use crate::providers::{Failure, FailureKind};
 const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
 /// Members in which they put its code: an HTTP status, or a word.
 const CODES: &[&str] = &["code", "status", "status_code", "error_code"];
+/// The longest text of an error that is kept whole, in bytes.
+const LONGEST: usize = 16 * 1024;
 /// Members that an object has that is part of an answer, in one of the APIs.
 const OF_ANSWERS: &[&str] =
     &["type", "choices", "candidates", "usage", "usageMetadata", "promptFeedback", "response"];
@@ -16,7 +18,7 @@ const OF_ANSWERS: &[&str] =
 /// Returns the error that an object reports: in a member `error`, as an `object` named `error`, or as a bare text.
 /// Returns `None` for a part of an answer.
 pub(super) fn error_in(value: &Value) -> Option<Failure> {
-    if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+    if let Some(error) = value.get("error").filter(|error| !is_none(error)) {
         return Some(error_of(error, value));
     }
     let bare = || {
@@ -26,8 +28,18 @@ pub(super) fn error_in(value: &Value) -> Option<Failure> {
     (value["object"] == "error" || bare()).then(|| error_of(value, value))
 }
 
-/// Returns the error that an object or a text describes. `whole` is all that the server sent with it: the kind may
-/// stand in a member that people are not shown.
+/// Whether a member `error` says that there is none.
+fn is_none(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns the error that an object or a text describes. `whole` is all that the server sent with it, which may
+/// have the code.
 pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
     let text = match error {
         Value::String(text) => text.clone(),
@@ -40,11 +52,12 @@ pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
         .into_iter()
         .flat_map(|place| CODES.iter().map(move |name| &place[*name]))
         .find_map(status);
-    let all = if whole.is_object() { whole.to_string() } else { text.clone() };
+    let all = if error.is_object() { error.to_string() } else { text.clone() };
     let kind = match code {
         Some(status) => FailureKind::of_status(status, &all),
         None => FailureKind::of_text(&all),
     };
+    let text = if text.len() > LONGEST { excerpt(&text) } else { text };
     Failure::new(kind, text)
 }
 
@@ -58,7 +71,15 @@ pub(in crate::providers) fn error_in_json(text: &str) -> Option<Failure> {
 pub(in crate::providers) fn error_in_text(text: &str) -> Failure {
     match agentese::wire::decode::<Value>(text).map(only) {
         Ok(value) => error_in(&value).unwrap_or_else(|| error_of(&value, &value)),
-        Err(_) => Failure::from_text(excerpt(text)),
+        Err(_) => {
+            let text = excerpt(text);
+            // A gateway that speaks for a server that it does not reach: the same request may succeed later.
+            let kind = match FailureKind::of_text(&text) {
+                FailureKind::BadRequest => FailureKind::Network,
+                kind => kind,
+            };
+            Failure::new(kind, text)
+        }
     }
 }
 

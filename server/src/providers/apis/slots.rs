@@ -5,6 +5,10 @@ use std::collections::VecDeque;
 use serde::de::IgnoredAny;
 
 use super::Said;
+use crate::providers::{Failure, FailureKind};
+
+/// The most blocks that are open side by side.
+const MOST_OPEN: usize = 256;
 
 /// A block that opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +64,11 @@ impl<K> Default for Slots<K> {
 impl<K: PartialEq> Slots<K> {
     /// Opens a block behind all others.
     pub fn open(&mut self, key: K, opening: Opening, said: &mut Said) {
+        if self.open.len() >= MOST_OPEN {
+            let text = format!("The answer has more than {MOST_OPEN} blocks that are open.");
+            said.fail(Failure::new(FailureKind::Protocol, text));
+            return;
+        }
         if self.open.is_empty() {
             opening.clone().pass(said);
         } else if !said.hold(size_of::<Slot<K>>()) {
@@ -121,6 +130,12 @@ impl<K: PartialEq> Slots<K> {
     /// The slot and the beginning of the youngest block, if one is open.
     pub fn last(&self) -> Option<(&K, &Opening)> {
         self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.opening))
+    }
+
+    /// Whether the open block of that slot is of the same kind as one that would open like that.
+    pub fn is_of(&self, key: &K, opening: &Opening) -> bool {
+        let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
+        slot.is_some_and(|slot| std::mem::discriminant(&slot.opening) == std::mem::discriminant(opening))
     }
 
     /// The arguments of a call so far, also after its end.
@@ -199,7 +214,10 @@ impl Part {
 
 /// Whether a JSON text is whole and cannot go on: a number could.
 pub(super) fn is_whole(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[', '"', 'n']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    // Only what ends like a value is parsed, since a fragment seldom does.
+    text.trim_start().starts_with(['{', '[', '"', 'n'])
+        && text.trim_end().ends_with(['}', ']', '"', 'l'])
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 #[cfg(test)]

@@ -405,7 +405,7 @@ mod tests {
             ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
             ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
             ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
-            ("no healthy upstream", "BadRequest no healthy upstream"),
+            ("no healthy upstream", "Network no healthy upstream"),
         ] {
             assert_eq!(outline(&Anthropic, body).last().unwrap(), last, "{body}");
         }

@@ -465,7 +465,7 @@ mod tests {
                 "error: {\"code\":400,\"message\":\"the request exceeds the available context size\"}\n\n",
                 "Overflow the request exceeds the available context size",
             ),
-            ("event: error\ndata: boom\n\n", "BadRequest boom"),
+            ("event: error\ndata: boom\n\n", "Network boom"),
             ("upstream connect error", "Network upstream connect error"),
             ("{\"error\":{\"message\":\"slow\",\"code\":\"429\"}}", "RateLimited slow"),
             ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}", "RateLimited slow"),

@@ -264,7 +264,7 @@ mod tests {
                 "Overflow exceeds the available context size",
             ),
             ("[{\"error\":{\"code\":503,\"message\":\"overloaded\"}}]", "Overloaded overloaded"),
-            ("no healthy upstream", "BadRequest no healthy upstream"),
+            ("no healthy upstream", "Network no healthy upstream"),
         ] {
             assert_eq!(outline(&Google, body).last().unwrap(), last);
         }

@@ -88,17 +88,22 @@ impl Reader for Items {
 }
 
 impl Items {
-    /// The open item that an event is about, by its place in the output, else by its id, else the youngest.
+    /// The open item that an event is about, by its place in the output or by its id; the youngest if the event names neither.
+    /// Returns `None` if it names an item that was never announced, or that has ended.
     fn item_of(&mut self, event: &Value, said: &mut Said) -> Option<Number> {
-        let known = self.known(event["output_index"].as_u64(), event["item_id"].as_str());
-        if known.is_none() {
-            // Parts without a slot belong to the youngest item; older ones get no more.
-            let older = self.items.len().saturating_sub(1);
-            for number in 0..older {
-                self.end(number, said);
-            }
+        let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
+        if let Some(known) = self.known(place, id) {
+            return Some(known).filter(|number| !self.items[*number].ended);
         }
-        known.or_else(|| self.items.len().checked_sub(1)).filter(|number| !self.items[*number].ended)
+        let youngest = self.items.len().checked_sub(1)?;
+        if place.is_some() && self.items[youngest].place.is_some() {
+            return None;
+        }
+        // Parts without a slot belong to the youngest item; older ones get no more.
+        for number in 0..youngest {
+            self.end(number, said);
+        }
+        Some(youngest).filter(|number| !self.items[*number].ended)
     }
 
     /// The item with that place or, if no place is told, with that id.
@@ -114,10 +119,17 @@ impl Items {
         self.slots.end(&number, said);
     }
 
+    /// Adds text or reasoning to its item; to a new one if the host has announced none of that kind.
     fn grow(&mut self, event: &Value, opening: Opening, said: &mut Said) {
-        let Some(number) = self.item_of(event, said) else { return };
-        self.items[number].begun = true;
         let thinks = matches!(opening, Opening::Thinking(_));
+        let found = self.item_of(event, said).filter(|number| self.slots.is_of(number, &opening));
+        let number = found.unwrap_or_else(|| {
+            let kind = if thinks { "reasoning" } else { "message" };
+            let item = json!({"type": kind, "id": event["item_id"]});
+            self.open(&json!({"item": item, "output_index": event["output_index"]}), said)
+        });
+        let Some(item) = self.items.get_mut(number) else { return };
+        item.begun = true;
         for part in parts(&event["delta"]) {
             let part = match part {
                 Part::Text(text) if thinks => Part::Thinking(text),
@@ -424,6 +436,23 @@ mod tests {
     }
 
     #[test]
+    fn text_of_an_item_that_was_not_announced_is_text_and_no_part_of_a_call() {
+        let text = [delta("output_text", "hi"), completed("completed", json!({}))];
+        assert_eq!(outline(&Responses, &body(&text))[..3], ["text(", "hi", ")"]);
+        let foreign = at(1, delta("function_call_arguments", "{\"x\":1}"));
+        let events = [
+            at(0, added(call(0, ""))),
+            foreign,
+            at(2, delta("output_text", "hi")),
+            at(0, delta("function_call_arguments", "{\"x\":0}")),
+            at(0, done(call(0, "{\"x\":0}"))),
+            completed("completed", json!({})),
+        ];
+        let told = outline(&Responses, &body(&events));
+        assert_eq!(told[..6], ["call c0|fc_0 bash(", "{\"x\":0}", ")", "text(", "hi", ")"], "{told:?}");
+    }
+
+    #[test]
     fn a_response_whose_items_come_only_at_its_end_is_told() {
         let output = json!([{"type": "message", "id": "m", "content": [{"text": "hi"}]}, call(0, "{}")]);
         let told = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
@@ -437,7 +466,7 @@ mod tests {
             ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
             ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
             ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
-            ("no healthy upstream", "BadRequest no healthy upstream"),
+            ("no healthy upstream", "Network no healthy upstream"),
         ] {
             assert_eq!(outline(&Responses, body).last().unwrap(), last, "{body}");
         }
