@@ -64,7 +64,7 @@ use losses::{Heard, Losses};
 use person::Person;
 use remote::Remote;
 
-/// How many commands of the client may wait for the agent, prompts above all. Further ones are refused.
+/// The most commands of the client that may wait for the agent, prompts above all. Further ones are refused.
 const COMMANDS: usize = 1024;
 /// How long an agent may take to answer while its dialect is found out.
 const DETECTED: Duration = Duration::from_secs(20);

@@ -136,7 +136,7 @@ async fn follow(
     if let Some(error) = failed.clone().filter(|error| error.run_failure().is_none()) {
         return Err(Failure::Client(error));
     }
-    // What came of a run that failed is shown all the same.
+    // The text of a run that failed is shown all the same.
     match (events, output) {
         (true, _) => {}
         (false, Output::Text) => growing.end()?,

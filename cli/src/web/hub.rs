@@ -28,7 +28,7 @@ use super::tabs::{Place, Tabs};
 const REPEATED: usize = 4 * 1024 * 1024;
 /// The longest id of a tab's frame or of a question, in bytes of JSON.
 pub(super) const LONGEST_ID: usize = 1024;
-/// How many commands may wait for their answers.
+/// The most commands that may wait for their answers.
 const MOST_CALLS: usize = 16 * 1024;
 
 /// A command without an answer.

@@ -18,11 +18,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// How long the head of a request may take, and how long a connection may stay without one.
+/// The time limit for the head of a request, and for a connection without one.
 const HEAD: Duration = Duration::from_secs(10);
-/// How long the body of a request may take.
+/// The time limit for the body of a request.
 const BODY: Duration = Duration::from_secs(30);
-/// How many connections may be open that have not shown the token. Another one takes the place of the oldest.
+/// The most open connections that have not shown the token. Another one takes the place of the oldest.
 const STRANGERS: usize = 64;
 /// How many connections may be open that have shown the token.
 const GUESTS: usize = 128;
