@@ -1,5 +1,4 @@
-//! Whether what becomes of a line is as good as the line itself, by an allowance of the dialect: then it is no
-//! defect.
+//! Finds changes that an allowance of the dialect permits: such a change is no defect.
 
 use agentese_conformance::matching::tables::Form;
 use serde_json::Value;
@@ -10,7 +9,7 @@ use crate::place::{Edit, Place, Step};
 use crate::stream::{Envelope, Role, Said};
 
 impl Knowledge {
-    /// Whether an allowance lets a change of a line go. `envelope` is that of the dialect.
+    /// Returns `true` if an allowance permits the change of a line. `envelope` belongs to the dialect.
     pub(super) fn is_as_good(&self, said: &Said, envelope: Envelope, application: &Application) -> bool {
         match &application.effect {
             Effect::Bytes(bytes) if bytes.is_empty() => self.may_be_left_out(said),
@@ -22,7 +21,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether an allowance lets an agent leave a line out.
+    /// Returns `true` if an allowance lets an agent omit the line.
     pub(super) fn may_be_left_out(&self, said: &Said) -> bool {
         self.forms().any(|form| match (form, &said.role) {
             (Form::Events(names), Role::Event { kind, .. }) => names.contains(&kind.as_str()),
@@ -35,7 +34,7 @@ impl Knowledge {
     }
 }
 
-/// Whether a form of allowances has another value in the place of the one that stands there.
+/// Returns `true` if a form of allowances accepts `value` in place of the value at `place`.
 fn is_instead(form: &Form, said: &Said, envelope: Envelope, place: &Place, value: &Value) -> bool {
     let Some(was) = place.of(&said.frame) else { return false };
     match form {

@@ -1,25 +1,25 @@
-//! One application of a mutator: where it is, and what becomes of the stream.
+//! One application of a mutator: its place, and its effect on the stream.
 
 use crate::place::{Edit, Place, edited};
 
-/// What becomes of a line, and of what follows it.
+/// Effect on a line and on the lines after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Another text stands at a place of the line.
+    /// Replaces the text at a place of the line.
     Edit(Place, Edit),
-    /// These bytes stand in place of the line and its end.
+    /// Replaces the line and its line feed with these bytes.
     Bytes(Vec<u8>),
-    /// It is said behind that line of the agent, counted from 0.
+    /// Moves the line behind the agent's line with this index, counted from 0.
     Behind(usize),
-    /// It is said behind everything else.
+    /// Moves the line behind all other lines.
     Last,
-    /// Neither this line nor any later one comes: the agent ends with that code.
+    /// Drops this line and all later ones; the agent ends with this exit code.
     Ends(i32),
-    /// Neither this line nor any later one comes: the agent neither writes nor ends, until it is killed.
+    /// Drops this line and all later ones; the agent neither writes nor ends until it is killed.
     Hangs,
-    /// Everything is said, and the agent ends with that code in place of its own.
+    /// Keeps all lines; the agent ends with this exit code in place of its own.
     Code(i32),
-    /// Everything is said, and the agent does not end until it is killed.
+    /// Keeps all lines; the agent does not end until it is killed.
     Stays,
 }
 
@@ -28,16 +28,17 @@ pub enum Effect {
 pub struct Application {
     /// The mutator's name.
     pub mutator: &'static str,
-    /// The line of the agent, counted from 0.
+    /// Index of the agent's line, counted from 0.
     pub at: usize,
-    /// The place within the line; none where the line as a whole is meant.
+    /// Place within the line; `None` if the effect concerns the line as a whole.
     pub place: Option<Place>,
-    /// What becomes of it.
+    /// Effect of the application.
     pub effect: Effect,
 }
 
 impl Application {
-    /// What is said in place of the line, with its end; none where the line stays and something else changes.
+    /// Returns the bytes in place of the line, with its line feed. Returns `None` if the effect leaves this
+    /// line unchanged.
     pub fn bytes(&self, line: &str) -> Option<Vec<u8>> {
         match &self.effect {
             Effect::Edit(place, edit) => edited(line, place, edit).map(|line| with_end(&line)),
@@ -46,27 +47,28 @@ impl Application {
         }
     }
 
-    /// Whether it can be seen in what is said: the agent's line changes, moves, or is the last one.
+    /// Returns `true` if the effect is visible in the output: the agent's line changes, moves, or is the last
+    /// one.
     pub fn changes(&self, line: &str) -> bool {
         self.bytes(line).is_none_or(|bytes| bytes != with_end(line))
     }
 }
 
-/// What becomes of everything that an agent says.
+/// The changed output of an agent, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// What is said for each line, in order: the line of the agent that it stands for, and the bytes.
+    /// Output for each line, in order: the index of the agent's line, and the bytes.
     pub said: Vec<(usize, Vec<u8>)>,
-    /// How the agent ends, where that is changed.
+    /// The end of the agent, if the application changes it.
     pub end: Option<End>,
 }
 
-/// How a changed agent ends.
+/// End of a changed agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// With that code.
+    /// Ends with this exit code.
     Code(i32),
-    /// It is killed.
+    /// Is killed.
     Killed,
 }
 
@@ -105,7 +107,7 @@ fn move_behind(said: &mut [(usize, Vec<u8>)], at: usize, other: usize) {
     }
 }
 
-/// A line with its end.
+/// Returns the line with a line feed.
 pub fn with_end(line: &str) -> Vec<u8> {
     let mut bytes = line.as_bytes().to_vec();
     bytes.push(b'\n');

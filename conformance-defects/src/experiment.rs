@@ -1,4 +1,4 @@
-//! The experiment: all mutators in all cases, a sample of the places, and what the suite says.
+//! The experiment: all mutators in all cases, at a sample of the places, each judged by the suite.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 use crate::trial::Base;
 use crate::{Application, Mutator, mutators, neutrals};
 
-/// What is tried.
+/// Scope of the experiment.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How many places of each mutator are tried in each case; all where it is 0.
+    /// Number of places of each mutator to try in each case; 0: all.
     pub sample: usize,
-    /// How many trials there are at most in all; without limit where it is 0.
+    /// Largest number of trials in all; 0: no limit.
     pub most: usize,
-    /// What the sample is drawn with: the same seed, the same sample.
+    /// Seed of the sample: the same seed draws the same sample.
     pub seed: u64,
-    /// How many trials are made at the same time.
+    /// Number of concurrent trials.
     pub jobs: usize,
-    /// Only these mutators and neutral changes, where there are any.
+    /// Names of the mutators and neutral changes to try; empty: all.
     pub only: Vec<String>,
 }
 
@@ -31,59 +31,59 @@ impl Plan {
     }
 }
 
-/// What came of the trials with one mutator, or one neutral change.
+/// Counts of the trials with one mutator or one neutral change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many places there are, in all cases.
+    /// Number of places in all cases.
     pub places: usize,
-    /// How many were tried.
+    /// Number of places that were tried.
     pub tried: usize,
-    /// How many of them came out as they have to: a defect was caught, a neutral change passed.
+    /// Number of trials with the required outcome: the suite caught the defect, or passed the neutral change.
     pub right: usize,
 }
 
-/// A trial that came out wrong: a defect that was missed, or a neutral change that was taken for one.
+/// A trial with the wrong outcome: a missed defect, or a neutral change that the suite reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     /// The mutator or the neutral change.
     pub name: &'static str,
     /// The case.
     pub case: String,
-    /// The line of the agent and the place within it, where there is one.
+    /// The line of the agent, and the place within it if there is one.
     pub place: String,
-    /// The line as it was.
+    /// The original line.
     pub before: String,
-    /// What stands in its place; for a neutral change, what the suite says.
+    /// The changed line; for a neutral change, the suite's report.
     pub after: String,
 }
 
-/// What came of all trials.
+/// Outcome of all trials.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// By the name of the mutator.
+    /// Counts by the name of the mutator.
     pub defects: BTreeMap<&'static str, Count>,
-    /// By the name of the neutral change.
+    /// Counts by the name of the neutral change.
     pub neutral: BTreeMap<&'static str, Count>,
-    /// Those that came out wrong.
+    /// All trials with the wrong outcome.
     pub wrong: Vec<Wrong>,
 }
 
-/// The least part of the defects that has to be caught, in percent.
+/// Required share of caught defects, in percent.
 pub const CAUGHT: f64 = 98.0;
 
 impl Outcome {
-    /// All defects.
+    /// Returns the sum of the counts of all defects.
     pub fn all_defects(&self) -> Count {
         total(&self.defects)
     }
 
-    /// All neutral changes.
+    /// Returns the sum of the counts of all neutral changes.
     pub fn all_neutral(&self) -> Count {
         total(&self.neutral)
     }
 
-    /// Whether the suite is as good as it has to be: 98 in a hundred defects are caught, and no neutral change is.
-    /// False where nothing was tried.
+    /// Returns `true` if the suite is good enough: it catches 98 % of the defects and reports no neutral
+    /// change. Returns `false` if there were no trials.
     pub fn is_good(&self) -> bool {
         let (defects, neutral) = (self.all_defects(), self.all_neutral());
         let tried = defects.tried + neutral.tried > 0;
@@ -99,13 +99,13 @@ impl Outcome {
         self.wrong.extend(other.wrong);
     }
 
-    /// Counts a defect that was tried; `wrong` where it was missed.
+    /// Counts a trial of a defect; `wrong` is given if the suite missed the defect.
     pub(super) fn count_defect(&mut self, name: &'static str, wrong: Option<Wrong>) {
         count(&mut self.defects, name, wrong.is_none());
         self.wrong.extend(wrong);
     }
 
-    /// Counts a neutral change that was tried; `fault` where it was noticed.
+    /// Counts a trial of a neutral change; `fault` is given if the suite reported the change.
     pub(super) fn count_neutral(&mut self, name: &'static str, case: &Scenario, fault: Option<&str>) {
         count(&mut self.neutral, name, fault.is_none());
         self.wrong.extend(fault.map(|fault| Wrong {
@@ -117,7 +117,7 @@ impl Outcome {
         }));
     }
 
-    /// As JSON, for programs.
+    /// Returns the outcome as JSON, for programs.
     pub fn json(&self) -> Value {
         let count = |count: &Count| json!({"places": count.places, "tried": count.tried, "right": count.right, "percent": count.percent()});
         let counts = |all: &BTreeMap<&'static str, Count>| -> Value {
@@ -145,7 +145,7 @@ impl Count {
         self.right += other.right;
     }
 
-    /// How many of a hundred came out right; a hundred where none was tried.
+    /// Returns the percentage of trials with the required outcome; 100 if there were no trials.
     pub fn percent(&self) -> f64 {
         if self.tried == 0 { 100.0 } else { self.right as f64 * 100.0 / self.tried as f64 }
     }
@@ -164,10 +164,10 @@ enum Trial<'a> {
     Neutral(&'a Base, crate::Neutral, u64),
 }
 
-/// Makes the trials of a plan. `tell` hears how many of how many are done.
+/// Runs the trials of a plan. Calls `tell` with the number of finished trials and of all trials.
 ///
 /// # Errors
-/// Where the suite cannot judge.
+/// If the suite cannot judge.
 pub fn run(
     suite: &Suite,
     bases: &[Base],
@@ -199,7 +199,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Draws the sample, and counts what there is to draw from.
+/// Draws the sample, and counts the places that the sample is drawn from.
 fn drawn<'a>(bases: &'a [Base], plan: &Plan, outcome: &mut Outcome) -> Vec<Trial<'a>> {
     let mut rng = fastrand::Rng::with_seed(plan.seed);
     let mutators: Vec<Mutator> = mutators().into_iter().filter(|mutator| plan.wants(mutator.name)).collect();

@@ -1,4 +1,4 @@
-//! What the matcher leaves free, by the tables that it goes by itself: defects are not seeded there.
+//! Values that the matcher leaves free, by the matcher's own tables: no defects are seeded there.
 
 use agentese::spec::{Framing, Spec};
 use agentese_conformance::matching::path;
@@ -13,21 +13,21 @@ use crate::site::Site;
 #[derive(Debug)]
 pub(super) struct Knowledge {
     tables: Option<&'static Tables>,
-    /// Parts of texts that differ from run to run, and prose that is not published.
+    /// Matches parts of texts that differ from run to run, and prose that is not published.
     volatile: Option<Regex>,
     json_rpc: bool,
 }
 
-/// How much of a value is compared.
+/// Extent to which the matcher compares a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freedom {
-    /// All of it.
+    /// The whole value is compared.
     None,
-    /// It may be missing, or null.
+    /// The value may be absent or null.
     MayBeAbsent,
-    /// It may be any earlier version of what it becomes.
+    /// The value may be any earlier version of the final value.
     Grows,
-    /// It is bound, or not compared.
+    /// The value is bound, or not compared.
     Bound,
 }
 
@@ -43,8 +43,8 @@ impl Knowledge {
         }
     }
 
-    /// The event with which tools show what they have so far, the events of pieces, the events whose number is
-    /// free: whether an event is one of them. `body` is the event without its envelope.
+    /// Returns `true` for an event whose number is free: partial output of a tool, a piece, or an event that
+    /// an allowance names. `body` is the event without its envelope.
     pub(super) fn is_piece(&self, event: &str, body: &Value) -> bool {
         let Some(tables) = self.tables else { return false };
         let matching = &tables.matching;
@@ -54,17 +54,17 @@ impl Knowledge {
             || self.forms().any(|form| matches!(form, Form::Events(names) if names.contains(&event)))
     }
 
-    /// How pieces of an event are written.
+    /// Returns the declared form of the pieces of an event.
     pub(super) fn delta(&self, event: &str) -> Option<&'static Delta> {
         self.tables?.matching.deltas.iter().find(|delta| delta.event == event)
     }
 
-    /// How messages grow.
+    /// Returns the declared growth of messages.
     pub(super) fn snapshots(&self) -> Option<&'static Snapshots> {
         self.tables?.matching.snapshots.as_ref()
     }
 
-    /// The call that an event is about, where it is about one.
+    /// Returns the call that an event belongs to, if any.
     pub(super) fn call<'a>(&self, event: &str, body: &'a Value) -> Option<&'a str> {
         let tools = self.tables?.matching.tools.as_ref()?;
         let other = tools.others.iter().find(|(name, _)| *name == event).map(|(_, path)| *path);
@@ -72,19 +72,21 @@ impl Knowledge {
         path::get(body, own.or(other)?)?.as_str()
     }
 
-    /// What tells the strands of events apart that are in no order to each other.
+    /// Returns the values that name the strand of an event. Events of different strands have no order among
+    /// each other.
     pub(super) fn strand(&self, body: &Value) -> Vec<Option<String>> {
         let strands = self.tables.map_or(&[][..], |tables| tables.matching.strands);
         strands.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
     }
 
-    /// The forms of all allowances.
+    /// Iterates over the forms of all allowances.
     pub(super) fn forms(&self) -> impl Iterator<Item = &'static Form> {
         let all = self.tables.map_or(&[][..], |tables| tables.matching.allowances);
         all.iter().copied().flatten().map(|allowance| &allowance.form)
     }
 
-    /// How free a site is. `frame` is the whole frame, `inside` the place of the event in it, `sites` all sites.
+    /// Returns the freedom of a site. `frame` is the whole frame, `sites` are all its sites; `event` is the
+    /// name of the event and its place in the frame.
     pub(super) fn freedom(
         &self,
         site: &Site,
@@ -118,7 +120,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether a site is the text of a failure that no document has.
+    /// Returns `true` for the text of a failure that no document contains.
     fn is_own_words(&self, site: &Site, frame: &Value) -> bool {
         let steps: Vec<&str> = site
             .place
@@ -175,7 +177,7 @@ impl Knowledge {
             .unwrap_or(Freedom::None)
     }
 
-    /// Whether a site is part of a message that grows, or of what a tool shows so far.
+    /// Returns the freedom of a site in a growing message or in partial output of a tool.
     fn growth(&self, event: &str, inside: &Place, site: &Site, sites: &[Site]) -> Option<Freedom> {
         let matching = &self.tables?.matching;
         let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref());
@@ -208,9 +210,9 @@ impl Knowledge {
     }
 }
 
-/// The piece that an event carries.
+/// Returns the piece that an event carries.
 pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
-    // A path with `[]` in it stands for the first element.
+    // In a path, `[]` is the first element.
     let path = delta.text.replace("[]", ".0");
     path.split('.')
         .try_fold(body, |value, name| match name.parse::<usize>() {
@@ -220,7 +222,7 @@ pub(super) fn piece<'a>(delta: &Delta, body: &'a Value) -> Option<&'a str> {
         .as_str()
 }
 
-/// The place of a path below another place.
+/// Returns the place of a path below another place.
 pub(super) fn below(place: &Place, path: &str) -> Place {
     path.split('.').fold(place.clone(), |place, name| match name.strip_suffix("[]") {
         Some(name) => place.member(name).item(0),
@@ -238,7 +240,7 @@ fn holds(row: &Wording, object: &Value) -> bool {
     }
 }
 
-/// What a form of allowances leaves free of a member.
+/// Returns the freedom that a form of allowances gives to a member.
 fn allowed(form: &Form, (record, member): (&str, &str), object: &Value, value: &Value) -> Freedom {
     let here = |of: &str, name: &str| (of == record || of == "*") && name == member;
     let among = |rows: &[(&str, &str)]| rows.iter().any(|(of, name)| here(of, name));

@@ -1,12 +1,12 @@
-//! Seeded defects: how well does the suite notice what an agent does wrong?
+//! Seeded defects: how many of an agent's defects does the suite catch?
 //!
-//! A [`Mutator`] changes what an agent says in one way, as a defect of an agent would. It says itself where it
-//! applies: never where the matcher binds a value (ids that agents make up, times, paths, ports, durations),
-//! and never where the result would be the same. A change is either a defect, which the suite has to notice, or
-//! neutral, and then nobody may notice it.
+//! A [`Mutator`] changes an agent's output in one way, as a defect would. The mutator itself finds the places
+//! where it applies. It spares values that the matcher binds (ids that agents make up, times, paths, ports,
+//! durations). It also spares places where the result would be the same. A change is a defect, which the
+//! suite has to report, or neutral, and then the suite must not report it.
 //!
-//! [`stream`] and [`site`] know from the declaration what stands where in what an agent says; no mutator
-//! knows a name on the wire. [`change`] applies a change to all lines at once; [`proxy`] is a program that stands
+//! [`stream`] and [`site`] find from the declaration which value is at which place of an agent's output. No
+//! mutator knows a name on the wire. [`change`] applies a change to all lines at once; [`proxy`] is a program
 //! between the suite and a live agent.
 
 mod as_good;
@@ -29,33 +29,33 @@ pub use neutral::{Neutral, neutrals};
 use place::Place;
 use stream::Stream;
 
-/// What a mutator changes.
+/// Subject of a mutator's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// Which frames come.
+    /// Presence of frames.
     Frames,
-    /// In which order they come.
+    /// Order of frames.
     Order,
-    /// Which command an answer belongs to.
+    /// Link between an answer and its command.
     Ids,
-    /// What an answer says of its command.
+    /// Content of answers.
     Answers,
-    /// Which members a frame has.
+    /// Members of a frame.
     Members,
-    /// What their values are.
+    /// Values of members.
     Values,
-    /// What texts say.
+    /// Content of texts.
     Texts,
-    /// How a message grows.
+    /// Growth of messages.
     Deltas,
-    /// How frames are written.
+    /// Bytes of frames.
     Bytes,
-    /// How the agent ends.
+    /// End of the agent.
     Process,
 }
 
 impl Group {
-    /// Its name.
+    /// Returns the name of the group.
     pub fn name(self) -> &'static str {
         match self {
             Group::Frames => "frames",
@@ -72,32 +72,32 @@ impl Group {
     }
 }
 
-/// How much of a stream a mutator has to see to know whether it applies to a line.
+/// Part of a stream that a mutator has to see before it can decide if it applies to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sees {
-    /// What was said up to the line.
+    /// The output up to the line.
     Line,
-    /// The line behind it, too.
+    /// The output up to the next line.
     Next,
-    /// Everything that is said: it cannot be done while the agent speaks.
+    /// The whole output: the mutator does not work while the agent is writing.
     All,
 }
 
-/// What a mutator does to the line at an index.
+/// Finds the effects of a mutator on the line at an index.
 pub(crate) type Find = fn(&Stream, usize) -> Vec<(Place, Effect)>;
 
 /// One kind of defect.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutator {
-    /// Its name.
+    /// Name of the mutator.
     pub name: &'static str,
-    /// What it does.
+    /// Description of the change.
     pub says: &'static str,
-    /// What it changes.
+    /// Subject of the change.
     pub group: Group,
-    /// What it has to see.
+    /// Required part of the stream.
     pub sees: Sees,
-    /// Whether it may make an earlier version of a value, which is no defect where a message grows.
+    /// Spares values that grow: an earlier version of such a value is no defect.
     spares_growth: bool,
     find: Find,
 }
@@ -117,7 +117,7 @@ impl Mutator {
         self
     }
 
-    /// Where it applies to one line of the agent.
+    /// Returns all applications to one line of the agent.
     pub fn applications_at(&self, stream: &Stream, at: usize) -> Vec<Application> {
         let Some(said) = stream.said.get(at) else { return Vec::new() };
         let found = (self.find)(stream, at).into_iter().map(|(place, effect)| Application {
@@ -133,7 +133,7 @@ impl Mutator {
             .collect()
     }
 
-    /// Where it applies to a stream.
+    /// Returns all applications to a stream.
     pub fn applications(&self, stream: &Stream) -> Vec<Application> {
         (0..stream.said.len()).flat_map(|at| self.applications_at(stream, at)).collect()
     }

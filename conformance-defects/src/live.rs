@@ -1,4 +1,4 @@
-//! Trials with a live agent: the proxy stands between it and the suite.
+//! Trials with a live agent: the proxy runs between the agent and the suite.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,49 +17,49 @@ use crate::proxy::works_live;
 use crate::trial::{Base, NoBase, faults};
 use crate::{Mutator, mutators};
 
-/// The name under which it is counted that the proxy itself changes nothing.
+/// Name of the neutral change for a proxy that changes nothing.
 pub const PROXY_ALONE: &str = "proxy-alone";
 
-/// An agent that is played.
+/// A live agent.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    /// How it is started, beside the command.
+    /// Start of the agent, except for the command.
     pub profile: Profile,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Waits are that many times as long as the case says.
+    /// Factor for all waits of the case.
     pub patience: f64,
-    /// How many cases are played side by side.
+    /// Number of cases to play concurrently.
     pub jobs: usize,
 }
 
-/// Why a trial with a live agent came to nothing.
+/// Error of a trial with a live agent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
     /// The case cannot be played.
     #[error("cannot play {case}: {source}")]
     Play {
-        /// The case.
+        /// Name of the case.
         case: String,
-        /// Why.
+        /// Cause of the error.
         source: Box<PlayError>,
     },
     /// The case cannot be judged.
     #[error("cannot judge {case}: {source}")]
     Base {
-        /// The case.
+        /// Name of the case.
         case: String,
-        /// Why.
+        /// Cause of the error.
         source: NoBase,
     },
-    /// A file of the proxy.
+    /// An I/O error with a file of the proxy.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// What an agent says in each case. Cases that cannot be played, or of which nothing counts, are left out and told
-/// of.
+/// Plays each case and returns the agent's output. Leaves out cases that cannot be played or judged, and
+/// passes each result to `tell`.
 pub async fn bases(
     suite: &Suite,
     agent: &Agent,
@@ -97,19 +97,20 @@ async fn played(agent: &Agent, command: &[String], case: &Scenario) -> Result<Pl
     play(case, &agent.profile, &options).await.map_err(failed)
 }
 
-/// One trial: a case, the mutator and the number of the place; without a mutator, nothing is changed.
+/// One trial: a case, the mutator and the number of the place. Without a mutator the proxy changes nothing.
 struct Drawn {
     base: Arc<Base>,
     change: Option<(Mutator, usize, Application)>,
 }
 
-/// Makes `count` trials with a live agent, each in a case and with a place that `seed` draws, and as many with a proxy
-/// that changes nothing, one for each case that was drawn. `program` is this suite's own program.
+/// Runs `count` trials with a live agent. `seed` draws the case and the place of each trial. For each case
+/// that is drawn, one more trial runs with a proxy that changes nothing. `program` is the path of this
+/// binary.
 ///
-/// Places that do not come when the agent is played again are not counted.
+/// Trials whose place does not occur when the agent is played again are not counted.
 ///
 /// # Errors
-/// Where a case cannot be played or judged any more.
+/// If a case can no longer be played or judged.
 pub async fn run(
     suite: &Suite,
     agent: &Agent,
@@ -140,7 +141,8 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Does something for each of many, as many at a time as the agent may be played.
+/// Runs `work` for each item, with at most `agent.jobs` at a time; returns the results in the order of the
+/// items.
 async fn each<T, R, F>(
     agent: &Agent,
     all: Vec<T>,
@@ -175,7 +177,7 @@ fn drawn(bases: &[Base], count: usize, seed: u64, only: &[String]) -> Vec<Drawn>
     });
     let mut trials = Vec::new();
     let mut cases = Vec::new();
-    // Mutators by turns, so that each has its share; not all apply in every case.
+    // Takes the mutators in turn, so that each gets its share; not all apply in every case.
     rng.shuffle(&mut mutators);
     let mut tries = 0;
     while trials.len() < count && tries < count * 50 && !mutators.is_empty() && !bases.is_empty() {
@@ -218,7 +220,7 @@ async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Res
     };
     let log: Value =
         std::fs::read(&log).ok().and_then(|log| serde_json::from_slice(&log).ok()).unwrap_or_default();
-    // A proxy that was killed has no log: it was to hang, or not to end.
+    // A proxy that was killed leaves no log: its task was to hang, or not to end.
     let applied = !log["applied"].is_null() || log.is_null();
     if applied {
         let told = |name: &str| log["applied"][name].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,5 @@
-//! `agentese-conformance-defects`: how well the conformance suite notices defects. For work on the suite itself.
+//! `agentese-conformance-defects`: measures the share of defects that the conformance suite catches. A tool
+//! for work on the suite itself.
 
 mod measure;
 mod mutate;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 use agentese_conformance::Suite;
 use clap::{Parser, Subcommand};
 
-/// Puts defects into what agents say, and counts how many of them the conformance suite notices.
+/// Seeds defects in the output of agents, and counts the defects that the conformance suite catches.
 #[derive(Debug, Parser)]
 #[command(name = "agentese-conformance-defects", version, arg_required_else_help = true)]
 struct Arguments {
@@ -44,7 +45,7 @@ async fn main() -> ExitCode {
     })
 }
 
-/// Writes to stdout. A reader that goes away is no error.
+/// Writes to stdout. A closed pipe is not an error.
 fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

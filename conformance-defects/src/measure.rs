@@ -1,4 +1,4 @@
-//! `run`: how many defects of an agent the suite notices.
+//! `run`: counts an agent's defects that the suite catches.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -16,55 +16,56 @@ use agentese_conformance_defects::{mutators, neutrals};
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-/// Changes what an agent says, in many ways, and counts how many of the changes the suite notices.
+/// Changes the output of an agent in many ways, and counts the changes that the suite reports.
 ///
-/// Without a command, what is changed is what the golden transcripts have; with one, each case is played once, and what
-/// the agent said is changed. Everything is judged as it is, and then again with one change. Defects have to be caught
-/// (98 % of them at least), neutral changes have to pass (all of them). `proxy --list` says which defects there are.
+/// Without a command, the changed output comes from the golden transcripts. With a command, each case is
+/// played once, and the output of that run is changed. The suite judges the original output, and then the
+/// output with one change. The suite has to catch 98 % of the defects and to pass all neutral changes.
+/// `proxy --list` lists the defects.
 ///
-/// With --live, the agent is played again besides, with a proxy between it and the suite that makes the change while
-/// the agent speaks.
+/// With --live, further runs put a proxy between the agent and the suite. The proxy makes the change while
+/// the agent is writing.
 ///
-/// Exit code 0: the suite is as good as that; 1: it is not.
+/// Exit code 0: the suite is good enough; 1: it is not.
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// Only these cases, as in `agentese-conformance run`.
+    /// Selects cases, as in `agentese-conformance run`.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
-    /// Only these mutators and neutral changes.
+    /// Selects mutators and neutral changes.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     mutator: Vec<String>,
-    /// How many places of each mutator are tried in each case; 0: all.
+    /// Number of places of each mutator to try in each case; 0: all.
     #[arg(long, value_name = "N", default_value_t = 2)]
     sample: usize,
-    /// How many changes are tried at most in all; 0: no limit.
+    /// Largest number of trials in all; 0: no limit.
     #[arg(long, value_name = "N", default_value_t = 0)]
     most: usize,
-    /// What the sample is drawn with; any by default. It is printed.
+    /// Seed of the sample; random by default, and printed.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// How many trials are made, and cases played, at the same time.
+    /// Number of concurrent trials and of concurrent cases.
     #[arg(long, value_name = "N", default_value_t = default_jobs())]
     jobs: usize,
-    /// How many of those that came out wrong are shown.
+    /// Number of trials with the wrong outcome to show.
     #[arg(long, value_name = "N", default_value_t = 20)]
     show: usize,
-    /// Writes all numbers, and all trials that came out wrong, to this file.
+    /// Writes all numbers, and all trials with the wrong outcome, to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// How many defects are made by the proxy, with the agent played anew for each.
+    /// Number of defects for the proxy; the agent is played anew for each.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "command")]
     live: usize,
-    /// How the agent is started: a name, as `list --profiles` has it, or a file that ends in .json.
+    /// Start of the agent: a name from `list --profiles`, or a file that ends in .json.
     #[arg(long, value_name = "PROFILE", requires = "command")]
     profile: Option<String>,
-    /// Makes all waits that many times as long, for machines that are slow.
+    /// Multiplies all waits by this factor, for slow machines.
     #[arg(long, default_value_t = 1.0)]
     patience: f64,
-    /// The agent.
+    /// Command of the agent.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -107,7 +108,7 @@ impl Measure {
         Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// A name that nothing has would be tried no time at all.
+    /// Rejects unknown names, which would select no trial.
     fn check_names(&self) -> anyhow::Result<()> {
         let mutators = mutators().into_iter().map(|it| it.name);
         let names: Vec<String> =
@@ -128,7 +129,7 @@ impl Measure {
             None => profile_for(suite, &self.dialect, &self.command)?,
         };
         let mut command = self.command.clone();
-        // The proxy starts it elsewhere, and with a `PATH` of its own.
+        // The proxy starts the program in another directory and with another `PATH`.
         command[0] = find_program(program).to_string_lossy().into_owned();
         Ok(Some(Agent { profile, command, patience: self.patience, jobs: self.jobs }))
     }
@@ -161,7 +162,7 @@ impl Measure {
     }
 }
 
-/// One line that counts, where somebody looks.
+/// Shows the progress in one line, if stderr is a terminal.
 fn progress(done: usize, all: usize) {
     if (done.is_multiple_of(100) || done == all) && std::io::stderr().is_terminal() {
         let end = if done == all { "\n" } else { "" };
@@ -213,7 +214,7 @@ fn table(outcome: &Outcome, show: usize) -> String {
     )
 }
 
-/// A line in few characters.
+/// Shortens a line to 300 characters.
 fn short(line: &str) -> String {
     const LENGTH: usize = 300;
     match line.char_indices().nth(LENGTH) {

@@ -1,4 +1,4 @@
-//! `proxy`: an agent with one defect.
+//! `proxy`: gives an agent one defect.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -11,33 +11,33 @@ use agentese_conformance_defects::{mutator, mutators};
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-/// Stands between a client and an agent and changes one thing in what the agent says.
+/// Runs between a client and an agent, and changes one thing in the agent's output.
 ///
-/// A mutator says itself where it applies; --at chooses the place, counted from 0 as the places come. Everything
-/// else passes through as it is: both directions, stderr, signals, the exit code. Where a mutator has to see the
-/// next line to know whether it applies, each line waits for it, 100 ms at most. Nothing is ever changed in
-/// values that agents make up (ids, times, paths, ports): a client cannot know better there.
+/// The mutator finds the places where it applies; --at selects one of them, counted from 0 in the order of
+/// the output. Everything else passes through unchanged: both directions, stderr, signals, the exit code. If
+/// a mutator needs the next line to decide, each line waits for the next one, for at most 100 ms. Values that
+/// agents make up (ids, times, paths, ports) never change: a client cannot check them.
 ///
-/// `proxy --list` says what mutators there are.
+/// `proxy --list` lists the mutators.
 #[derive(Debug, Args)]
 pub(crate) struct Mutate {
-    /// What to change: a name, as --list has it. Without it, nothing is changed.
+    /// Name of the mutator, as in --list. Without it, nothing changes.
     #[arg(long, value_name = "NAME")]
     mutator: Option<String>,
-    /// Which of the places where it applies, from 0.
+    /// Number of the place, counted from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     at: usize,
     /// The dialect of the agent, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME", default_value = "pi")]
     dialect: String,
-    /// Writes a JSON object to this file when the agent has ended: what was changed (`applied`: mutator, line,
-    /// place, before, after; null where nothing was), and how many places there were (`places`).
+    /// Writes a JSON object to this file after the agent has ended. `applied` has the change: mutator, line,
+    /// place, before, after; null if nothing changed. `places` has the number of places.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Lists the mutators and ends.
+    /// Lists the mutators and exits.
     #[arg(long, exclusive = true)]
     list: bool,
-    /// The agent.
+    /// Command of the agent.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -53,7 +53,7 @@ impl Mutate {
         }
         let spec = agentese::dynamic::spec(&self.dialect)?;
         let (mutator, at) = match &self.mutator {
-            // Counting to a place that never comes.
+            // No output has this many places, so nothing changes.
             None => (mutators()[0], usize::MAX),
             Some(name) => {
                 let found = mutator(name);
@@ -69,11 +69,11 @@ impl Mutate {
     }
 }
 
-/// Ends as the agent did; by a signal where that did.
+/// Ends as the agent did: with its exit code, or by the same signal.
 fn ended(report: &Report) -> ExitCode {
     if let Some(signal) = report.signal {
-        // A new program has no handlers: there the signal does what it does to everybody. It returns only
-        // where there is no such program.
+        // The shell has no signal handlers, so the signal ends this process. `exec` returns only if there is
+        // no shell.
         let _ = std::process::Command::new("/bin/sh").arg("-c").arg(format!("kill -{signal} $$")).exec();
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(1));
     }

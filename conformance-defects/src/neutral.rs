@@ -1,4 +1,4 @@
-//! Changes that no client may notice: an agent is as good with them as without.
+//! Changes that the suite must not report: the changed agent is as good as the original.
 
 mod pieces;
 mod tokens;
@@ -11,31 +11,31 @@ use serde_json::Value;
 use crate::site::Kind;
 use crate::stream::Stream;
 
-/// A change that is no defect.
+/// A change that is not a defect.
 #[derive(Debug, Clone, Copy)]
 pub struct Neutral {
-    /// Its name.
+    /// Name of the change.
     pub name: &'static str,
-    /// What it does.
+    /// Description of the change.
     pub says: &'static str,
     change: Change,
 }
 
-/// A change of texts, but for what stands in the case itself, which is the second argument.
+/// Changes all texts, except for values from the case itself. The second argument is the text of the case.
 type TextChange = fn(&[&str], &str, &mut fastrand::Rng) -> Option<Vec<String>>;
 
-/// How it is made.
+/// Scope of the change.
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    /// Line by line.
+    /// Changes one line at a time.
     Line(fn(&Stream, usize, &mut fastrand::Rng) -> Option<String>),
-    /// In the texts of all lines, of both sides.
+    /// Changes the texts of all lines, of client and agent.
     Texts(TextChange),
-    /// In the lines of the agent, each of which becomes any number of lines.
+    /// Replaces each line of the agent with any number of lines.
     Lines(fn(&Stream, &mut fastrand::Rng) -> Option<Vec<Vec<String>>>),
 }
 
-/// All neutral changes.
+/// Returns all neutral changes.
 pub fn neutrals() -> Vec<Neutral> {
     let neutral = |name, says, change| Neutral { name, says, change };
     vec![
@@ -90,12 +90,13 @@ pub fn neutrals() -> Vec<Neutral> {
 }
 
 impl Neutral {
-    /// Whether it changes into how many pieces a message is cut.
+    /// Returns `true` for a change in the number of pieces of a message.
     pub(super) fn is_of_pieces(&self) -> bool {
         matches!(self.change, Change::Lines(_))
     }
 
-    /// The records of a transcript with the change; none where it changes nothing. `case` is the text of the case.
+    /// Returns the changed records of a transcript, or `None` if nothing changes. `case` is the text of the
+    /// case.
     pub fn change(
         &self,
         stream: &Stream,
@@ -157,17 +158,17 @@ fn in_texts(
     (!same).then_some(out)
 }
 
-/// A line of the agent, where it is a frame.
+/// Returns a line of the agent if it is a frame.
 fn frame(stream: &Stream, at: usize) -> Option<&Value> {
     let frame = &stream.said[at].frame;
     frame.is_object().then_some(frame)
 }
 
-/// Members that nobody declared, where the declaration leaves objects open.
+/// Adds undeclared members, if the declaration leaves objects open.
 fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<String> {
     use crate::place::{Edit, Place, edited};
     let said = &stream.said[at];
-    // Pieces of one text are alike, and so is what a tool shows of one call.
+    // Skips pieces: pieces of one text, and partial outputs of one call, have the same members.
     frame(stream, at).filter(|_| !stream.is_piece(at))?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
     let objects = objects.filter(|site| !site.grows).map(|site| &site.place);

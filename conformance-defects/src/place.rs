@@ -1,6 +1,7 @@
-//! Places within a line of JSON, and changes to its text there.
+//! Places within a line of JSON, and changes to the text there.
 //!
-//! Lines are changed as text: what is not meant stays as it was, to the spelling of a number.
+//! A change edits the text of the line, so that everything else keeps its bytes, even the spelling of a
+//! number.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,17 +17,17 @@ pub enum Step {
     Item(usize),
 }
 
-/// A place in a frame, from the outermost step on. Empty: the frame itself.
+/// Place in a frame, from the outermost step on. An empty place is the frame itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Place(pub Vec<Step>);
 
 impl Place {
-    /// The place of a member of what is here.
+    /// Returns the place of a member of this object.
     pub fn member(&self, name: &str) -> Self {
         self.join(Step::Member(name.to_owned()))
     }
 
-    /// The place of an item of what is here.
+    /// Returns the place of an item of this array.
     pub fn item(&self, at: usize) -> Self {
         self.join(Step::Item(at))
     }
@@ -35,7 +36,7 @@ impl Place {
         Self(self.0.iter().cloned().chain([step]).collect())
     }
 
-    /// The last step's member.
+    /// Returns the member name of the last step.
     pub fn name(&self) -> Option<&str> {
         match self.0.last() {
             Some(Step::Member(name)) => Some(name),
@@ -43,12 +44,12 @@ impl Place {
         }
     }
 
-    /// Whether this is the place of something within `outer`, or `outer` itself.
+    /// Returns `true` if this place is `outer` or lies within it.
     pub fn is_within(&self, outer: &Place) -> bool {
         self.0.starts_with(&outer.0)
     }
 
-    /// What stands there.
+    /// Returns the value at this place.
     pub fn of<'a>(&self, frame: &'a serde_json::Value) -> Option<&'a serde_json::Value> {
         self.0.iter().try_fold(frame, |value, step| match step {
             Step::Member(name) => value.get(name),
@@ -70,41 +71,41 @@ impl fmt::Display for Place {
     }
 }
 
-/// A change to what stands at a place.
+/// Change of the value at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Other JSON text stands there.
+    /// Replaces the value with this JSON text.
     Put(String),
-    /// The member has another name.
+    /// Renames the member.
     Rename(String),
-    /// The member, or the item, is gone.
+    /// Removes the member or the item.
     Remove,
-    /// The same member stands there a second time, with this JSON text, behind the first.
+    /// Adds the same member a second time, with this JSON text, behind the first.
     Again(String),
-    /// A member of that name with this JSON text is the first one of the object there.
+    /// Adds a member with this name and this JSON text at the front of the object.
     Add(String, String),
 }
 
-/// Where a value stands in a line, and its name where it is a member.
+/// Position of a value in a line, and of its name if it is a member.
 struct Found {
     key: Option<Range<usize>>,
     value: Range<usize>,
 }
 
 impl Found {
-    /// The member with its name, or the item.
+    /// Returns the range of the item, or of the member with its name.
     fn whole(&self) -> Range<usize> {
         self.key.as_ref().map_or(self.value.start, |key| key.start)..self.value.end
     }
 }
 
-/// Where the value at a place stands in the line.
+/// Returns the range of the value in the line.
 pub fn span(line: &str, place: &Place) -> Option<Range<usize>> {
     find(line, place).map(|found| found.value)
 }
 
 fn find(line: &str, place: &Place) -> Option<Found> {
-    // Behind white space, where `scan` would give what stands in the text as well.
+    // Skips white space, as `scan` does not search inside of texts then.
     let trimmed = line.trim_ascii();
     let start = offset(line, trimmed);
     let mut found = Found { key: None, value: start..start + trimmed.len() };
@@ -138,12 +139,12 @@ fn find(line: &str, place: &Place) -> Option<Found> {
     Some(found)
 }
 
-/// Where a part of a text begins in it.
+/// Returns the offset of a part within a text.
 fn offset(text: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
 }
 
-/// The line with one change; none where the place is not there.
+/// Applies one edit to the line. Returns `None` if the place does not exist.
 pub fn edited(line: &str, place: &Place, edit: &Edit) -> Option<String> {
     let found = find(line, place)?;
     let replaced = |range: Range<usize>, text: &str| {
@@ -167,7 +168,7 @@ pub fn edited(line: &str, place: &Place, edit: &Edit) -> Option<String> {
     })
 }
 
-/// A member or an item with the comma that goes with it.
+/// Extends the range of a member or an item by its comma.
 fn with_comma(line: &str, whole: &Range<usize>) -> Range<usize> {
     let behind = line[whole.end..].trim_ascii_start();
     if let Some(rest) = behind.strip_prefix(',') {
@@ -178,7 +179,7 @@ fn with_comma(line: &str, whole: &Range<usize>) -> Range<usize> {
         ..whole.end
 }
 
-/// A text as JSON.
+/// Encodes a text as JSON.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! A mutator between a client and a live agent: what it does to what the agent says, as it comes.
+//! A mutator between a client and a live agent: changes the agent's output line by line.
 //!
 //! [`Filter`] is the state machine, without I/O; [`run`] is the program around it.
 
@@ -10,61 +10,63 @@ mod shell;
 
 pub use shell::{ProxyError, ProxyOptions, Report, run};
 
-/// Passes on what an agent says, with one change: the n-th application of a mutator.
+/// Passes on the output of an agent with one change: the n-th application of a mutator.
 #[derive(Debug)]
 pub struct Filter {
     stream: Stream,
     mutator: Mutator,
-    /// How many applications go by before the one that is made.
+    /// Number of applications to skip before the one to make.
     left: usize,
-    /// How many applications there were so far.
+    /// Number of applications so far.
     seen: usize,
-    /// A line that waits for the next one, because the mutator has to see that.
+    /// Line that waits for the next one, which the mutator has to see.
     held: Option<Vec<u8>>,
-    /// A line that comes later than it was said: behind which line, or at the very end.
+    /// Line that moves: the line to move it behind (`None`: to the very end), and its bytes.
     moved: Option<(Option<usize>, Vec<u8>)>,
     applied: Option<Application>,
     end: Option<End>,
 }
 
 impl Filter {
-    /// A filter that applies a mutator at the place with that number, counted from 0 as the places come.
+    /// Creates a filter that applies a mutator at the place with this number, counted from 0 in the order of
+    /// the output.
     pub fn new(stream: Stream, mutator: Mutator, at: usize) -> Self {
         Self { stream, mutator, left: at, seen: 0, held: None, moved: None, applied: None, end: None }
     }
 
-    /// What was done, once it was.
+    /// Returns the application, once made.
     pub fn applied(&self) -> Option<&Application> {
         self.applied.as_ref()
     }
 
-    /// The line that was changed.
+    /// Returns the changed line before its change.
     pub fn changed_line(&self) -> Option<&str> {
         let at = self.applied.as_ref()?.at;
         self.stream.said.get(at).map(|said| said.line.as_str())
     }
 
-    /// How many places there were so far where the mutator applies.
+    /// Returns the number of places so far where the mutator applies.
     pub fn seen(&self) -> usize {
         self.seen
     }
 
-    /// How the agent is to end, where that was changed; at once.
+    /// Returns the end of the agent, if it is changed; this end comes at once.
     pub fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// Whether a line waits for the next one. Who hears nothing for a while has to [`release`](Self::release) it.
+    /// Returns `true` if a line waits for the next one. If no line arrives for a while, the caller has to
+    /// [`release`](Self::release) it.
     pub fn holds(&self) -> bool {
         self.held.is_some()
     }
 
-    /// The client sends a line.
+    /// Records a line from the client.
     pub fn asked(&mut self, line: &[u8]) {
         self.stream.ask(&text(line));
     }
 
-    /// The agent says a line, with its end. Gives what is passed on.
+    /// Takes a line from the agent, with its line feed. Returns the bytes to pass on.
     pub fn said(&mut self, line: &[u8]) -> Vec<u8> {
         if self.end.is_some() {
             return Vec::new();
@@ -97,12 +99,12 @@ impl Filter {
         }
     }
 
-    /// Gives the line that waits: the next one does not come soon.
+    /// Returns the line that waits, because the next one does not come soon.
     pub fn release(&mut self) -> Vec<u8> {
         self.held.take().unwrap_or_default()
     }
 
-    /// The agent says nothing more. Gives what is still to be passed on.
+    /// Ends the output of the agent. Returns the rest of the bytes to pass on.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut out = self.release();
         if let Some((_, moved)) = self.moved.take() {
@@ -111,7 +113,7 @@ impl Filter {
         self.stream.complete = true;
         if self.mutator.sees == Sees::All && self.applied.is_none() && !self.stream.said.is_empty() {
             let last = self.stream.said.len() - 1;
-            // What was said cannot be taken back.
+            // The proxy cannot take back bytes that it has written.
             if let Some(application) = self.next_application(last).filter(|found| at_the_end(&found.effect)) {
                 self.apply(application, b"", last);
             }
@@ -119,7 +121,7 @@ impl Filter {
         out
     }
 
-    /// The application that is to be made, where it is one of this line.
+    /// Returns the application to make, if it is one of this line.
     fn next_application(&mut self, at: usize) -> Option<Application> {
         let mut found = self.mutator.applications_at(&self.stream, at);
         self.seen += found.len();
@@ -157,12 +159,12 @@ impl Filter {
     }
 }
 
-/// Whether a change can be made when everything has been said.
+/// Returns `true` if the change is possible after the last line.
 fn at_the_end(effect: &Effect) -> bool {
     matches!(effect, Effect::Code(_) | Effect::Stays)
 }
 
-/// Whether a mutator can be applied while an agent speaks.
+/// Returns `true` if a mutator works while an agent is writing.
 pub fn works_live(mutator: &Mutator) -> bool {
     let mut stream = Stream::new(agentese::dynamic::SPECS[0]);
     stream.say("{}");
@@ -171,12 +173,12 @@ pub fn works_live(mutator: &Mutator) -> bool {
         || mutator.applications_at(&stream, 0).iter().any(|found| at_the_end(&found.effect))
 }
 
-/// A line as text, without its end.
+/// Decodes a line as text, without its line feed.
 fn text(line: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// What a mutator makes of lines that come one by one, as [`change::apply`](crate::change::apply) of all.
+/// Compares the filter, line by line, with [`change::apply`](crate::change::apply) on all lines.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +201,7 @@ mod tests {
         stream
     }
 
-    /// Line by line is the same as all at once, for every mutator at every place.
+    /// Compares both for every mutator at every place.
     #[test]
     fn a_filter_does_what_the_mutator_says() {
         let mut complete = stream();
@@ -213,7 +215,7 @@ mod tests {
                 let mut filter = Filter::new(stream(), mutator, at);
                 let mut out: Vec<u8> = LINES.iter().flat_map(|line| filter.said(&with_end(line))).collect();
                 out.extend(filter.finish());
-                // Which line another is like may depend on what was said later.
+                // The other line of a swap may depend on later output.
                 let application = filter.applied().cloned().map_or(application, |found| found);
                 let told = format!("{} at {at}: {application:?}", mutator.name);
                 let live = change::apply(LINES, &application);

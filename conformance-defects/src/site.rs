@@ -1,5 +1,5 @@
-//! What stands where in a frame, by the declaration: the generated schema of what a server sends, walked
-//! along the frame. What the schema leaves open is never given as declared.
+//! The declared value at each place of a frame: walks the generated schema of a server's frames along the
+//! frame. Never marks a value as declared if the schema leaves it open.
 
 use agentese::schema::{Side, schema};
 use agentese::spec::Spec;
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::place::Place;
 
-/// What may stand at a site.
+/// Allowed values at a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Always this value: a tag.
+    /// A constant: a tag.
     Constant,
-    /// One of these strings; others only where the set is open.
+    /// One of these strings; other strings only if the set is open.
     Choice {
         /// The strings.
         values: Vec<String>,
-        /// Whether others may stand there.
+        /// `true` if other strings are allowed.
         open: bool,
     },
     /// Any text.
     Text,
-    /// True or false.
+    /// `true` or `false`.
     Boolean,
     /// A number.
     Number,
@@ -29,49 +29,50 @@ pub enum Kind {
     Object,
     /// An array.
     Array,
-    /// Anything.
+    /// Any JSON value.
     Any,
 }
 
 /// A declared member or item of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Where.
+    /// Place of the site in the frame.
     pub place: Place,
-    /// The declared record that it is a member of; none where that has no name.
+    /// Declared record of the member; `None` if the record has no name.
     pub record: Option<String>,
-    /// What may stand there.
+    /// Allowed values.
     pub kind: Kind,
-    /// Whether it has to be there.
+    /// `true` if the schema requires the member.
     pub required: bool,
-    /// Whether it may be null.
+    /// `true` if null is allowed.
     pub nullable: bool,
-    /// Whether other shapes may stand there too.
+    /// `true` if other shapes are allowed as well.
     pub several: bool,
-    /// Whether it may be missing or null where the recording has it.
+    /// `true` if an agent may omit the value, or send null, although the recording has it.
     pub may_be_absent: bool,
-    /// Whether it is part of a message that grows: any earlier version of it is as good.
+    /// `true` if the value is part of a growing message: any earlier version of it is valid.
     pub grows: bool,
 }
 
-/// The declared shapes of what a server of one dialect sends.
+/// Declared shapes of the frames from a server of one dialect.
 #[derive(Debug)]
 pub struct Shapes {
     root: Value,
 }
 
 impl Shapes {
-    /// Those of a dialect.
+    /// Loads the shapes of a dialect.
     pub fn of(spec: &Spec) -> Self {
         let text = schema(&spec.id(), Side::Server).unwrap_or("{}");
         Self { root: serde_json::from_str(text).unwrap_or_default() }
     }
 
-    /// The sites of a frame, outer ones first. `method` is what it answers, where that says what it holds.
+    /// Returns the sites of a frame, outer ones first. `method` is the answered method, if the result depends
+    /// on it.
     pub fn sites(&self, frame: &Value, method: Option<&str>) -> Vec<Site> {
         let mut walk = Walk { shapes: self, sites: Vec::new() };
         walk.inside(&self.root, frame, &Place::default());
-        // Results of JSON-RPC are told apart by what was asked.
+        // The shape of a JSON-RPC result depends on the method.
         let results = method.and_then(|method| self.root.get("x-results")?.get(method));
         if let (Some(shape), Some(result)) = (results, frame.get("result")) {
             walk.inside(shape, result, &Place::default().member("result"));
@@ -96,7 +97,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Goes into a value whose shape is known.
+    /// Walks into a value of a known shape.
     fn inside(&mut self, shape: &'a Value, value: &Value, place: &Place) {
         let (shape, record) = self.fitting(shape, value);
         match value {
@@ -153,7 +154,7 @@ impl<'a> Walk<'a> {
         self.inside(shape, value, &place);
     }
 
-    /// The arm of a union that the value is, and its name.
+    /// Returns the arm of a union that fits the value, and the arm's name.
     fn fitting(&self, shape: &'a Value, value: &Value) -> (&'a Value, Option<&'a str>) {
         let name = shape.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
         let shape = self.shapes.resolve(shape);
@@ -164,7 +165,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a value looks like a shape as far as telling shapes apart needs it.
+/// Returns `true` if the value fits the shape, as far as is needed to choose between shapes.
 fn fits(shape: &Value, value: &Value) -> bool {
     let Some(shape) = shape.as_object() else { return false };
     let is = |name: &str| match name {
@@ -203,7 +204,7 @@ fn allows_null(shape: &Value) -> bool {
         Some(name) => is_null(name),
         None => match shape.get("anyOf").and_then(Value::as_array) {
             Some(arms) => arms.iter().any(|arm| arm.get("type").is_some_and(is_null)),
-            // Nothing is said: anything may stand there.
+            // The schema has no constraint: any value fits.
             None => {
                 ["oneOf", "const", "enum", "properties", "$ref"].iter().all(|word| shape.get(word).is_none())
             }
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Place, kind, required for each site of a frame, as text.
+    /// Returns place, kind and `optional` for each site of a frame, as text.
     fn outline(dialect: &str, frame: &Value, method: Option<&str>) -> Vec<String> {
         let shapes = Shapes::of(agentese::dynamic::spec(dialect).unwrap());
         let told = |site: Site| {

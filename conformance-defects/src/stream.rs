@@ -1,4 +1,4 @@
-//! What an agent says, line by line, with what the declaration knows of each line.
+//! An agent's output, line by line, with the declared facts about each line.
 
 use std::sync::Arc;
 
@@ -13,53 +13,53 @@ use crate::knowledge::{Freedom, Knowledge, below, piece};
 use crate::place::Place;
 use crate::site::{Shapes, Site};
 
-/// What a line of an agent is.
+/// Role of a line from an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Role {
     /// An answer.
     Answer {
-        /// The command's name, where the answer or its id tells.
+        /// Name of the command, if the answer or its id contains it.
         command: Option<String>,
-        /// Whether it succeeded.
+        /// `true` if the command succeeded.
         success: bool,
     },
     /// An event.
     Event {
-        /// Its type.
+        /// Type of the event.
         kind: String,
-        /// Its row, where the declaration names it.
+        /// Row of the event, if the event is declared.
         spec: Option<&'static EventSpec>,
-        /// The session that it belongs to, where it says so.
+        /// Session of the event, if the event names one.
         session: Option<String>,
     },
     /// A question or a notice.
     Dialog,
-    /// No frame.
+    /// A line that is not a frame.
     Other,
 }
 
-/// A line that the agent said.
+/// A line of the agent's output.
 #[derive(Debug, Clone)]
 pub struct Said {
-    /// The line, without its end.
+    /// The line without its line feed.
     pub line: String,
-    /// The frame; null where the line is none.
+    /// The frame; null if the line is not a frame.
     pub frame: Value,
-    /// What it is.
+    /// Role of the line.
     pub role: Role,
-    /// Its declared members that are not bound: those that a defect may touch.
+    /// Declared members that are not bound: the ones that a defect may touch.
     pub sites: Vec<Site>,
-    /// How many lines the client had sent before it.
+    /// Number of lines from the client before this one.
     pub after: usize,
 }
 
 impl Said {
-    /// Whether it is an answer.
+    /// Returns `true` if the line is an answer.
     pub fn is_answer(&self) -> bool {
         matches!(self.role, Role::Answer { .. })
     }
 
-    /// The event's row, where it is a declared event.
+    /// Returns the row of the event, if the line is a declared event.
     pub fn event(&self) -> Option<&'static EventSpec> {
         match &self.role {
             Role::Event { spec, .. } => *spec,
@@ -67,36 +67,36 @@ impl Said {
         }
     }
 
-    /// Whether it is an event.
+    /// Returns `true` if the line is an event.
     pub fn is_event(&self) -> bool {
         matches!(self.role, Role::Event { .. })
     }
 
-    /// The site at a place, where it is declared and not bound.
+    /// Returns the site at a place, if the site is declared and not bound.
     pub fn site(&self, place: &Place) -> Option<&Site> {
         self.sites.iter().find(|site| site.place == *place)
     }
 }
 
-/// The member of an answer that names its command, in envelopes that have one.
+/// Member of an answer with the name of its command, in envelopes that have one.
 const ANSWERED: &str = "command";
 
-/// The words of the envelopes.
+/// Member names of an envelope.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope {
-    /// The id.
+    /// Name of the id.
     pub id: &'static str,
-    /// What an answer brings.
+    /// Name of the member with the result of a command.
     pub data: &'static str,
-    /// Why a command failed.
+    /// Name of the member with the error of a command.
     pub error: &'static str,
-    /// The member that says whether a command succeeded; none where that is told by the other two.
+    /// Name of the member with the success of a command. `None` if the other two show the success.
     pub success: Option<&'static str>,
-    /// The member of a command that names it.
+    /// Name of the member with the name of a command.
     pub command: &'static str,
 }
 
-/// The envelope of a dialect.
+/// Returns the envelope of a dialect.
 pub fn envelope(spec: &Spec) -> Envelope {
     match spec.framing {
         Framing::JsonRpc { .. } => {
@@ -108,23 +108,23 @@ pub fn envelope(spec: &Spec) -> Envelope {
     }
 }
 
-/// What is said on both sides so far.
+/// The lines of both sides so far.
 #[derive(Debug, Clone)]
 pub struct Stream {
-    /// The dialect's tables.
+    /// Tables of the dialect.
     pub spec: &'static Spec,
     shapes: Arc<Shapes>,
     knowledge: Arc<Knowledge>,
-    /// What the agent said.
+    /// Lines from the agent.
     pub said: Vec<Said>,
-    /// What the client sent; null where it is not JSON.
+    /// Lines from the client; null for a line that is not JSON.
     pub asked: Vec<Value>,
-    /// Whether nothing more comes: who looks for the last line has to know.
+    /// `true` if no more lines come: mutators of the last line depend on it.
     pub complete: bool,
 }
 
 impl Stream {
-    /// Nothing was said yet.
+    /// Creates an empty stream.
     pub fn new(spec: &'static Spec) -> Self {
         Self {
             spec,
@@ -136,12 +136,12 @@ impl Stream {
         }
     }
 
-    /// The client sends a line.
+    /// Adds a line from the client.
     pub fn ask(&mut self, line: &str) {
         self.asked.push(serde_json::from_str(line).unwrap_or_default());
     }
 
-    /// The agent says a line.
+    /// Adds a line from the agent.
     pub fn say(&mut self, line: &str) {
         let frame: Value = serde_json::from_str(line).unwrap_or_default();
         let role = self.role(&frame, line);
@@ -169,9 +169,9 @@ impl Stream {
             let freedom = each.next().copied().unwrap_or(Freedom::None);
             site.may_be_absent = freedom == Freedom::MayBeAbsent;
             site.grows = freedom == Freedom::Grows;
-            // What answers a line that is no command may name any, or none.
+            // An answer to a line that is not a command may name any command, or none.
             let names = names_command.is_none_or(|known| known) || site.place.name() != Some(ANSWERED);
-            // Agents number their questions as they like; the client sends back what it was given.
+            // Agents choose the ids of their questions; the client sends the same id back.
             let numbers = role == Role::Dialog && site.place == id;
             freedom != Freedom::Bound && names && !numbers
         });
@@ -196,7 +196,7 @@ impl Stream {
         }
     }
 
-    /// The frame's event without its envelope, and its place.
+    /// Returns the frame's event without its envelope, and the place of the event.
     fn body<'a>(&self, frame: &'a Value) -> (&'a Value, Place) {
         let place = match self.spec.framing {
             Framing::Flat => Place::default(),
@@ -209,50 +209,51 @@ impl Stream {
         }
     }
 
-    /// The name of an event and its body.
+    /// Returns the name of an event and its body.
     fn event(&self, at: usize) -> Option<(&str, &Value)> {
         let said = self.said.get(at)?;
         let Role::Event { kind, .. } = &said.role else { return None };
         Some((kind, self.body(&said.frame).0))
     }
 
-    /// Whether a frame is one of several whose number is free: a piece of something that grows, or what a tool
-    /// shows so far.
+    /// Returns `true` for a frame whose number is free: a piece of a growing text, or partial output of a
+    /// tool.
     pub fn is_piece(&self, at: usize) -> bool {
         self.event(at).is_some_and(|(name, body)| self.knowledge.is_piece(name, body))
     }
 
-    /// The piece of a text that an event carries, where it is one that is not empty.
+    /// Returns the piece of a text in an event, if there is one and it is not empty.
     pub fn piece(&self, at: usize) -> Option<&str> {
         let (name, body) = self.event(at)?;
         piece(self.knowledge.delta(name)?, body).filter(|text| !text.is_empty())
     }
 
-    /// The place of that piece.
+    /// Returns the place of that piece.
     pub(super) fn piece_place(&self, at: usize) -> Option<Place> {
         let (name, _) = self.event(at)?;
         Some(self.within(at, self.knowledge.delta(name)?.text))
     }
 
-    /// How the message grows of which an event carries the next version.
+    /// Returns the declared growth of the message whose next version the event carries.
     pub(super) fn grows(&self, at: usize) -> Option<&'static Snapshots> {
         let (name, _) = self.event(at)?;
         self.knowledge.snapshots().filter(|row| row.grows == name)
     }
 
-    /// The place of a path within the event of a line.
+    /// Returns the place of a path within the event of a line.
     pub(super) fn within(&self, at: usize, path: &str) -> Place {
         below(&self.body(&self.said[at].frame).1, path)
     }
 
-    /// The places of the message so far in an event.
+    /// Returns the places of the snapshots of a message in an event.
     pub(super) fn snapshots(&self, at: usize) -> Vec<Place> {
         let Some(row) = self.grows(at) else { return Vec::new() };
         let places = row.within.iter().map(|path| self.within(at, path));
         places.filter(|place| place.of(&self.said[at].frame).is_some()).collect()
     }
 
-    /// What the pieces up to a line say of the block that it is about, and the member of the block that has it.
+    /// Returns the joined pieces, up to a line, of the block that grows there, and the block's member for
+    /// that text.
     pub(super) fn text_so_far(&self, at: usize) -> Option<(String, &'static str)> {
         let row = self.grows(at)?;
         let of = |at: usize, path: &str| self.within(at, path).of(&self.said[at].frame);
@@ -268,7 +269,8 @@ impl Stream {
         Some(((begin..=at).filter(same).filter_map(|at| self.piece(at)).collect(), member))
     }
 
-    /// Whether the order of two events counts: they belong to one strand, and not to two calls of tools.
+    /// Returns `true` if the order of two events is compared: both belong to one strand, and not to two tool
+    /// calls.
     pub(super) fn in_order(&self, at: usize, other: usize) -> bool {
         let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {
             return false;
@@ -280,13 +282,13 @@ impl Stream {
             && !matches!(calls, (Some(call), Some(other)) if call != other)
     }
 
-    /// Whether the declaration knows what an object is, and not all of it is free.
+    /// Returns `true` if the declaration covers the object and at least one member is not free.
     pub fn is_record(&self, at: usize, place: &Place) -> bool {
         let inside = |site: &Site| site.place.0.len() == place.0.len() + 1 && site.place.is_within(place);
         self.said[at].sites.iter().any(|site| inside(site) && site.record.is_some())
     }
 
-    /// Whether an allowance of the dialect says that what becomes of a line is as good as the line.
+    /// Returns `true` if an allowance of the dialect accepts the change of the line.
     pub fn is_as_good(&self, at: usize, application: &Application) -> bool {
         self.said
             .get(at)

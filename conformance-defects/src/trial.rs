@@ -1,4 +1,4 @@
-//! Trials: what an agent said in a case is changed, and the suite judges it again.
+//! Trials: change an agent's output in a case, and let the suite judge the case again.
 
 use agentese::dynamic;
 use agentese::types::{
@@ -18,57 +18,57 @@ use crate::stream::Stream;
 use crate::waits::Waits;
 use crate::{Application, Mutator, Neutral};
 
-/// The signal with which the player ends an agent that does not end.
+/// Signal with which the player ends an agent that does not end by itself.
 const TERM: i64 = 15;
 
-/// What an agent said in a case, and what the suite says of it as it is.
+/// An agent's output in a case, which passes without a change.
 #[derive(Debug, Clone)]
 pub struct Base {
     /// The case.
     pub case: Scenario,
     profile: Profile,
     played: Played,
-    /// What was said.
+    /// Lines of both sides.
     pub stream: Stream,
-    /// The record of each line of the agent.
+    /// Index of the record of each line of the agent.
     records: Vec<usize>,
     waits: Waits,
 }
 
-/// Why a case is no ground for trials.
+/// Reason why a case cannot be used for trials.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoBase {
-    /// The transcript or the dialect cannot be had.
+    /// The suite cannot read the transcript or the profile.
     #[error(transparent)]
     Suite(#[from] SuiteError),
-    /// The dialect is not known.
+    /// The dialect is unknown.
     #[error(transparent)]
     Dialect(#[from] agentese::Error),
     /// There is no transcript.
     #[error("there is no transcript of it")]
     NoTranscript,
-    /// No check of the case counts.
+    /// No check of the case can fail.
     #[error("no check of it counts")]
     OnlyInfo,
-    /// What the case leaves free is its own matter.
+    /// The case has allowances of its own.
     #[error("it has allowances of its own")]
     Allows,
-    /// It fails as it is.
+    /// The case fails without a change.
     #[error("it fails as it is: {0}")]
     Fails(String),
 }
 
 impl Base {
-    /// What a golden transcript says, as if the agent that it was recorded from had just said it.
+    /// Creates the base from a golden transcript, as if the recorded agent had just run.
     ///
     /// # Errors
-    /// Where there is none, or nothing of the case counts.
+    /// If there is no golden transcript, or if no check of the case can fail.
     pub fn golden(suite: &Suite, case: &Scenario, profile: &Profile) -> Result<Self, NoBase> {
         let golden = suite.golden(&case.dialect, &case.name)?.ok_or(NoBase::NoTranscript)?;
         let mut profile = profile.clone();
         profile.agent.clone_from(&golden.header.agent);
-        // What the model received is in no transcript.
+        // Transcripts do not contain the model's requests.
         profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
         let records = golden.records.iter().map(written).collect();
         let recording = Recording { header: golden.header, records };
@@ -84,10 +84,10 @@ impl Base {
         Self::played(suite, case, &profile, played)
     }
 
-    /// What an agent said when it was played.
+    /// Creates the base from a run of the case.
     ///
     /// # Errors
-    /// Where nothing of the case counts.
+    /// If no check of the case can fail.
     pub fn played(suite: &Suite, case: &Scenario, profile: &Profile, played: Played) -> Result<Self, NoBase> {
         if case.level == Some(CheckLevel::Info) {
             return Err(NoBase::OnlyInfo);
@@ -124,10 +124,11 @@ impl Base {
         }
     }
 
-    /// Judges what was said with a defect. Gives what fails; nothing: it was missed.
+    /// Judges the output with a defect. Returns the failed checks; the list is empty if the suite missed the
+    /// defect.
     ///
     /// # Errors
-    /// Where the suite cannot judge.
+    /// If the suite cannot judge.
     pub fn defect(&self, suite: &Suite, application: &Application) -> Result<Vec<String>, SuiteError> {
         let mut played = self.played.clone();
         played.recording.records = self.changed(application);
@@ -135,10 +136,11 @@ impl Base {
         faults(suite, &self.case, &self.profile, &played)
     }
 
-    /// Judges what was said with a neutral change, as [`Base::defect`]; none where it changes nothing.
+    /// Judges the output with a neutral change, as [`Base::defect`] does. Returns `None` if the change has no
+    /// effect here.
     ///
     /// # Errors
-    /// Where the suite cannot judge.
+    /// If the suite cannot judge.
     pub fn neutral(
         &self,
         suite: &Suite,
@@ -153,18 +155,19 @@ impl Base {
         played.recording.records = records;
         played.broke_off = self.waits.in_vain(&played.recording.records);
         if neutral.is_of_pieces() && played.broke_off.is_some() {
-            // The scenario itself waits for a piece as it was cut.
+            // The scenario itself waits for a piece with the recorded boundaries.
             return Ok(None);
         }
         faults(suite, &self.case, &self.profile, &played).map(Some)
     }
 
-    /// The applications of a mutator that change what is said or how it ends.
+    /// Returns the applications of a mutator that change the output or the end of the agent.
     pub fn applications(&self, mutator: &Mutator) -> Vec<Application> {
         let mut found = mutator.applications(&self.stream);
-        // What changes a line shows; the end of an agent that had to be ended anyway does not.
+        // Keeps a changed end of the agent only if it shows in the transcript: it does not if the player
+        // ended the agent.
         found.retain(|application| {
-            // Answers come in any order, but for a client that waits for one before it goes on.
+            // The order of answers is free, unless the client waits for an answer before its next step.
             if application.effect == Effect::Last && self.stream.said[application.at].is_answer() {
                 return self.waits.in_vain(&self.changed(application)).is_some();
             }
@@ -174,27 +177,27 @@ impl Base {
         found
     }
 
-    /// The records of the transcript with a defect.
+    /// Returns the records of the transcript with a defect.
     fn changed(&self, application: &Application) -> Vec<TranscriptRecord> {
         let lines: Vec<&str> = self.stream.said.iter().map(|said| said.line.as_str()).collect();
         self.relined(&apply(&lines, application))
     }
 
-    /// Whether the player had to end the agent.
+    /// Returns `true` if the player had to end the agent.
     fn was_ended(&self) -> bool {
         self.played.recording.records.iter().any(|record| {
             matches!(record, TranscriptRecord::Control(control) if control.event.starts_with("signal "))
         })
     }
 
-    /// Reads what is said now as the player would have read it.
+    /// Returns the records that the player would have read from the changed output.
     fn relined(&self, changed: &Changed) -> Vec<TranscriptRecord> {
-        // The end of an agent that had to be ended anyway says nothing.
+        // If the player had to end the agent, the agent's end shows nothing.
         let forced = self.was_ended();
         let mut out = Vec::new();
         let mut pending = Vec::new();
         let mut said = changed.said.iter().peekable();
-        // A line that comes later than it was said takes those behind it along.
+        // A line that moves back delays the lines behind it as well.
         let mut latest = 0;
         let mut at = 0;
         for (place, record) in self.played.recording.records.iter().enumerate() {
@@ -219,7 +222,7 @@ impl Base {
     }
 }
 
-/// A record as it is written to a file.
+/// Converts a record to the form in a file.
 fn written(record: &Record) -> TranscriptRecord {
     let line = |dir, text: &str| {
         let mut line = TranscriptLine::new(dir);
@@ -233,7 +236,7 @@ fn written(record: &Record) -> TranscriptRecord {
     }
 }
 
-/// Notes the lines that are complete.
+/// Records the complete lines.
 fn take_lines(pending: &mut Vec<u8>, like: &TranscriptLine, out: &mut Vec<TranscriptRecord>) {
     while let Some(end) = memchr::memchr(b'\n', pending) {
         note(&pending[..end], None, like, out);
@@ -241,7 +244,7 @@ fn take_lines(pending: &mut Vec<u8>, like: &TranscriptLine, out: &mut Vec<Transc
     }
 }
 
-/// Notes what was said without an end.
+/// Records output without a line feed at its end.
 fn take_rest(pending: &mut Vec<u8>, out: &mut Vec<TranscriptRecord>) {
     if !pending.is_empty() {
         note(pending, Some(""), &TranscriptLine::new(Direction::S2c), out);
@@ -261,7 +264,7 @@ fn note(bytes: &[u8], eol: Option<&str>, like: &TranscriptLine, out: &mut Vec<Tr
     out.push(TranscriptRecord::Line(line));
 }
 
-/// Notes the end of the agent, as it is now.
+/// Records the end of the agent, with the change.
 fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRecord>) {
     let mut control = control.clone();
     let is_last = control.event == "exit";
@@ -279,10 +282,10 @@ fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRe
     out.push(TranscriptRecord::Control(control));
 }
 
-/// The checks of a case that count and fail, with what they say.
+/// Returns the failed checks of a case that weigh enough, with their messages.
 ///
 /// # Errors
-/// Where the suite cannot judge.
+/// If the suite cannot judge.
 pub fn faults(
     suite: &Suite,
     case: &Scenario,
@@ -294,7 +297,7 @@ pub fn faults(
     Ok(counted.filter_map(told).collect())
 }
 
-/// A check that fails, in words.
+/// Describes a failed check.
 fn told(finding: &Finding) -> Option<String> {
     let Outcome::Failed(mismatch) = &finding.outcome else { return None };
     let found = mismatch.found.as_ref().map(|shown| shown.line.as_str()).unwrap_or_default();

@@ -1,29 +1,29 @@
-//! Whether a scenario would have gone on: a client sends its next line only once it has what it waits for.
+//! Waits of a scenario: a client sends its next line only after the line that it waits for.
 
 use agentese::types::{Direction, Scenario, ScenarioStep, TranscriptRecord, WaitFrom, WaitStep};
 use agentese_conformance::matching::Pattern;
 use agentese_conformance::transcript::whole_line;
 use serde_json::Value;
 
-/// What a scenario waits for, and what it does meanwhile.
+/// A step of a scenario: a wait, or an action of the client.
 #[derive(Debug, Clone)]
 enum Step {
     Wait(Box<WaitStep>, Pattern),
-    /// It sends lines.
+    /// Sends lines.
     Sends(usize),
-    /// It closes its end.
+    /// Closes the client's end.
     Closes,
-    /// It looks at what comes from now on.
+    /// Skips the frames so far: later waits look only at new frames.
     Skips,
 }
 
-/// The waits of a scenario, as far as a transcript can show that they are in vain.
+/// The waits of a scenario, as far as a transcript shows if they are met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Waits(Vec<Step>);
 
 impl Waits {
-    /// The waits of a case. None at all where the transcript, as it is, does not show that they are met: where
-    /// patterns have variables, or what is sent is not a number of lines.
+    /// Collects the waits of a case. The list is empty if the unchanged transcript does not show that the
+    /// waits are met. That happens if patterns have variables, or if the number of sent lines is unknown.
     pub(super) fn of(case: &Scenario, records: &[TranscriptRecord]) -> Self {
         let steps = case.steps.iter().filter_map(|step| match step {
             ScenarioStep::Send(_) => Some(Some(Step::Sends(1))),
@@ -45,9 +45,9 @@ impl Waits {
         if waits.in_vain(records).is_some() { Self::default() } else { waits }
     }
 
-    /// The first wait that is in vain: what came before the client went on does not fit.
+    /// Returns the first wait that is not met by the frames before the client's next action.
     pub(super) fn in_vain(&self, records: &[TranscriptRecord]) -> Option<String> {
-        // The agent's frames with their places, and the places at which the client acted.
+        // Collects the agent's frames with their places, and the places of the client's actions.
         let mut frames: Vec<(usize, Option<Value>)> = Vec::new();
         let mut sent = Vec::new();
         let mut closed = None;

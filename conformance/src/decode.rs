@@ -1,6 +1,6 @@
-//! What a line of an agent is in a dialect.
+//! Role of an agent's line in a dialect.
 //!
-//! The one place where the suite names the dialects' types: everything else looks at tables.
+//! This is the only file of the suite that names the types of the dialects: all others use tables.
 
 use std::collections::HashMap;
 
@@ -11,35 +11,35 @@ use agentese::wire::{Eventful as _, Named as _};
 use agentese::{omp, opal, operator, pi, pisces};
 use serde_json::Value;
 
-/// What a line of an agent is. Names that are not declared come as they are.
+/// Role of an agent's line. Undeclared names are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A command succeeded.
     Success { command: String },
-    /// A command failed, or a line could not be read.
+    /// A failed command, or an unreadable line.
     Failure,
-    /// An event, and whether it is declared.
+    /// An event; `known` if it is declared.
     Event { name: String, known: bool },
-    /// A question or notice, and whether it is declared.
+    /// A question or a notice; `known` if it is declared.
     Dialog { name: String, known: bool },
 }
 
-/// Commands that were sent, by the JSON text of their ids: some dialects' answers do not name them.
+/// Commands of the client by the JSON text of their ids: in some dialects, answers do not name the command.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     commands: HashMap<String, String>,
-    /// The beginning of a line that was sent in pieces.
+    /// The beginning of a line that the client sends in several writes.
     begun: String,
 }
 
 impl Asked {
-    /// The command that was sent with that id.
+    /// Returns the command with this id.
     pub(crate) fn command(&self, id: &Value) -> Option<String> {
         self.commands.get(&id.to_string()).cloned()
     }
 }
 
-/// Stands before the first line of some writers.
+/// Some writers put this mark before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Decodes a line of an agent.
@@ -53,7 +53,7 @@ const DIALECTS: [(&[&Spec], Decode); 5] = [
     (opal::Opal::REVISIONS, line::<opal::Opal>),
 ];
 
-/// How the lines of a dialect's agents are decoded; none where the dialect (`NAME@REVISION`) is not known.
+/// Returns the decoder for a dialect (`NAME@REVISION`), or `None` if the dialect is unknown.
 pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, Decode)> {
     DIALECTS.into_iter().find_map(|(revisions, decode)| {
         revisions.iter().find(|spec| spec.id() == dialect).map(|spec| (*spec, decode))
@@ -75,8 +75,8 @@ fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError>
     })
 }
 
-/// Remembers which command an id belongs to, for dialects whose answers do not name it. What was written at once may be
-/// several lines, or a part of one.
+/// Records the commands and their ids, for dialects whose answers do not name the command. One write may
+/// contain several lines, or a part of one.
 pub(crate) fn note(written: &FrameText, asked: &mut Asked) {
     for line in written.as_str().split('\n') {
         let line = line.trim_start_matches(BYTE_ORDER_MARK);
@@ -90,7 +90,8 @@ pub(crate) fn note(written: &FrameText, asked: &mut Asked) {
     }
 }
 
-/// The name of what a client sends: a command, or the frame of an answer. None where the line has none.
+/// Returns the name of a client's frame: a command, or the frame of an answer. Returns `None` if the line has
+/// no name.
 pub(crate) fn name(line: &FrameText) -> Option<String> {
     let frame: Value = serde_json::from_str(line.as_str()).ok()?;
     frame["method"].as_str().or_else(|| frame["type"].as_str()).map(str::to_owned)

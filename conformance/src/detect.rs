@@ -1,9 +1,9 @@
-//! Which dialect an agent speaks, and in which revision, from what it says.
+//! Detection of an agent's dialect and revision from the agent's output.
 //!
-//! Everything that is looked at comes from the declared dialects: how frames are wrapped, which events
-//! and commands there are, what answers have to hold, how unknown commands and unreadable lines are
-//! answered. Each observation speaks for or against each dialect; what is said against a dialect by the
-//! declaration weighs more than what is said for it, for dialects of a family have much in common.
+//! All evidence comes from the declared dialects: the framing, the known events and commands, the required
+//! members of answers, the answers to unknown commands and unreadable lines. Each observation is evidence for
+//! or against each dialect. Evidence against a dialect weighs more than evidence for it, because dialects of
+//! a family have much in common.
 
 mod evidence;
 mod live;
@@ -19,36 +19,36 @@ use evidence::Evidence;
 pub use live::{DetectError, detect_case, detect_live};
 pub use stranger::Stranger;
 
-/// How many lines of an agent are looked at. More would only say the same again.
+/// Largest number of lines to weigh: more lines only repeat the evidence.
 const LINES: usize = 300;
 
-/// A dialect that an agent may speak.
+/// A dialect that the agent may speak.
 #[derive(Debug, Clone)]
 pub struct Guess {
     /// The dialect, in the revision that fits best.
     pub spec: &'static Spec,
-    /// How likely it is among the declared ones, from 0 to 1; all guesses together make 1.
+    /// Probability among the declared dialects, from 0 to 1; the sum over all guesses is 1.
     pub confidence: f64,
-    /// What speaks for and against it, the weightiest first.
+    /// Evidence for and against the dialect, the weightiest first.
     pub reasons: Vec<Reason>,
-    /// Whether something came that belongs to the dialect: an event of its own, an answer with what it has to
-    /// hold, a failure in its words. Frames alone say little: others speak JSON-RPC too.
+    /// `true` if a frame belongs to the dialect: an event of its own, an answer with the required members, a
+    /// failure with its text. Framing alone proves little: other programs speak JSON-RPC too.
     pub is_shown: bool,
 }
 
 /// An observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reason {
-    /// How much it speaks for the dialect; negative: against it.
+    /// Weight of the evidence for the dialect; negative: against it.
     pub weight: f64,
-    /// What was seen.
+    /// Description of the observation.
     pub text: String,
 }
 
-/// The dialects in order, the likeliest first.
+/// Returns the dialects, the most probable first.
 ///
 /// # Errors
-/// Where what was said is no agent's: nothing, no JSON, or what had been sent.
+/// If the output does not come from an agent: it is empty, it has no JSON, or it repeats the input.
 pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
     let mut lines = Vec::new();
     let mut left = LINES;
@@ -65,7 +65,7 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
     weigh(&lines)
 }
 
-/// Weighs lines: those that went to the agent (true) and those that came from it.
+/// Weighs lines: the ones to the agent (`true`) and the ones from the agent.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
     stranger::look(lines)?;
     let mut guesses: Vec<Guess> = REVISIONS
@@ -73,17 +73,17 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
         .enumerate()
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
-            // What tells revisions apart decides before what merely fits: a younger one declares more. The first one of
-            // those that fit equally well is meant where nothing tells revisions apart.
+            // A sign of a revision weighs more than a good fit: a younger revision fits more, as it declares
+            // more. Without signs, the first of the revisions with an equal fit is taken.
             let fit = |(guess, signs): &(Guess, f64)| (*signs, guess.confidence);
             let best = (0..all.len())
                 .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;
-            // What tells revisions apart says nothing about the dialect; and of a younger one than is spoken, what it
-            // declares besides.
+            // The score leaves out signs of revisions, which are no evidence for the dialect. It also leaves
+            // out the additions of younger revisions than the best one.
             let score =
                 all[..=best].iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
             let (guess, _) = all.into_iter().nth(best)?;
-            // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
+            // If the evidence is equal, an extended dialect is preferred over its extensions.
             Some(Guess { confidence: score - 0.1 * place as f64, ..guess })
         })
         .collect();
@@ -96,8 +96,8 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
     Ok(guesses)
 }
 
-/// What lines say of one revision; its score stands in place of the confidence. With the weight of what tells it from
-/// the other revisions, which the score does not have.
+/// Weighs lines for one revision. The guess has the score in place of the confidence. The second value is the
+/// weight of the signs of this revision, which is not part of the score.
 fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (Guess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::transcript::recorded;
 
-    /// The likeliest revision of pi of an agent that was asked these things.
+    /// Returns the most probable revision of pi for these lines.
     fn said(lines: &[(bool, &str)]) -> String {
         let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, FrameText::from(*line))).collect();
         let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect();
@@ -147,7 +147,7 @@ mod tests {
             let count = recordings.len();
             for (name, transcript) in recordings {
                 let guesses = detect(&transcript).unwrap_or_default();
-                // Omp and pisces differ in what a session may not show.
+                // Omp and pisces differ in details that a session may not show.
                 let is_right = guesses.first().is_none_or(|guess| {
                     guess.spec.name == dialect || (dialect == "pisces" && guess.spec.name == "omp")
                 });

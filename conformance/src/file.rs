@@ -1,5 +1,5 @@
-//! Reading files of the declared formats, strictly: they are written by hand, and a misspelt member
-//! is an error and not a silent nothing.
+//! Strict readers for the declared formats. Authors write these files by hand, so an undeclared member is an
+//! error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use std::sync::LazyLock;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Why a file is not of its format.
+/// Reason why a file cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// It says something that the format does not have.
+    /// The content does not fit the format.
     #[error("{path}: {reason}")]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
 }
@@ -33,17 +33,17 @@ pub enum FileError {
 /// Reads a file of a format, such as `scenario`.
 ///
 /// # Errors
-/// Where it cannot be read, is not of the format, or has members that the format does not know.
+/// If the file cannot be read, does not fit the format, or has undeclared members.
 pub fn load<T: DeserializeOwned>(path: &Path, format: &str) -> Result<T, FileError> {
     let text =
         std::fs::read_to_string(path).map_err(|source| FileError::Read { path: path.to_owned(), source })?;
     parse(path, &text, format)
 }
 
-/// As [`load`], of a text. `path` is what errors name.
+/// Parses a text as [`load`] parses a file. `path` is the path for errors.
 ///
 /// # Errors
-/// Where it is not of the format, or has members that the format does not know.
+/// If the text does not fit the format, or has undeclared members.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Result<T, FileError> {
     let wrong = |reason: String| FileError::Content { path: path.to_owned(), reason };
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -53,7 +53,7 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Resu
     serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
 }
 
-/// The path of a member that the format does not have.
+/// Returns the path of an undeclared member.
 fn undeclared(format: &str, value: &Value) -> Option<String> {
     static SCHEMAS: LazyLock<BTreeMap<&str, Value>> = LazyLock::new(|| {
         let schemas = agentese::schema::formats().map(|name| {
@@ -93,7 +93,8 @@ fn walk(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<Strin
     }
 }
 
-/// Whether a value could be meant for an arm of a choice: the kind is right, and what is required is there.
+/// Returns `true` if a value may be meant for an arm of a choice: its kind fits, and all required members are
+/// present.
 fn could_be(root: &Value, arm: &Value, value: &Value) -> bool {
     let arm = match arm["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         Some(name) => &root["$defs"][name],

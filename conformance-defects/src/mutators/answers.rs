@@ -1,4 +1,4 @@
-//! Answers that say something else of their command.
+//! Answers with wrong content.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     answers("data-missing", "an answer has no data", |stream, at| {
         let place = data(stream);
-        // An empty object says as much as nothing.
+        // An empty object is equivalent to no data.
         let value = answered(stream, at, &place).filter(|value| **value != json!({}));
         value.map(|_| edit(&place, Edit::Remove)).into_iter().collect()
     }),
@@ -54,7 +54,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
     answers("data-of-another", "an answer has the data of another command's", |stream, at| {
         let place = data(stream);
-        // Beside nothing, what another one has is only more than nothing.
+        // If the command has no data of its own, data of another command is only an addition.
         let own = answered(stream, at, &place).filter(|own| **own != json!({}));
         let Some(own) = own else { return Vec::new() };
         let of = command(stream, at);
@@ -79,7 +79,7 @@ fn data(stream: &Stream) -> Place {
     Place::default().member(envelope(stream.spec).data)
 }
 
-/// What an answer has at a place.
+/// Returns the value at a place of an answer.
 fn answered<'a>(stream: &'a Stream, at: usize, place: &Place) -> Option<&'a Value> {
     let said = &stream.said[at];
     if !said.is_answer() {
@@ -88,7 +88,7 @@ fn answered<'a>(stream: &'a Stream, at: usize, place: &Place) -> Option<&'a Valu
     place.of(&said.frame)
 }
 
-/// The command of an answer.
+/// Returns the command of an answer.
 fn command(stream: &Stream, at: usize) -> Option<&str> {
     match &stream.said[at].role {
         Role::Answer { command, .. } => command.as_deref(),
@@ -96,18 +96,18 @@ fn command(stream: &Stream, at: usize) -> Option<&str> {
     }
 }
 
-/// The member with which an answer names its command, where answers do.
+/// Returns the member with the command's name in an answer, if answers have one.
 fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
-    // What answers a line that is no command may have any name.
+    // An answer to a line that is not a command may have any name.
     let name = command(stream, at).filter(|_| is_of_a_command(stream, at))?;
     let members = stream.said[at].frame.as_object()?.iter();
-    // The envelope's member whose value is the command's name; its own tag is another.
+    // Finds the envelope's member whose value is the name of the command; skips the envelope's own tag.
     let mut members = members.filter(|(_, value)| value.as_str() == Some(name));
     let (member, _) = members.find(|(member, _)| *member != envelope(stream.spec).command)?;
     Some((Place::default().member(member), name))
 }
 
-/// A failure in place of a success.
+/// Turns a success into a failure.
 fn failure(stream: &Stream, at: usize) -> Effects {
     let envelope = envelope(stream.spec);
     let said = &stream.said[at];

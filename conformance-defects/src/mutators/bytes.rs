@@ -1,4 +1,4 @@
-//! Frames that are written in a way in which nobody can read them, or only some can.
+//! Frames with bytes that no reader, or only some readers, can decode.
 
 use super::{Effects, is_frame, put, whole, whole_if};
 use crate::change::with_end;
@@ -117,7 +117,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// What a change of the line as a text gives, where the line is a frame.
+/// Applies a change to the text of the line, if the line is a frame.
 fn line(stream: &Stream, at: usize, change: fn(&str) -> Option<Vec<u8>>) -> Effects {
     let said = &stream.said[at];
     if !is_frame(said) {
@@ -126,13 +126,13 @@ fn line(stream: &Stream, at: usize, change: fn(&str) -> Option<Vec<u8>>) -> Effe
     change(&said.line).map(|bytes| whole(Effect::Bytes(bytes))).unwrap_or_default()
 }
 
-/// A place in the middle of a line.
+/// Returns a position in the middle of a line.
 fn cut(line: &str) -> Option<usize> {
     let middle = line.char_indices().nth(line.chars().count() / 2)?.0;
     (middle > 0).then_some(middle)
 }
 
-/// A change in the first text whose value counts, at its end.
+/// Changes the end of the first text that the matcher compares.
 fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> Effects {
     let said = &stream.said[at];
     let mut texts = said.sites.iter().filter(|site| site.kind == Kind::Text);
@@ -143,7 +143,7 @@ fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> E
     vec![(site.place.clone(), Effect::Bytes(change(&bytes[..quote], &bytes[quote..])))]
 }
 
-/// A text that counts is there a second time, as another.
+/// Repeats the member of a compared text, with another value.
 fn twice(stream: &Stream, at: usize) -> Effects {
     let said = &stream.said[at];
     let counts = |kind: &Kind| matches!(kind, Kind::Text | Kind::Constant | Kind::Choice { .. });

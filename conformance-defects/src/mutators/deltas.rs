@@ -63,7 +63,7 @@ pub(super) const ALL: &[Mutator] = &[
     ),
     deltas("snapshot-of-another", "the message so far is that of an earlier message", |stream, at| {
         let Some(row) = stream.grows(at) else { return Vec::new() };
-        // A message of which something was said already: an empty one is the beginning of every other.
+        // Requires some text before: an empty message is the beginning of every other message.
         let Some((text, _)) = stream.text_so_far(at).filter(|(text, _)| !text.is_empty()) else {
             return Vec::new();
         };
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// The text of the block that grows is cut where the newest piece begins, in all snapshots of the event.
+/// Cuts the growing block's text before the newest piece, in all snapshots of the event.
 fn snapshot_behind(stream: &Stream, at: usize) -> Effects {
     let (Some(row), Some(piece)) = (stream.grows(at), stream.piece(at)) else { return Vec::new() };
     let Some((text, member)) = stream.text_so_far(at) else { return Vec::new() };

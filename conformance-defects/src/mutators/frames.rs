@@ -1,4 +1,4 @@
-//! Frames that do not come, or come twice.
+//! Frames that are missing or come twice.
 
 use agentese::spec::RunEffect;
 
@@ -48,12 +48,12 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Whether the line is an event with which work begins.
+/// Returns `true` if the line is an event that begins a run.
 pub(super) fn begins(stream: &Stream, at: usize) -> bool {
     stream.said[at].event().is_some_and(|event| event.run == RunEffect::Begins)
 }
 
-/// Whether the line is an event with which a run is over, or may be.
+/// Returns `true` if the line is an event that ends a run, or may end one.
 pub(super) fn ends(stream: &Stream, at: usize) -> bool {
     stream.said[at].event().is_some_and(|event| matches!(event.run, RunEffect::MayEnd | RunEffect::Ends))
 }

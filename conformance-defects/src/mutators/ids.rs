@@ -1,4 +1,4 @@
-//! Ids: those of answers, and those with which events refer to each other.
+//! Ids of answers, and ids by which events refer to each other.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub(super) const ALL: &[Mutator] = &[
     ids("added-id", "an answer to a command without an id has one", |stream, at| {
         let member = envelope(stream.spec).id;
         let said = &stream.said[at];
-        // What answers a line that is no command may have any.
+        // An answer to a line that is not a command may have any id.
         if is_of_a_command(stream, at) && said.frame.get(member).is_none() {
             vec![edit(&Place::default(), Edit::Add(member.to_owned(), "\"x\"".to_owned()))]
         } else {
@@ -67,13 +67,13 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Whether the line answers a command that there is, by its name.
+/// Returns `true` if the line answers a declared command.
 pub(super) fn is_of_a_command(stream: &Stream, at: usize) -> bool {
     let Role::Answer { command: Some(command), .. } = &stream.said[at].role else { return false };
     stream.spec.command(command).is_some()
 }
 
-/// The id of an answer, where it has one.
+/// Returns the id of an answer, if the answer has one.
 fn id_of(stream: &Stream, at: usize) -> Option<(Place, &Value)> {
     let said = stream.said[at].is_answer().then_some(&stream.said[at])?;
     let member = envelope(stream.spec).id;
@@ -85,12 +85,12 @@ fn with_id(stream: &Stream, at: usize, other: fn(&Stream, &Value) -> Option<Valu
     found.map(|(place, id)| put(&place, id)).into_iter().collect()
 }
 
-/// Whether members of that name hold ids, as names are written in these dialects.
+/// Returns `true` if a member of this name holds an id, by the naming rules of the dialects.
 fn names_an_id(name: &str) -> bool {
     name == "id" || name.ends_with("Id") || name.ends_with("_id")
 }
 
-/// Texts within a frame that refer to something that the client or the model named.
+/// Changes texts that refer to ids from the client or the model.
 fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
@@ -103,7 +103,7 @@ fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Opti
         .collect()
 }
 
-/// Another text that a member of that name has had.
+/// Returns another text of an earlier member with the same name.
 fn other_reference(stream: &Stream, name: &str, text: &str) -> Option<String> {
     let texts = stream.said.iter().rev().flat_map(|said| {
         let named =

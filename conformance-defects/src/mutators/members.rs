@@ -32,18 +32,18 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// One change at each member that is declared.
+/// Changes each declared member in turn.
 fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.place.name().is_some());
     let sites = sites.filter(|site| {
-        // Null says as much as nothing, in some places; there is a mutator for values.
+        // In some places null is equivalent to an absent member; a mutator for values covers null.
         (site.kind != Kind::Any || site.required) && !site.may_be_absent
     });
     sites.filter_map(|site| Some(edit(&site.place, change(site)?))).collect()
 }
 
-/// `messageCount` for `message_count`, and the other way round.
+/// Turns `message_count` into `messageCount`, and the other way round.
 fn recased(name: &str) -> String {
     if name.contains('_') {
         let mut words = name.split('_').filter(|word| !word.is_empty());

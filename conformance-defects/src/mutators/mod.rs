@@ -15,7 +15,7 @@ use crate::place::{Edit, Place};
 use crate::stream::Said;
 use crate::{Effect, Mutator};
 
-/// All mutators, group by group.
+/// Returns all mutators, group by group.
 pub fn mutators() -> Vec<Mutator> {
     [
         frames::ALL,
@@ -32,35 +32,35 @@ pub fn mutators() -> Vec<Mutator> {
     .concat()
 }
 
-/// The mutator of that name.
+/// Returns the mutator with this name.
 pub fn mutator(name: &str) -> Option<Mutator> {
     mutators().into_iter().find(|mutator| mutator.name == name)
 }
 
-/// What a finder gives.
+/// Result of a finder.
 type Effects = Vec<(Place, Effect)>;
 
-/// One effect on the line as a whole.
+/// Makes one effect on the whole line.
 fn whole(effect: Effect) -> Effects {
     vec![(Place::default(), effect)]
 }
 
-/// One effect on the line as a whole, or none.
+/// Makes one effect on the whole line if `applies` is `true`.
 fn whole_if(applies: bool, effect: impl FnOnce() -> Effect) -> Effects {
     if applies { whole(effect()) } else { Vec::new() }
 }
 
-/// One change at a place.
+/// Makes one edit at a place.
 fn edit(place: &Place, edit: Edit) -> (Place, Effect) {
     (place.clone(), Effect::Edit(place.clone(), edit))
 }
 
-/// Other JSON at a place.
+/// Replaces the JSON at a place.
 fn put(place: &Place, json: impl ToString) -> (Place, Effect) {
     edit(place, Edit::Put(json.to_string()))
 }
 
-/// The line as a frame, and its role, where it is one.
+/// Returns `true` if the line is a frame: a JSON object.
 fn is_frame(said: &Said) -> bool {
     said.frame.is_object()
 }

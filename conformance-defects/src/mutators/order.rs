@@ -48,7 +48,7 @@ pub(super) const ALL: &[Mutator] = &[
     .seeing(Sees::All),
 ];
 
-/// Whether the client sent something behind this line.
+/// Returns `true` if the client sent a line after this one.
 fn asked_later(stream: &Stream, at: usize) -> bool {
     stream.said[at].after < stream.asked.len()
 }
@@ -67,12 +67,13 @@ fn behind_next(stream: &Stream, at: usize, applies: fn(&Stream, usize, usize) ->
     whole_if(differ && applies(stream, at, next), || Effect::Behind(next))
 }
 
-/// Whether two lines are events of one stream whose order counts.
+/// Returns `true` for two events of one stream whose order is compared.
 fn neighbours(stream: &Stream, at: usize, next: usize) -> bool {
     stream.in_order(at, next)
 }
 
-/// Whether the line is the answer to a command that starts a run, in one of these ways.
+/// Returns `true` for a successful answer to a command that starts a run, if the command is answered in one
+/// of `ways`.
 fn starts_run(stream: &Stream, at: usize, ways: &[Answer]) -> bool {
     let Role::Answer { command: Some(command), success: true } = &stream.said[at].role else { return false };
     let spec = stream.spec.command(command);

@@ -1,4 +1,4 @@
-//! Agents that end too early, in another way, or not at all.
+//! Agents that end too early, in a wrong way, or not at all.
 
 use super::whole_if;
 use crate::{Effect, Group, Mutator, Sees};

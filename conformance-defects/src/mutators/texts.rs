@@ -1,4 +1,4 @@
-//! Texts that say something else.
+//! Texts with wrong content.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ pub(super) const ALL: &[Mutator] = &[
     }),
 ];
 
-/// Another text at each text, where there is one.
+/// Changes each text for which `other` gives a different one.
 fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
@@ -88,7 +88,7 @@ fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effect
         .collect()
 }
 
-/// The character in the middle is another.
+/// Replaces the character in the middle.
 fn changed(text: &str) -> Option<String> {
     let middle = text.chars().count() / 2;
     let (at, letter) = text.char_indices().nth(middle)?;

@@ -128,7 +128,7 @@ pub(super) const ALL: &[Mutator] = &[
     .not_growing(),
 ];
 
-/// Another value at each declared site, where there is one.
+/// Changes each declared site for which `other` gives another value.
 fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter();
@@ -140,10 +140,10 @@ fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -
         .collect()
 }
 
-/// What is done to an item of an array: the array's place, its items, and which one.
+/// Change of an array's item, given the array's place, its items, and the index of the item.
 type ItemChange = fn(&Place, &[Value], usize) -> Option<(Place, crate::Effect)>;
 
-/// A change for each item of each array.
+/// Applies a change to each item of each array.
 fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
     let said = &stream.said[at];
     let sites = said.sites.iter().filter(|site| site.kind == Kind::Array);
@@ -155,10 +155,10 @@ fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
         .collect()
 }
 
-/// A tag that another frame has at the same place, or another row of the declaration.
+/// Replaces a tag with the tag of another frame at the same place, or of another declared row.
 fn other_tag(stream: &Stream, at: usize) -> Effects {
     each_tag(stream, at, |stream, at, place, tag| {
-        // What comes later is not known to the proxy.
+        // The proxy does not know later frames.
         let others = stream.said[..at].iter().filter_map(|said| {
             said.site(place).filter(|site| site.kind == Kind::Constant)?;
             place.of(&said.frame)?.as_str()

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::place::{Edit, Place, edited};
 use crate::stream::Stream;
 
-/// Some neighbouring pieces of one text come as one.
+/// Joins some neighbouring pieces of one text.
 pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
     let mut lines: Vec<Vec<String>> = stream.said.iter().map(|said| vec![said.line.clone()]).collect();
-    // What the piece before a line was, where that was joined to it.
+    // Text of the piece before, if that piece is joined to this one.
     let mut before = String::new();
     for (at, line) in lines.iter_mut().enumerate() {
         let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else { continue };
@@ -23,7 +23,7 @@ pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec
     Some(lines)
 }
 
-/// Some pieces come as two.
+/// Splits some pieces in two.
 pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
     let lines = (0..stream.said.len()).map(|at| {
         let line = &stream.said[at].line;
@@ -42,7 +42,8 @@ pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<
     lines.collect()
 }
 
-/// Whether two neighbouring lines are pieces of one text: they differ in nothing but the piece and the message so far.
+/// Returns `true` if two neighbouring lines are pieces of one text. They differ in nothing but the piece and
+/// the message so far.
 fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     let rest = |at: usize| -> Option<Value> {
         let mut frame = stream.said[at].frame.clone();
@@ -60,8 +61,8 @@ fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     stream.said[at].after == stream.said[next].after && rest(at).is_some() && rest(at) == rest(next)
 }
 
-/// The line with messages so far that end where the second part of the piece begins, as they would have been.
-/// None where they are not that exact.
+/// Returns the line with snapshots that end at the second part of the piece. Returns `None` if the snapshots
+/// do not end exactly with the piece.
 fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     let row = stream.grows(at)?;
     let (text, member) = stream.text_so_far(at)?;
@@ -71,7 +72,7 @@ fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     for place in stream.snapshots(at) {
         let place = place.member(row.blocks).item(block).member(member);
         let early = text.strip_suffix(second)?;
-        // Some agents are ahead of their pieces; what was said cannot be taken back.
+        // Some agents send snapshots that are ahead of their pieces; a snapshot must never get shorter.
         let before = (0..at).rev().find_map(|before| place.of(&stream.said[before].frame)?.as_str());
         let is_ahead = before.is_some_and(|before| !early.starts_with(before) && text.starts_with(before));
         if place.of(frame)?.as_str()? != text || is_ahead {

@@ -1,4 +1,4 @@
-//! Values that an agent makes up, consistently replaced by others.
+//! Consistent replacement of values that an agent makes up.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 static IDS: LazyLock<Regex> = LazyLock::new(|| {
-    // UUIDs, and the plain hexadecimal ids of entries, sessions and messages, also at the end of a file's name.
+    // Matches UUIDs and the plain hexadecimal ids of entries, sessions and messages, also at the end of a
+    // file name.
     pattern(
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?P<lead>\b|_)(?P<plain>[0-9a-f]{32}|[0-9a-f]{16})\b|\b[0-9a-f]{8}\b",
     )
 });
 
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    // Days, milliseconds, and seconds where they have a fraction.
+    // Matches days, milliseconds, and seconds with a fraction.
     pattern(
         r"(?P<date>\b20\d\d-\d\d-)(?P<day>\d\d)(?P<rest>T\d\d[:-]\d\d[:-]\d\d)|(?P<ms>\b1[6-9]\d{11}\b)|(?P<s>\b1[6-9]\d{8})\.\d",
     )
@@ -23,11 +24,11 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Other ids of the same form, the same one everywhere.
+/// Replaces ids with others of the same form, consistently.
 pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let mut others: HashMap<String, String> = HashMap::new();
     let mut other = |id: &str| {
-        // Only digits: a number or a word that happens to be hexadecimal is no id.
+        // Requires digits and letters: a number, or an English name in hexadecimal letters, is not an id.
         let is_id =
             id.bytes().any(|byte| byte.is_ascii_digit()) && id.bytes().any(|byte| byte.is_ascii_alphabetic());
         if !is_id || case.contains(id) {
@@ -47,7 +48,7 @@ pub(super) fn ids(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option
     Some(texts.iter().map(|text| IDS.replace_all(text, &mut replaced).into_owned()).collect())
 }
 
-/// Times of another day of the same month, or some days later.
+/// Moves times by some days, and dates within the same month.
 pub(super) fn times(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Option<Vec<String>> {
     let days = rng.u64(1..5);
     let other = |found: &Captures<'_>| {
@@ -59,7 +60,7 @@ pub(super) fn times(texts: &[&str], case: &str, rng: &mut fastrand::Rng) -> Opti
             (None, Some(seconds)) => later(seconds.as_str(), 86_400) + &found[0][seconds.len()..],
             (None, None) => {
                 let day: u64 = found["day"].parse().unwrap_or_default();
-                // Not beyond the month's end, whichever month it is.
+                // Day 28 exists in every month.
                 format!("{}{:02}{}", &found["date"], (day + days - 1) % 28 + 1, &found["rest"])
             }
         }

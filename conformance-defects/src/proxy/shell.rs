@@ -1,4 +1,4 @@
-//! The program that stands between a client and an agent.
+//! The program between a client and an agent.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,14 +17,14 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::{End, Filter};
 
-/// How long a line waits for the next one that the mutator has to see.
+/// Longest wait of a line for the next one.
 const HOLD: Duration = Duration::from_millis(100);
-/// How long a proxy that is to hang does so where nobody ends it.
+/// Longest hang of a proxy that is not killed.
 const HANG: Duration = Duration::from_secs(600);
-/// How long an agent may take to end that the proxy ends.
+/// Longest time for the agent to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Why the proxy cannot do its work.
+/// Error of the proxy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
@@ -33,7 +33,7 @@ pub enum ProxyError {
     Start {
         /// The program.
         program: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// A pipe or a file failed.
@@ -41,19 +41,19 @@ pub enum ProxyError {
     Io(#[from] io::Error),
 }
 
-/// How the proxy is run.
+/// Options of the proxy.
 #[derive(Debug, Clone, Default)]
 pub struct ProxyOptions {
     /// The agent: program and arguments.
     pub command: Vec<OsString>,
-    /// Where it is written down what was done, as one JSON object.
+    /// File for a JSON object with the change that was made.
     pub log: Option<PathBuf>,
 }
 
-/// What the proxy did, and how it is to end.
+/// The change that the proxy made, and the end of the agent.
 #[derive(Debug)]
 pub struct Report {
-    /// What was done, where anything was.
+    /// The change, if there was one.
     pub applied: Option<Value>,
     /// The exit code.
     pub code: Option<i32>,
@@ -61,11 +61,11 @@ pub struct Report {
     pub signal: Option<i32>,
 }
 
-/// Stands between the client on stdin and stdout and an agent, until the agent has ended. Signals go on to
-/// the agent, and its stderr is the proxy's.
+/// Runs between the client, on stdin and stdout, and an agent, until the agent has ended. Passes signals on
+/// to the agent. The agent's stderr is the proxy's.
 ///
 /// # Errors
-/// Where the agent does not start, or the log cannot be written.
+/// If the agent does not start, or if the log cannot be written.
 pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, ProxyError> {
     let mut child = start(&options.command)?;
     let mut signals = Passed::new()?;
@@ -75,7 +75,7 @@ pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, Proxy
         let filter = locked(&filter);
         let applied = filter.applied().map(|_| told(&filter));
         if let Some(path) = &options.log {
-            // Written before the end is told: whoever waits for the end reads it next.
+            // Writes the log before the process ends: the caller waits for the end and then reads the log.
             let log = json!({"applied": applied, "places": filter.seen()});
             std::fs::write(path, log.to_string() + "\n")?;
         }
@@ -97,7 +97,7 @@ pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, Proxy
     Ok(Report { applied, code, signal })
 }
 
-/// Nobody panics while holding it.
+/// Locks the filter. No thread panics while it holds the lock.
 fn locked(filter: &Mutex<Filter>) -> MutexGuard<'_, Filter> {
     filter.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -107,7 +107,7 @@ fn start(command: &[OsString]) -> Result<Child, ProxyError> {
         program: String::new(),
         source: io::Error::new(io::ErrorKind::InvalidInput, "there is no command"),
     })?;
-    // In the proxy's own process group: who ends that ends both.
+    // Starts the agent in the proxy's own process group: a signal to the group ends both.
     Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -117,8 +117,8 @@ fn start(command: &[OsString]) -> Result<Child, ProxyError> {
         .map_err(|source| ProxyError::Start { program: program.to_string_lossy().into_owned(), source })
 }
 
-/// Passes lines on until the agent says nothing more, or is to say nothing more. Gives how the agent ended,
-/// where it did and nothing is changed in that.
+/// Passes lines on until the agent's output ends, or until the filter ends it. Returns the exit status of the
+/// agent, unless the filter replaces it.
 async fn pass(
     filter: &Arc<Mutex<Filter>>,
     child: &mut Child,
@@ -155,7 +155,7 @@ async fn pass(
             }
         }
     }
-    // An agent that nobody reads any more notices it.
+    // Closes the pipe, so that the agent gets an error when it writes.
     drop(agent_out);
     if locked(filter).end().is_none() {
         loop {
@@ -169,11 +169,12 @@ async fn pass(
             }
         }
     }
-    // What the client still says goes on to the agent: only the proxy knows that it is not heard any more.
+    // Lines from the client still go to the agent, which cannot see that the proxy drops its output.
     Ok(None)
 }
 
-/// Passes on what the client sends, until it ends. A line is seen before the answer to it can be.
+/// Passes lines from the client on, until the client closes its end. Records each line before the agent can
+/// answer it.
 async fn pass_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mutex<Filter>>) {
     let mut client = BufReader::new(client);
     let mut line = Vec::new();
@@ -183,14 +184,14 @@ async fn pass_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mut
             Ok(0) | Err(_) => break,
             Ok(_) => locked(&filter).asked(&line),
         }
-        // An agent may end before its input does.
+        // The agent may end before its input does.
         if agent.write_all(&line).await.is_err() || agent.flush().await.is_err() {
             break;
         }
     }
 }
 
-/// Writes to the client. False where that reads no more.
+/// Writes to the client. Returns `false` if the client has closed its end.
 async fn write(to: &mut BoxWriter, bytes: &[u8]) -> bool {
     let written = async {
         to.write_all(bytes).await?;
@@ -199,7 +200,7 @@ async fn write(to: &mut BoxWriter, bytes: &[u8]) -> bool {
     bytes.is_empty() || written.await.is_ok()
 }
 
-/// Signals that go on to the agent.
+/// The signals that the proxy passes on to the agent.
 struct Passed([(Signals, Signal); 3]);
 
 impl Passed {
@@ -224,12 +225,12 @@ impl Passed {
 fn forward(child: &Child, signal: Signal) {
     let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let Some(id) = id {
-        // It may have ended meanwhile.
+        // The process may already have ended.
         let _ = kill_process(id, signal);
     }
 }
 
-/// Ends an agent whose end nobody is to see.
+/// Ends an agent whose exit status the proxy replaces.
 async fn stop(child: &mut Child) {
     forward(child, Signal::TERM);
     if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
@@ -237,7 +238,7 @@ async fn stop(child: &mut Child) {
     }
 }
 
-/// What was done, for the log.
+/// Returns the description of the change for the log.
 fn told(filter: &Filter) -> Value {
     let Some(application) = filter.applied() else { return Value::Null };
     let line = filter.changed_line().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `attack`: what an agent does where everything goes wrong.
+//! `attack`: tests an agent under failure.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use agentese_conformance::words::instead;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
-/// Attacks an agent: kills it, floods it, aborts at each event, and looks at what it must never do.
+/// Attacks an agent: kills it, floods it, aborts at each event, and checks what must never happen.
 ///
 /// Each attack starts agents of its own, with a fresh home and work directory, the environment of the profile and
 /// nothing else, and a scripted model on loopback. All chance comes from the seed.
@@ -27,48 +27,49 @@ pub(super) struct Attack {
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME", required_unless_present_any = ["profile", "list"])]
     dialect: Option<String>,
-    /// How the agent is started: a name, as `list --profiles` has it, or a file that ends in .json. By
-    /// default the one for this program and dialect, else that of the dialect itself.
+    /// Start of the agent: a name from `list --profiles`, or a file that ends in .json. Default: the profile
+    /// for this program and dialect, else the profile of the dialect.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Plays the same attacks again; by default another one each time. It is printed.
+    /// Random seed; the same seed plays the same attacks. Default: random; printed at the start.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How long all attacks may take together, about.
+    /// Approximate time limit for all attacks together.
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// The most memory that an agent may take, in MiB.
+    /// Memory limit of the agent, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     memory: u64,
-    /// The most agents that are started at once.
+    /// Largest number of agents to start at once.
     #[arg(long, value_name = "N", default_value_t = 200)]
     starts: usize,
-    /// The page of `web`: the command line of its server, which prints its address. Words are separated by spaces;
-    /// {agent}, {program}, {dialect} and {rights} stand for words of the agent and for the rights of the page.
+    /// For `web`: the command line of the server, which prints its address. Spaces separate the arguments.
+    /// {agent}, {program} and {dialect} are replaced by the parts of the agent's command, and {rights} by the
+    /// rights of the page.
     #[arg(long, value_name = "LINE")]
     web: Option<String>,
-    /// The bridge of `bridge`: its command line, with {front} for the dialect of the client.
+    /// For `bridge`: the command line of the bridge, with {front} for the dialect of the client.
     #[arg(long, value_name = "LINE")]
     bridge: Option<String>,
-    /// The agent of `acp`: its command line in an editor, with {script} for the file with the model's script.
+    /// For `acp`: the agent's command line in an editor, with {script} for the file with the model's script.
     #[arg(long, value_name = "LINE")]
     acp: Option<String>,
-    /// The file of `mcp` that names MCP servers, as in a case: agent/mcp.json, work/.mcp.json.
+    /// For `mcp`: the file that names MCP servers, as in a case: agent/mcp.json, work/.mcp.json.
     #[arg(long, value_name = "FILE")]
     mcp: Option<String>,
-    /// Arguments with which the agent of `subagents` has the tool `task`.
+    /// For `subagents`: the arguments that give the agent the tool `task`.
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     subagents: Option<String>,
-    /// Only these attacks; --list has their names.
+    /// Selects attacks by the names in --list.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     only: Vec<String>,
     /// Writes the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Lists the attacks and ends.
+    /// Lists the attacks and exits.
     #[arg(long)]
     list: bool,
-    /// The agent, in place of the profile's command.
+    /// Command of the agent, in place of the profile's command.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -119,7 +120,7 @@ impl Attack {
             profile.agent
         ))?;
         let all = attack(&profile, &plan, |carried| {
-            // A reader that goes away does not end the attacks: the exit code is still to come.
+            // A closed pipe does not end the attacks: the exit code is still to come.
             let _ = super::print(&carried.text());
         })
         .await;

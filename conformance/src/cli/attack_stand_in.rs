@@ -1,14 +1,14 @@
-//! `attack-stand-in`: a program before or behind an agent that is attacked. An attack starts it; people do not.
+//! `attack-stand-in`: a program around an attacked agent. Attacks start it, users do not.
 
 use std::process::ExitCode;
 
 use agentese_conformance::attack::stand_in::StandIn;
 use clap::Args;
 
-/// Is an agent, a server or a program between them that does what an attack wants.
+/// Plays an agent, a server, or a program between both, as an attack requires.
 #[derive(Debug, Args)]
 pub(super) struct AttackStandIn {
-    /// The part and its words.
+    /// The role and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     part: Vec<String>,
 }

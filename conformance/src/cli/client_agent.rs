@@ -1,4 +1,4 @@
-//! `client-agent`: the agent's process in client mode. A driver starts it; people do not.
+//! `client-agent`: the agent's process in client mode. Drivers start it, users do not.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,10 +7,10 @@ use agentese_conformance::client::relay;
 use anyhow::Context as _;
 use clap::Args;
 
-/// Is the agent of a case in client mode: passes bytes between stdin, stdout and the suite.
+/// Runs as the agent of a case in client mode: passes bytes between stdin, stdout and the suite.
 #[derive(Debug, Args)]
 pub(super) struct ClientAgent {
-    /// The suite's socket.
+    /// Socket of the suite.
     socket: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `detect`: which dialect an agent speaks.
+//! `detect`: finds the dialect of an agent.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,32 +13,33 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-/// How likely a dialect is at least, where it is said without doubt.
+/// Least confidence at which a dialect is reported as certain.
 const SURE: f64 = 0.8;
 
-/// Tells dialect and revision of an agent, from a transcript or by asking it, with the reasons.
+/// Detects dialect and revision of an agent, from a transcript or by a probe, and prints the reasons.
 ///
-/// Exit code 1: it is no agent, it speaks none of the known dialects, or it cannot be told which.
+/// Exit code 1: not an agent, unknown dialect, or ambiguous.
 #[derive(Debug, Args)]
 pub(super) struct Detect {
-    /// A transcript.
+    /// Detects the dialect of this transcript.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     transcript: Option<PathBuf>,
-    /// Starts the agent as this profile says: a name, as `list --profiles` has it, or a file that ends in
-    /// .json. For agents that do not start without a model.
+    /// Starts the agent with this profile: a name from `list --profiles`, or a file that ends in .json. For
+    /// agents that do not start without a model.
     #[arg(long, value_name = "PROFILE", conflicts_with = "transcript")]
     profile: Option<String>,
-    /// How long the agent may take to say something, in milliseconds.
+    /// Time limit for the first output of the agent, in milliseconds.
     #[arg(long, default_value_t = 15_000, value_name = "MS")]
     timeout: u64,
-    /// Gives one JSON object.
+    /// Prints one JSON object.
     #[arg(long)]
     json: bool,
-    /// Writes a profile for `run` with what a fresh agent says of itself: the dialect, its model and what else it chose.
-    /// With --profile it is that profile, completed.
+    /// Writes a profile for `run` with the choices of a fresh agent: its dialect, its model and others. With
+    /// --profile, completes that profile.
     #[arg(long, value_name = "FILE", conflicts_with = "transcript")]
     write_profile: Option<PathBuf>,
-    /// The agent. It runs in an empty directory, which is its home too, with this environment otherwise.
+    /// Command of the agent. The agent runs in an empty directory, which is also its home, with this
+    /// environment.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -94,7 +95,7 @@ impl Detect {
 }
 
 impl Detect {
-    /// Writes a profile: the given one, or one that says no more than how the agent is started.
+    /// Writes a profile: the given one, or one with nothing but the start of the agent.
     async fn write(&self, file: &Path, dialect: &str, suite: &Suite) -> anyhow::Result<()> {
         let mut profile = match &self.profile {
             Some(name) => suite.profile(name)?,
@@ -127,7 +128,7 @@ impl Detect {
     }
 }
 
-/// What a fresh agent of a profile chose for itself.
+/// Starts an agent of the profile and returns the agent's own choices.
 async fn ask_choices(
     profile: &Profile,
 ) -> anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>> {
@@ -137,7 +138,7 @@ async fn ask_choices(
     }
 }
 
-/// A program with a path is looked up from here: it runs elsewhere.
+/// Makes a program with a path absolute, because the agent runs in another directory.
 fn absolute(program: &str) -> anyhow::Result<String> {
     let path = Path::new(program);
     let path = if path.components().count() > 1 { std::path::absolute(path)? } else { path.to_owned() };
@@ -161,7 +162,7 @@ fn as_text(guesses: &[Guess], is_sure: bool) -> String {
     } else if !is_sure {
         out.push_str("it cannot be told for sure; the likeliest first\n");
     }
-    // Where it is sure, the others are of no interest.
+    // If the best guess is certain, the others are not shown.
     let shown = if is_sure { 1 } else { 3 };
     for guess in guesses.iter().take(shown) {
         out.push_str(&format!("{} ({:.0} %)\n", guess.spec.id(), guess.confidence * 100.0));

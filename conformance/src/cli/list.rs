@@ -1,4 +1,4 @@
-//! `list`: what cases and profiles there are.
+//! `list`: lists cases and profiles.
 
 use std::process::ExitCode;
 
@@ -7,22 +7,23 @@ use agentese_conformance::Suite;
 use clap::Args;
 use serde_json::json;
 
-/// Lists cases: dialect, name, level and title; with --covers also what they cover.
+/// Lists cases: dialect, name, level and title; --covers adds the covered items.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only cases of this dialect, as in `pi` or `pi@0.55`.
+    /// Lists only cases of this dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// Only cases that cover this, as in `command prompt`, `event agent_end` or `edge unknown_command`.
+    /// Lists only cases that cover this item, as in `command prompt`, `event agent_end` or
+    /// `edge unknown_command`.
     #[arg(long, value_name = "WHAT")]
     covering: Option<String>,
-    /// Says what each case covers.
+    /// Adds the covered items of each case.
     #[arg(long)]
     covers: bool,
     /// Lists the profiles instead.
     #[arg(long)]
     profiles: bool,
-    /// Gives a JSON line for each.
+    /// Prints a JSON line for each.
     #[arg(long)]
     json: bool,
 }

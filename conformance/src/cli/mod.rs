@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use agentese_conformance::Suite;
 use clap::{Parser, Subcommand};
 
-/// Plays cases against coding agents that speak newline-delimited JSON on stdio, and gives what it takes
-/// to test without a language model, without a key and without a network.
+/// Plays cases against coding agents that speak newline-delimited JSON on stdio. Tests need no language
+/// model, no key and no network.
 #[derive(Debug, Parser)]
 #[command(name = "agentese-conformance", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -48,8 +48,8 @@ enum Command {
     Record(record::Record),
 }
 
-/// Does what the command line says. Exit code 0: all went well; 1: the agent did not do what the case
-/// wants; errors are for everything else.
+/// Runs the subcommand. Returns exit code 0 on success and 1 if the agent failed the case. All other problems
+/// are errors.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let suite = arguments.suite.map_or_else(Suite::embedded, Suite::at);
     match arguments.command {
@@ -66,7 +66,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes to stdout. A reader that goes away is no error.
+/// Writes to stdout. A closed pipe is not an error.
 fn print(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

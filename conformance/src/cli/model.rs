@@ -10,20 +10,20 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serves a model that plays a script, on 127.0.0.1, until it gets SIGINT or SIGTERM.
+/// Serves a model that plays a script, on 127.0.0.1, until SIGINT or SIGTERM.
 ///
-/// It speaks Anthropic Messages (POST …/messages), OpenAI Chat Completions (…/chat/completions), OpenAI
-/// Responses (…/responses) and Google Generative AI (…:streamGenerateContent), all of them streaming.
-/// It says on stdout where it listens.
+/// The server speaks Anthropic Messages (POST …/messages), OpenAI Chat Completions (…/chat/completions),
+/// OpenAI Responses (…/responses) and Google Generative AI (…:streamGenerateContent), all of them streaming.
+/// It prints its address to stdout.
 #[derive(Debug, Args)]
 pub(super) struct Model {
     /// The script: {"responses": [...]}, see docs/conformance.md.
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
-    /// The port; by default one that is free.
+    /// Port of the server; a free port by default.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Writes the port to this file once it listens, and nothing to stdout.
+    /// Writes the port to this file when the server listens, and nothing to stdout.
     #[arg(long, value_name = "FILE")]
     port_file: Option<PathBuf>,
     /// Writes a JSON line for each request to this file.
@@ -52,7 +52,7 @@ impl Model {
     }
 }
 
-/// Who waits for the file never sees half of it.
+/// Writes the file in one step, so that no reader sees half of it.
 fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("part");
     std::fs::write(&part, text)?;

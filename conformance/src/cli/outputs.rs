@@ -1,4 +1,4 @@
-//! Where reports go.
+//! Output files of reports.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(super) struct Outputs {
     /// Writes the report as one page with each case's frames.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Prints one line on what the run came to, and writes it as JSON, for a README or a registry.
+    /// Prints a one-line summary, and writes it as JSON, for a README or a registry.
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// Writes the transcript of each case into this folder.
@@ -27,8 +27,8 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens what will be written, before anything is played: a run is not to be lost for a misspelt folder.
-    /// What is there stays as it is until the run is over.
+    /// Opens all output files before the first case: a misspelt folder must not cost a run. Existing files
+    /// keep their content until the run is over.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         for path in [&self.json, &self.junit, &self.html, &self.summary].into_iter().flatten() {
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -41,7 +41,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes all of them, and prints the summary where one is wanted.
+    /// Writes all reports, and prints the summary if requested.
     pub(super) fn write(&self, report: &Report) -> anyhow::Result<()> {
         if self.summary.is_some() {
             super::print(&format!("{}\n", summary::line(&summary::summary(&report.data))))?;

@@ -6,10 +6,10 @@ use agentese::types::CheckLevel;
 use agentese_conformance::run::{Progress, Ran};
 use agentese_conformance::verdict::Verdict;
 
-/// Where nothing says how wide the terminal is.
+/// Assumed width if the width of the terminal is unknown.
 const WIDTH: usize = 80;
 
-/// What is told while cases are played.
+/// Progress output while cases are played.
 pub(super) struct Teller {
     level: CheckLevel,
     total: usize,
@@ -34,7 +34,7 @@ impl Teller {
                 self.playing.retain(|playing| playing != name);
                 let verdict = ran.judged.verdict(self.level);
                 self.failed += usize::from(verdict == Verdict::Fail);
-                // What was not played is told by the report.
+                // The report lists cases that were not played.
                 if ran.took.is_some() && (!self.is_terminal || verdict == Verdict::Fail) {
                     self.line(ran, verdict);
                 }
@@ -43,7 +43,7 @@ impl Teller {
         self.show();
     }
 
-    /// Takes the line away that changes.
+    /// Erases the line that changes.
     pub(super) fn end(&self) {
         if self.is_terminal {
             eprint!("\r\x1b[2K");

@@ -1,4 +1,4 @@
-//! `record`: a transcript of a real client and a real agent.
+//! `record`: records a transcript of a real client and a real agent.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,39 +15,40 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Stands between a real client and a real agent and writes down what they say.
+/// Runs between a real client and a real agent and records their lines.
 ///
-/// The client starts this command in the agent's place. All bytes pass through untouched, and the exit
-/// code is the agent's. In what is written down, keys, the home directory, the working directory and the
-/// directory for temporary files are replaced. Where something that looks like a key is left, nothing is
-/// written and the exit code is 3.
+/// The client starts this command in place of the agent. All bytes pass through unchanged, and the exit code
+/// is the agent's. The recorded lines have placeholders for keys, the home directory, the working directory
+/// and the directory for temporary files. If a text still looks like a key, nothing is written, and the exit
+/// code is 3.
 ///
-/// With `--case` the session becomes a case that `run --suite` plays, also from a transcript that was kept before.
+/// With `--case` the session becomes a case for `run --suite`. The session may also come from an earlier
+/// transcript.
 #[derive(Debug, Args)]
 pub(super) struct Record {
-    /// Where the transcript goes.
+    /// Output file of the transcript.
     #[arg(long, short, value_name = "FILE", required_unless_present = "case")]
     out: Option<PathBuf>,
-    /// Makes a case of the session: what the client did as steps, what the model said as the model's script. Its name is
-    /// that of the file.
+    /// Makes a case of the session: the client's actions become steps, the model's output becomes the model's
+    /// script. The file name is the name of the case.
     #[arg(long, value_name = "FILE")]
     case: Option<PathBuf>,
-    /// Records nothing, and makes the case of this transcript.
+    /// Records nothing, and makes the case from this transcript.
     #[arg(long, value_name = "FILE", requires = "case", conflicts_with_all = ["out", "command"])]
     transcript: Option<PathBuf>,
-    /// The dialect of the case, as in `pi` or `pi@0.55`; by default the one that the session shows.
+    /// Dialect of the case, as in `pi` or `pi@0.55`; detected from the session by default.
     #[arg(long, value_name = "NAME", requires = "case")]
     dialect: Option<String>,
-    /// What the header calls the agent; by default the program's name.
+    /// Name of the agent in the header; the program's name by default.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What the header says that the session shows.
+    /// Title of the session in the header.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Replaces a text in what is written down. May be given several times; these come first.
+    /// Replaces a text in the recorded lines. May be given several times; these replacements come first.
     #[arg(long, value_name = "FROM=TO", value_parser = replacement)]
     redact: Vec<(String, String)>,
-    /// The agent.
+    /// Command of the agent.
     #[arg(last = true, required_unless_present = "transcript", value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -113,14 +114,14 @@ impl Record {
     }
 }
 
-/// The given replacements, and those for the places of this machine. The longest comes first: the
-/// working directory often lies in the home directory.
+/// Returns the given replacements, and replacements for the directories of this machine. The longest path
+/// comes first: the working directory often lies in the home directory.
 fn places(mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut places = Vec::new();
     let mut place = |path: Option<PathBuf>, name: &str| {
         let Some(path) = path.and_then(|path| path.to_str().map(str::to_owned)) else { return };
         let path = path.trim_end_matches('/').to_owned();
-        // A root directory would stand for every path.
+        // Skips a root directory, which would match every path.
         if path.len() > 1 {
             places.push((path.clone(), format!("/{name}")));
             places.push((path.trim_start_matches('/').replace('/', "-"), name.to_owned()));

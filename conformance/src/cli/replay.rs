@@ -1,4 +1,4 @@
-//! `replay`: an agent that plays a transcript.
+//! `replay`: runs an agent that plays a transcript.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,9 +10,9 @@ use clap::Args;
 
 /// Plays the agent of a transcript on stdin and stdout, for tests of clients.
 ///
-/// It waits for what the recorded client said, command by command, and says what the agent said, with
-/// the ids of this client. What the client does in another way is told on stderr; with --strict it ends
-/// the play. Commands that the transcript does not have are answered as they were answered last.
+/// The agent waits for each recorded command and sends the recorded lines, with the ids of this client.
+/// Deviations of the client are reported on stderr; with --strict a deviation ends the play. A command that
+/// is not in the transcript gets the same answer as the last such command.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
     /// The transcript: a file that ends in .jsonl, or the name of a case.
@@ -20,7 +20,7 @@ pub(super) struct Replay {
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// Exit code 1 where the client did anything in another way than the recorded one.
+    /// Exits with code 1 if the client deviates from the recorded one.
     #[arg(long)]
     strict: bool,
 }

@@ -1,4 +1,4 @@
-//! `run`: many cases against one agent, and a report.
+//! `run`: plays many cases against one agent, and reports.
 
 mod client;
 
@@ -20,13 +20,13 @@ use tokio_util::sync::CancellationToken;
 use super::outputs::Outputs;
 use super::progress::Teller;
 
-/// Plays the cases of a dialect against an agent and says what it does differently.
+/// Plays the cases of a dialect against an agent and reports the differences.
 ///
-/// The agent is started for each case with a fresh home and work directory, the environment of the
-/// profile and nothing else, and a model of its own. What it says is compared with what the dialect's
-/// document and the agent that the dialect comes from say.
+/// For each case the agent starts with a fresh home and work directory and a model of its own. Its
+/// environment is the profile's, with no other variables. The agent's output is compared with the dialect's
+/// document and with the output of the reference agent.
 ///
-/// To look at one case, `run --only NAME --show` shows what was said in it.
+/// `run --only NAME --show` plays one case and shows all its lines.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
   0  every case passes, or its failure is expected
@@ -38,50 +38,51 @@ pub(super) struct Run {
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME", required_unless_present = "profile")]
     dialect: Option<String>,
-    /// How the agent is started: a name, as `list --profiles` has it, or a file that ends in .json. By
-    /// default the one for this program and dialect, else that of the dialect itself.
+    /// Start of the agent: a name from `list --profiles`, or a file that ends in .json. Default: the profile
+    /// for this program and dialect, else the profile of the dialect.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
     /// Swaps the sides: plays the agents of the transcripts, and judges the client library behind a driver,
-    /// which COMMAND starts. docs/conformance-clients.md says what a driver is.
+    /// which COMMAND starts. docs/conformance-clients.md describes drivers.
     #[arg(long)]
     client: bool,
-    /// Only cases with this in their name or in what they cover, as in `bash`, `ext-*` or `command fork`; or, without
-    /// --client, the case in that file, where it ends in .json. Several may follow, and it may be given several times.
+    /// Selects cases by a part of their name or of a covered item, as in `bash`, `ext-*` or `command fork`.
+    /// Without --client, a file that ends in .json selects the case in that file. Takes several values, and
+    /// may be given several times.
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
-    /// The least level of checks that count: `must` (the dialect's document says so), `should` (the agent
-    /// that it comes from does so), or `info`, which shows what is worth knowing and never fails.
+    /// Least level of checks that count: `must` (required by the dialect's document), `should` (done by the
+    /// reference agent), or `info`, which shows useful facts and never fails.
     #[arg(long, value_name = "LEVEL", default_value = "should", value_parser = level)]
     level: CheckLevel,
-    /// How many cases are played side by side; by default as many as there are cores.
+    /// Number of concurrent cases; by default the number of cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// How long a case may take, in seconds.
+    /// Time limit of a case, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 180.0, value_parser = positive)]
     timeout: f64,
-    /// Makes all waits that many times as long, for machines that are slow.
+    /// Multiplies all waits by this factor, for slow machines.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     patience: f64,
-    /// The file of expected failures, in place of the profile's; `none` for none.
+    /// File of expected failures, in place of the profile's; `none` for none.
     #[arg(long, value_name = "FILE")]
     expected: Option<String>,
-    /// Shows what was said in each case, line by line, before the report.
+    /// Shows the lines of each case before the report.
     #[arg(long)]
     show: bool,
-    /// Keeps the directories in which the cases are played, and says where they are.
+    /// Keeps the directories of the cases, and prints their paths.
     #[arg(long, conflicts_with = "client")]
     keep: bool,
-    /// Writes a JSON line for each request that the model received to this file. For one case alone.
+    /// Writes a JSON line to this file for each request to the model. For one case alone.
     #[arg(long, value_name = "FILE", conflicts_with = "client")]
     model_log: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
-    /// Fails with exit code 2 where fewer percent of the cases are judged than that: the others are not applicable, or
-    /// inconclusive.
+    /// Fails with exit code 2 if a smaller percentage of the cases is judged. Cases that are not applicable
+    /// or inconclusive are not judged.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     min_coverage: f64,
-    /// The agent, in place of the profile's command; with --client, the driver.
+    /// Command of the agent, in place of the profile's command; with --client, the driver.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -157,7 +158,7 @@ impl Run {
         }
     }
 
-    /// The cases that are chosen: of the suite, and from files.
+    /// Returns the selected cases: of the suite, and from files.
     fn cases(&self, suite: &Suite, profile: &Profile, all: Vec<Scenario>) -> anyhow::Result<Vec<Scenario>> {
         let (files, patterns): (Vec<_>, Vec<_>) =
             self.only.iter().cloned().partition(|only| only.ends_with(".json"));
@@ -178,7 +179,7 @@ impl Run {
         Ok(cases)
     }
 
-    /// Prints what was said, where it is to be shown, and the report.
+    /// Prints the lines of each case if requested, and the report.
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         if self.show {
             for recording in report.recordings.iter().flatten() {
@@ -244,14 +245,14 @@ impl Run {
     }
 }
 
-/// The agent's command line, without what a case adds.
+/// Returns the agent's command line, without the arguments of a case.
 fn command(profile: &Profile, given: &[String]) -> Vec<String> {
     let own = profile.command.as_deref().unwrap_or_default();
     let command = if given.is_empty() { own } else { given };
     command.iter().chain(profile.arguments.iter().flatten()).cloned().collect()
 }
 
-/// A token that SIGINT or SIGTERM cancels. The second one ends the program at once.
+/// Returns a token that SIGINT or SIGTERM cancels. The second signal ends the program at once.
 pub(super) fn interrupted() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let token = stop.clone();

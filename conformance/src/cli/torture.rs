@@ -1,4 +1,4 @@
-//! `torture`: an agent that does what the documents allow and authors of clients forget.
+//! `torture`: runs an agent with all behaviour that the documents allow and that client authors forget.
 
 use std::num::NonZeroU64;
 use std::process::ExitCode;
@@ -19,9 +19,10 @@ use super::run::{interrupted, positive};
 
 /// Tortures a client library with an agent that does everything that the documents allow.
 ///
-/// A seed makes one session out of a recorded one: bytes come one by one or many lines at once, members in any order and
-/// beside others that nobody declared, answers late and out of order, dialogs in a storm, floods on stderr; the agent
-/// dies at any frame, or closes its stdin. What the library makes of it, a driver reports: that of `run --client`.
+/// A seed turns a recorded session into a harder one. Bytes come one by one, or many lines at once. Objects
+/// have members in any order, and undeclared ones. Answers come late and out of order, dialogs in a storm,
+/// floods on stderr. The agent dies at any frame, or closes its stdin. A driver, the same as for
+/// `run --client`, reports what the library receives.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
   0  nothing hung, nothing was lost, and every answer was right
@@ -30,31 +31,31 @@ use super::run::{interrupted, positive};
 
 docs/conformance-clients.md says what a driver is, what is done to it and what has to hold.")]
 pub(super) struct Torture {
-    /// Tortures a client. There is nothing else to torture yet; for agents there is `attack`.
+    /// Tortures a client. Required: this command tortures nothing else; for agents there is `attack`.
     #[arg(long, required = true)]
     client: bool,
     /// The dialect, as in `pi` or `pi@0.55`.
     #[arg(long, value_name = "NAME")]
     dialect: String,
-    /// The first seed; by default another one each time. The same seed makes the same session.
+    /// First seed; random by default. The same seed makes the same session.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How many seeds are played, one after the other.
+    /// Number of seeds, played one after the other.
     #[arg(long, value_name = "N", default_value = "100")]
     seeds: NonZeroU64,
-    /// Leaves tricks out, to look beyond what is known: `events`, `dialogs`, `death` and so on; a wrong name gets them all
-    /// listed.
+    /// Leaves tricks out, to find more than the known problems: `events`, `dialogs`, `death` and so on. A
+    /// wrong name lists them all.
     #[arg(long, value_name = "TRICK", num_args = 1..)]
     without: Vec<String>,
-    /// How many sessions are played side by side; by default as many as there are cores.
+    /// Number of concurrent sessions; by default the number of cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Makes all waits that many times as long, for machines that are slow.
+    /// Multiplies all waits by this factor, for slow machines.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     patience: f64,
     #[command(flatten)]
     outputs: Outputs,
-    /// The driver of the client library.
+    /// Command of the client library's driver.
     #[arg(last = true, value_name = "DRIVER", required = true)]
     driver: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The checks of client mode, and what came of them.
+//! The checks of client mode, and their outcomes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use agentese::types::CheckLevel;
 
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-/// The checks: name, how much it weighs, and what it says.
+/// The checks: name, level, and requirement.
 pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
     ("driver", CheckLevel::Must, "the driver keeps to the driver protocol and does not crash"),
     ("reading", CheckLevel::Must, "the client reads what the agent says, whatever else it does"),
@@ -26,17 +26,17 @@ pub const CHECKS: &[(&str, CheckLevel, &str)] = &[
     ("exit-code", CheckLevel::Should, "the exit code or signal of the agent is told"),
 ];
 
-/// What came of the checks of one case. A check that had nothing to look at is not there.
+/// Outcomes of the checks of one case. A check that was not made is absent.
 #[derive(Debug, Default)]
 pub(super) struct Checks(BTreeMap<&'static str, Outcome>);
 
 impl Checks {
-    /// The check was made, and so far it holds.
+    /// Records that the check was made; an earlier failure stays.
     pub(super) fn hold(&mut self, check: &'static str) {
         self.0.entry(check).or_insert(Outcome::Held);
     }
 
-    /// It holds by an allowance. What failed stays failed.
+    /// Records that an allowance lets a mismatch pass. An earlier failure stays.
     pub(super) fn allow(&mut self, check: &'static str, allowance: &str, mismatch: Mismatch) {
         let outcome = self.0.entry(check).or_insert(Outcome::Held);
         if *outcome == Outcome::Held {
@@ -44,7 +44,7 @@ impl Checks {
         }
     }
 
-    /// It does not hold. The first reason counts.
+    /// Records that the check failed. Keeps the first failure.
     pub(super) fn fail(&mut self, check: &'static str, mismatch: Mismatch) {
         let outcome = self.0.entry(check).or_insert(Outcome::Held);
         if !matches!(outcome, Outcome::Failed(_)) {
@@ -52,7 +52,7 @@ impl Checks {
         }
     }
 
-    /// Findings in the order of [`CHECKS`], none heavier than the case itself.
+    /// Returns findings in the order of [`CHECKS`], none heavier than the case itself.
     pub(super) fn findings(mut self, case: CheckLevel) -> Vec<Finding> {
         let weight = |level: &CheckLevel| match level {
             CheckLevel::Must => 2,
@@ -61,7 +61,7 @@ impl Checks {
         };
         let made = CHECKS.iter().filter_map(|(check, level, _)| {
             let outcome = self.0.remove(check)?;
-            // A case that is only worth knowing is so for clients too.
+            // A case of level `info` is `info` for clients too.
             let level = if case == CheckLevel::Info && weight(level) > 0 { case } else { *level };
             Some(Finding { check: (*check).to_owned(), level, outcome })
         });

@@ -1,29 +1,29 @@
-//! Comparing what was expected of a client with what came: by value.
+//! Comparison by value of the expected and the received JSON of a client.
 
 use serde_json::{Number, Value};
 
-/// How two values differ.
+/// Difference between two values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Difference {
-    /// Where, as in `message.content[0].text`; empty at the root.
+    /// Path of the difference, as in `message.content[0].text`; empty at the root.
     pub(super) path: String,
-    /// How, in words.
+    /// Description of the difference.
     pub(super) says: String,
-    /// The allowance that lets it through; none where it counts.
+    /// Allowance that permits the difference; `None` if the difference is a failure.
     pub(super) allowance: Option<Allowance>,
 }
 
-/// A difference that counts for nothing, and is told.
+/// A difference that is reported but is not a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allowance {
-    /// One has null where the other has nothing.
+    /// One value is null, the other is absent.
     NullOrAbsent,
-    /// It is the double that is nearest to a number which no double holds.
+    /// The received value is the double nearest to a number that no double can represent.
     NearestDouble,
 }
 
 impl Allowance {
-    /// Its name in reports.
+    /// Returns the name of the allowance in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::NullOrAbsent => "null-or-absent",
@@ -32,8 +32,8 @@ impl Allowance {
     }
 }
 
-/// The first difference that counts, or else the first that is let through. None where both
-/// mean the same: the order of members is nothing, and `1` is `1.0`.
+/// Returns the first difference that is a failure, or else the first that is allowed. Returns `None` if both
+/// values are equal: the order of members does not matter, and `1` is `1.0`.
 pub(super) fn difference(expected: &Value, found: &Value) -> Option<Difference> {
     let mut soft = None;
     walk(expected, found, "", &mut soft).or(soft)
@@ -106,7 +106,7 @@ fn same_number(ours: &Number, theirs: &Number) -> bool {
     ours == theirs || (ours.is_f64() || theirs.is_f64()) && ours.as_f64() == theirs.as_f64()
 }
 
-/// A value as a message shows it.
+/// Formats a value for a message, in at most 120 characters.
 pub(super) fn brief(value: &Value) -> String {
     const SHOWN: usize = 120;
     let text = value.to_string();

@@ -11,9 +11,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::stage::Input;
 
-/// The longest report. It has a frame in it, which may have 64 MiB.
+/// Longest report, in bytes. A report contains a frame, which may have 64 MiB.
 const LONGEST: usize = 256 << 20;
-/// How long the driver may take to end once its stdin is closed, and once it was asked to.
+/// Times for the driver to end: after its stdin is closed, and after SIGTERM.
 const GRACES: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(1));
 
 /// A driver that is running.
@@ -23,7 +23,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Starts the program in a process group of its own; what it reports goes to the inbox.
+    /// Starts the program in a process group of its own; sends its reports to the inbox.
     pub(super) fn start(command: &[String], inbox: UnboundedSender<Input>) -> Result<Self, SpawnError> {
         let (program, arguments) = command.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
         let options = ChildOptions::new(program).args(arguments).graces(GRACES.0, GRACES.1);
@@ -32,32 +32,32 @@ impl Driver {
         Ok(Self { process, stdin })
     }
 
-    /// Tells the driver to do something.
+    /// Sends an instruction to the driver.
     pub(super) async fn tell(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
         let mut line = serde_json::to_string(instruction).map_err(io::Error::other)?;
-        // Some readers take these for the ends of lines.
+        // Some readers treat these characters as the ends of lines.
         for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
             line = line.replace(character, escape);
         }
         line.push('\n');
-        // Nothing is kept back in this writer. A flush would fail where the driver has obeyed and ended meanwhile.
+        // This writer has no buffer. A flush would fail if the driver has obeyed and ended meanwhile.
         self.stdin.write_all(line.as_bytes()).await
     }
 
-    /// Closes its stdin: there are no more instructions.
+    /// Closes the driver's stdin: there are no more instructions.
     pub(super) async fn hang_up(&mut self) {
-        // A driver that is gone already is seen where its reports end.
+        // If the driver has already ended, the end of its reports shows that.
         let _ = self.stdin.shutdown().await;
         self.process.close_stdin();
     }
 
-    /// The last line that it wrote to stderr.
+    /// Returns the last line that the driver wrote to stderr.
     pub(super) fn last_words(&self) -> Option<String> {
         let tail = self.process.stderr_tail();
         tail.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
     }
 
-    /// Ends it, and everything in its process group.
+    /// Ends the driver and everything in its process group.
     pub(super) async fn end(self) {
         drop(self.stdin);
         self.process.close_stdin();

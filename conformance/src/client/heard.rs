@@ -1,4 +1,4 @@
-//! What the client sends, judged line by line.
+//! Judgement of the client's lines, one by one.
 
 use agentese::framing::FrameText;
 use agentese::types::Direction;
@@ -13,14 +13,14 @@ use super::plan::{answer_of, is_answer, name_of};
 use super::stage::{Awaited, Input, Stage, Stop};
 use crate::verdict::Mismatch;
 
-/// A line of the client as it came: its bytes without the line feed, and whether it had one.
+/// A line of the client as received: its bytes without the line feed; `whole` if it had one.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) bytes: Vec<u8>,
     pub(super) whole: bool,
 }
 
-/// Reads what the client sends, to its end. Only a line feed ends a line.
+/// Reads the client's output to its end. Only a line feed ends a line.
 pub(super) async fn listen(mut ears: OwnedReadHalf, inbox: UnboundedSender<Input>) {
     let mut buffer = Vec::new();
     let mut searched = 0;
@@ -41,7 +41,7 @@ pub(super) async fn listen(mut ears: OwnedReadHalf, inbox: UnboundedSender<Input
 }
 
 impl Stage<'_> {
-    /// Takes a line of the client.
+    /// Judges a line of the client.
     pub(super) async fn heard(&mut self, heard: Heard) -> Result<(), Stop> {
         let text = String::from_utf8_lossy(&heard.bytes);
         self.recorder.sent(&if heard.whole { format!("{text}\n") } else { text.to_string() });
@@ -101,7 +101,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Compares a command with the recorded one: all members but the id, which is the client's own.
+    /// Compares a command with the recorded one: all members but the id, which the client chooses.
     fn expected_command(&mut self, at: usize, mut frame: Value, said: &Said) {
         let line = self.ledger.calls[at].planned.line.clone();
         let mut expected: Value = agentese::wire::decode(line.as_str()).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Stage<'_> {
                 }
             }
         }
-        // Whether a member that says nothing is null or left out is the client's choice.
+        // A client may send null or leave the member out.
         let is_free = |found: &Difference| found.allowance == Some(Allowance::NullOrAbsent);
         match difference(&expected, &frame).filter(|found| !is_free(found)) {
             None => self.checks.hold("commands"),
@@ -130,8 +130,8 @@ impl Stage<'_> {
         let Some(Awaited::Answer(planned)) = self.awaited.take_if(|it| matches!(it, Awaited::Answer(_)))
         else {
             let asked = self.ledger.asked.iter().find(|asked| asked.id == id);
-            // Dialogs that no handler knows, and those that are open when the connection is closed, are
-            // answered by the library itself.
+            // The library itself answers dialogs without a handler, and dialogs that are open when the
+            // connection closes.
             if self.closing || self.ledger.foreign.contains(&id) {
                 return Ok(());
             }
@@ -163,7 +163,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// A mismatch in a line of the client.
+    /// Creates a mismatch for a line of the client.
     pub(super) fn found(&self, says: String, path: &str, said: &Said) -> Mismatch {
         Mismatch {
             says,
@@ -179,12 +179,12 @@ fn said_answer(stage: &Stage<'_>, frame: &Value) -> Value {
     answer_of(stage.spec, frame).unwrap_or_else(|| frame.get("error").cloned().unwrap_or_default())
 }
 
-/// A line as it is shown.
+/// Converts a line to its form in reports.
 pub(super) fn shown(record: usize, dir: Direction, line: &str) -> crate::verdict::Shown {
     crate::verdict::Shown { record, dir, line: line.to_owned() }
 }
 
-/// The frame of a line, or what is wrong with the line.
+/// Parses the frame of a line. Fails with a description of the problem.
 fn framed(heard: &Heard) -> Result<Value, String> {
     let text = std::str::from_utf8(&heard.bytes)
         .map_err(|error| format!("the line is no UTF-8 after {} bytes", error.valid_up_to()))?;

@@ -1,4 +1,4 @@
-//! What was said and reported so far, and what is still owed.
+//! Lines and reports so far, and the reports that are still due.
 
 use agentese::framing::FrameText;
 use agentese::types::DriverTerminated;
@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use super::plan::PlannedCall;
 
-/// A line with its place among the records.
+/// A line with the index of its record.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) record: usize,
     pub(super) line: FrameText,
 }
 
-/// What the agent answered to a call.
+/// The agent's answer to a call.
 #[derive(Debug, Clone)]
 pub(super) struct Answered {
     pub(super) said: Said,
     pub(super) outcome: Result<Value, Failure>,
-    /// The client had been told to close before.
+    /// `true` if the answer came after the client's instruction to close.
     pub(super) late: bool,
 }
 
-/// A failure that the agent answered.
+/// A failure in an answer of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     pub(super) message: String,
@@ -30,7 +30,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// From the `error` of an answer: a text, or a JSON-RPC error object.
+    /// Reads the `error` of an answer: a text, or a JSON-RPC error object.
     pub(super) fn of(error: &Value) -> Self {
         let message = error.as_str().or_else(|| error["message"].as_str());
         let message = message.map_or_else(|| error.to_string(), str::to_owned);
@@ -38,22 +38,22 @@ impl Failure {
     }
 }
 
-/// A call that the driver was told to make.
+/// A call that the driver was instructed to make.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Its name in reports.
+    /// Name of the call in reports.
     pub(super) name: String,
     pub(super) planned: PlannedCall,
-    /// Whether its answer accepts a run, or ends one.
+    /// `true` if the answer accepts a run or ends one.
     pub(super) starts: bool,
-    /// The id that the client gave it; none while it is not sent.
+    /// Id that the client chose; `None` while the call is not sent.
     pub(super) sent: Option<Option<Value>>,
     pub(super) answered: Option<Answered>,
-    /// A failure with its id that came after its answer.
+    /// A failure with the same id that came after the answer.
     pub(super) late: Option<Failure>,
-    /// Its end was reported.
+    /// `true` after a report of the call's end.
     pub(super) settled: bool,
-    /// The end of its run was reported.
+    /// `true` after a report of the run's end.
     pub(super) run_over: bool,
 }
 
@@ -64,49 +64,49 @@ pub(super) struct Told {
     pub(super) event: Value,
 }
 
-/// A question or notice of the agent.
+/// A question or a notice of the agent.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) said: Said,
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Value,
-    /// Whether it wants an answer.
+    /// `true` if the dialog needs an answer.
     pub(super) answered: bool,
-    /// Whether the agent has taken it back.
+    /// `true` if the agent has withdrawn the dialog.
     pub(super) withdrawn: bool,
-    /// The driver's name for it, once it was reported.
+    /// The driver's name for the dialog, after its report.
     pub(super) reported: Option<String>,
 }
 
-/// A failure that does not say whose it is.
+/// A failure without the id of a call.
 #[derive(Debug)]
 pub(super) struct Stray {
     pub(super) said: Said,
     pub(super) failure: Failure,
-    /// The call that it belongs to by the declared rule.
+    /// Index of the call that the failure belongs to, by the declared rule.
     pub(super) call: usize,
     pub(super) settled: bool,
 }
 
-/// Everything that was said, and what of it was reported.
+/// All lines that matter for reports, and their reports so far.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) calls: Vec<Call>,
     pub(super) events: Vec<Told>,
-    /// How many events were reported.
+    /// Number of reported events.
     pub(super) reported: usize,
-    /// How many have to be: those that came before the client was told to close.
+    /// Number of events to report: the ones before the client's instruction to close.
     pub(super) required: usize,
     pub(super) asked: Vec<Asked>,
-    /// Ids of dialogs that the dialect does not have.
+    /// Ids of dialogs that are not in the dialect.
     pub(super) foreign: Vec<Value>,
     pub(super) strays: Vec<Stray>,
     pub(super) terminated: Option<DriverTerminated>,
 }
 
 impl Ledger {
-    /// How many frames of the agent had to be reported, and how many were.
+    /// Returns the number of the agent's frames to report, and the number of reported ones.
     pub(super) fn count(&self) -> (usize, usize) {
         let answers = || self.calls.iter().filter(|call| call.answered.as_ref().is_some_and(|it| !it.late));
         let frames = self.required + answers().count() + self.asked.len();
@@ -119,7 +119,7 @@ impl Ledger {
         self.calls.iter_mut().find(|call| call.name == name)
     }
 
-    /// The call that an answer belongs to, by what stood in the transcript.
+    /// Returns the call that an answer belongs to, by the ids in the transcript.
     pub(super) fn call_of(&self, id: Option<&str>, command: Option<&str>) -> Option<usize> {
         let fits = |call: &Call| match id {
             Some(_) => call.planned.id.as_deref() == id,
@@ -130,32 +130,32 @@ impl Ledger {
         open.or_else(|| id.and_then(|_| self.calls.iter().rposition(fits)))
     }
 
-    /// The first event that has to be reported and was not.
+    /// Returns the first event with a missing report.
     pub(super) fn event_owed(&self) -> Option<&Told> {
         self.events.get(self.reported).filter(|_| self.reported < self.required)
     }
 
-    /// The first call whose answer has to be reported and was not.
+    /// Returns the first call whose answer has no report.
     pub(super) fn answer_owed(&self) -> Option<&Call> {
         self.calls.iter().find(|call| call.answered.as_ref().is_some_and(|it| !it.late) && !call.settled)
     }
 
-    /// The first question that has to be reported and was not.
+    /// Returns the first question with a missing report.
     pub(super) fn dialog_owed(&self) -> Option<&Asked> {
         self.asked.iter().find(|asked| asked.answered && !asked.withdrawn && asked.reported.is_none())
     }
 
-    /// The first notice that has to be reported and was not.
+    /// Returns the first notice with a missing report.
     pub(super) fn notice_owed(&self) -> Option<&Asked> {
         self.asked.iter().find(|asked| !asked.answered && asked.reported.is_none())
     }
 
-    /// The first failure without an id that nobody was given.
+    /// Returns the first failure without an id that no call has received.
     pub(super) fn stray_owed(&self) -> Option<&Stray> {
         self.strays.iter().find(|stray| !stray.settled)
     }
 
-    /// The first run that was accepted and whose end was not reported.
+    /// Returns the first accepted run whose end has no report.
     pub(super) fn run_owed(&self) -> Option<&Call> {
         self.calls.iter().find(|call| {
             let accepted = call.answered.as_ref().is_some_and(|it| it.outcome.is_ok());

@@ -1,4 +1,4 @@
-//! How the agent's lines become bytes: the same frames, written in other ways and cut up elsewhere.
+//! Encoding of the agent's lines: the same frames, with other spellings and other boundaries of writes.
 
 use std::mem::take;
 
@@ -6,45 +6,45 @@ use agentese::framing::FrameText;
 
 use crate::writing::{escaped, shuffle, spaced};
 
-/// Longer lines are written as they are: writing them anew would take most of the time.
+/// Length from which a line keeps its spelling, in bytes: a new spelling would take most of the time.
 const LONG: usize = 256 << 10;
-/// The most that is written at once, so that a client that has stopped reading is noticed.
+/// Largest write in bytes, so that a client that has stopped reading is noticed.
 const MOST: usize = 64 << 10;
-/// So many bytes of what is handed over at once come one by one; the rest comes in pieces of a few.
+/// Number of bytes of a batch that come one by one; the rest comes in small pieces.
 const ONE_BY_ONE: usize = 512;
-/// So much is kept back at most.
+/// Limit for bytes that wait for the next write.
 const KEPT_BACK: usize = 1 << 20;
 
-/// Where the bytes are cut.
+/// Boundaries of writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Pieces {
-    /// Behind each line.
+    /// After each line.
     #[default]
     Lines,
-    /// Behind each byte.
+    /// After each byte.
     Bytes,
-    /// Anywhere, also within characters; several lines may come at once.
+    /// Anywhere, also within characters; a piece may contain several lines.
     Anywhere,
-    /// Nowhere: everything that the agent says before it waits comes at once.
+    /// None: all output up to a wait of the agent comes at once.
     Merged,
 }
 
-/// How an agent writes. The default is one line at a time, as it stands in the transcript.
+/// Spelling of an agent's lines. The default is one line at a time, as in the transcript.
 #[derive(Debug, Clone)]
 pub(super) struct Manner {
     pub(super) rng: fastrand::Rng,
-    /// The members of objects come in any order.
+    /// Writes the members of objects in any order.
     pub(super) order: bool,
-    /// White space stands between members.
+    /// Writes white space between members.
     pub(super) spaces: bool,
-    /// Characters are written as escapes that need none.
+    /// Escapes characters that need no escape.
     pub(super) escapes: bool,
-    /// Replacement characters are written as the escape of one half of a pair.
+    /// Writes replacement characters as an escaped half of a surrogate pair.
     pub(super) halves: bool,
-    /// Some lines end with a carriage return and a line feed.
+    /// Ends some lines with a carriage return and a line feed.
     pub(super) returns: bool,
     pub(super) pieces: Pieces,
-    /// What is kept for the next [`pieces`](Self::pieces).
+    /// Bytes that wait for the next [`pieces`](Self::pieces).
     pub(super) pending: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ impl Default for Manner {
 }
 
 impl Manner {
-    /// The line as this agent writes it.
+    /// Returns the line in this spelling.
     pub(super) fn written(&mut self, line: &FrameText) -> FrameText {
         if line.len() > LONG {
             return line.clone();
@@ -83,14 +83,14 @@ impl Manner {
             text = escaped(&text, &mut self.rng);
         }
         if self.halves {
-            // Two of one kind never make a pair.
+            // Two halves of one kind never make a pair.
             let half = if self.rng.bool() { "\\uD83D" } else { "\\udc00" };
             text = text.replace('\u{fffd}', half).replace("\\uFFFD", half);
         }
         text.into()
     }
 
-    /// What ends the next line.
+    /// Returns the end of the next line.
     pub(super) fn end(&mut self) -> &'static str {
         if self.returns && self.rng.bool() { "\r\n" } else { "\n" }
     }
@@ -101,13 +101,13 @@ impl Manner {
         self.pending.extend_from_slice(end.as_bytes());
     }
 
-    /// Whether what is kept may wait for what the agent says next.
+    /// Returns `true` if the bytes may wait for the agent's next line.
     pub(super) fn waits(&self) -> bool {
         let may_wait = matches!(self.pieces, Pieces::Anywhere | Pieces::Merged);
         may_wait && self.pending.len() < KEPT_BACK
     }
 
-    /// What is kept, cut up.
+    /// Returns the waiting bytes in pieces.
     pub(super) fn pieces(&mut self) -> Vec<Vec<u8>> {
         let pending = take(&mut self.pending);
         let mut pieces = Vec::new();
@@ -117,7 +117,7 @@ impl Manner {
             let most = match self.pieces {
                 Pieces::Lines | Pieces::Merged => MOST,
                 Pieces::Bytes if said < ONE_BY_ONE => 1,
-                // Pieces grow with what there is, so that there are a few hundred of them.
+                // The size of pieces grows with the batch, so that there are only a few hundred pieces.
                 Pieces::Bytes | Pieces::Anywhere => {
                     let few = (pending.len() / 64).clamp(16, MOST);
                     self.rng.usize(1..=few)

@@ -1,4 +1,4 @@
-//! Playing many cases to a client.
+//! Plays many cases to a client.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,20 +12,20 @@ use crate::run::{Progress, Ran, RunOptions, play_all};
 use crate::suite::{Suite, SuiteError};
 use crate::transcript::Transcript;
 
-/// What came of many cases.
+/// Outcome of many cases.
 #[derive(Debug)]
 pub struct ClientRun {
     /// The cases, in their order.
     pub ran: Vec<Ran>,
-    /// The library that was judged, as its driver calls it; none where no driver came so far.
+    /// Name of the library, as reported by its driver; `None` if no driver has reported one.
     pub library: Option<String>,
 }
 
-/// Plays cases to a client, side by side as `options` say: those of the suite with their golden
-/// transcripts, and those of `extra` with their own.
+/// Plays cases to a client, side by side as `options` request. Cases of the suite use their golden
+/// transcripts, and `extra` cases their own.
 ///
 /// # Errors
-/// Where a golden transcript is wrong.
+/// If a golden transcript is invalid.
 pub async fn run_client(
     suite: &Suite,
     cases: &[Scenario],

@@ -1,12 +1,13 @@
-//! Client mode: the same cases with the sides swapped. The suite plays the agent of a golden transcript
-//! and judges a client library, through a small program around it, the *driver*.
+//! Client mode: the same cases with the sides swapped. The suite plays the agent of a golden transcript and
+//! judges a client library, through a small program around it, the *driver*.
 //!
-//! The driver starts the agent that it is told to start (this program, which passes bytes between the
-//! client's pipes and the suite), makes the calls that the recorded client made, and reports what its
-//! library gives: answers, events, dialogs, the end. `docs/conformance-clients.md` has the protocol.
+//! The driver starts the agent that the suite names: this program, which passes bytes between the client's
+//! pipes and the suite. The driver makes the calls of the recorded client. It reports the library's answers,
+//! events and dialogs, and the end. `docs/conformance-clients.md` has the protocol.
 //!
-//! A case that no client library can play (lines that are written by hand, parameters that a library
-//! refuses) is not applicable; that is seen from its steps and its transcript, not from its name.
+//! Some cases cannot be played by a client library: they send lines that are written by hand, or parameters
+//! that a library rejects. Such a case is not applicable. The suite sees this from the steps and the
+//! transcript of the case, not from its name.
 
 mod checks;
 mod compare;
@@ -50,31 +51,31 @@ use crate::replay::ends_at_work;
 use crate::transcript::{Record, Transcript};
 use crate::verdict::Verdict;
 
-/// A client that is judged.
+/// The client to judge.
 #[derive(Debug, Clone)]
 pub struct Client {
     /// The driver's program and its arguments.
     pub driver: Vec<String>,
-    /// The program whose command `client-agent` is the agent: this one.
+    /// Path of this program, whose command `client-agent` is the agent.
     pub program: PathBuf,
     /// Factor on all time limits, for slow machines.
     pub patience: f64,
 }
 
-/// What came of a case.
+/// Outcome of a case.
 #[derive(Debug, Clone)]
 pub struct ClientJudged {
-    /// What is said of it.
+    /// Judgement of the case.
     pub judged: Judged,
-    /// The library that was judged, as its driver calls it.
+    /// Name of the library, as reported by its driver.
     pub library: Option<String>,
 }
 
 /// Plays a case to a client and judges it.
 ///
-/// A case that no client library can play is not applicable, with the reason; so is one that the driver's
-/// library has no way for. Where the driver cannot be started or never gets as far as the agent, the verdict
-/// is [`Verdict::Inconclusive`].
+/// A case is not applicable, with a reason, if no client library can play it, or if this library lacks a
+/// feature. If the driver does not start, or does not start the agent, the verdict is
+/// [`Verdict::Inconclusive`].
 pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudged {
     let unclear = |error: &dyn std::fmt::Display| Stop::Unclear(format!("the dialect: {error}"));
     let part = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear(&error)).and_then(|spec| {
@@ -85,14 +86,14 @@ pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client)
     judge_part(case, part, &golden.header, client).await
 }
 
-/// What the agent does in a case, and how.
+/// The agent's moves in a case, and their spelling.
 struct Part {
     spec: &'static Spec,
     moves: Vec<Move>,
-    /// Whether it ends, or the connection is closed, while it works.
+    /// `true` if the agent ends, or the connection closes, during a run.
     cut: bool,
     manner: Manner,
-    /// Whether the client is called while it has not reported everything yet.
+    /// `true` if calls do not wait for the client's reports.
     rush: bool,
 }
 
@@ -118,7 +119,7 @@ async fn judge_part(
         Err(stop) => Err(stop),
     };
     let records = recorder.records();
-    // What the case covers is about agents.
+    // The declared coverage of a case is about agents.
     judged.judged.case.covers = Some(shown(&case.dialect, &records));
     judged.judged.recording = Some(Recording { header: header.clone(), records });
     judged.judged.set_aside = match outcome {
@@ -181,13 +182,13 @@ async fn play(
     judged.library = stage.ready.take().map(|ready| ready.library);
     (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();
     judged.judged.findings = stage.checks.findings(case.level.unwrap_or(CheckLevel::Should));
-    // The agent's process ends with this, so that the driver need not wait for it.
+    // Ends the agent's process, so that the driver need not wait for it.
     drop(stage.mouth.take());
     stage.driver.end().await;
     outcome
 }
 
-/// What was said before the client closed the connection.
+/// Returns the part of the transcript before the client closed the connection.
 fn before_close(golden: &Transcript) -> Transcript {
     let closes =
         |record: &Record| matches!(record, Record::Control(control) if control.event == "stdin_closed");
@@ -195,7 +196,7 @@ fn before_close(golden: &Transcript) -> Transcript {
     Transcript { header: golden.header.clone(), records }
 }
 
-/// The command line of the agent.
+/// Returns the command line of the agent.
 fn agent(client: &Client, door: &Door) -> Vec<String> {
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
     vec![text(&client.program), COMMAND.to_owned(), text(door.path())]

@@ -1,5 +1,5 @@
-//! What is done in a case with the sides swapped: the golden transcript as a list of moves. A case that
-//! no client library can play says why.
+//! Plan of a case with the sides swapped: the golden transcript as a list of moves. Fails with a reason for a
+//! case that no client library can play.
 
 use agentese::frame::{ClientFrame, FrameError};
 use agentese::framing::FrameText;
@@ -11,55 +11,55 @@ use serde_json::{Map, Value};
 
 use crate::transcript::{Record, Transcript};
 
-/// One thing that happens, in the order of the transcript.
+/// One action, in the order of the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Move {
     /// The client calls a command.
     Call(PlannedCall),
     /// The client answers a dialog.
     Answer(PlannedAnswer),
-    /// The agent says a line.
+    /// The agent sends a line.
     Say(FrameText),
     /// The client closes the connection.
     Close,
-    /// The agent ends: the exit code, or the signal's number, negative.
+    /// The agent ends: the exit code, or the negative number of the signal.
     End(i64),
-    /// The agent says the beginning of a line, whose rest never comes.
+    /// The agent sends the beginning of a line, but never the rest.
     Torn(String),
-    /// The agent writes so many bytes to stderr.
+    /// The agent writes this number of bytes to stderr.
     Noise(usize),
-    /// The agent closes its stdin. All that follows is a call and its end.
+    /// The agent closes its stdin. After that, only a call and its end follow.
     Deafen,
 }
 
 /// A command that the recorded client sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlannedCall {
-    /// Its name on the wire.
+    /// Name of the command on the wire.
     pub(super) command: String,
-    /// Its parameters.
+    /// Parameters of the command.
     pub(super) params: Map<String, Value>,
     /// The recorded line.
     pub(super) line: FrameText,
-    /// The raw id in the transcript, where it had one.
+    /// Raw id in the transcript, if there is one.
     pub(super) id: Option<String>,
 }
 
-/// An answer that the recorded client gave.
+/// The recorded client's answer to a dialog.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlannedAnswer {
-    /// The dialog's id.
+    /// Id of the dialog.
     pub(super) id: Value,
-    /// The members of the answer; none dismisses the dialog.
+    /// Members of the answer; `None` dismisses the dialog.
     pub(super) members: Option<Map<String, Value>>,
     /// The recorded line.
     pub(super) line: FrameText,
 }
 
-/// The moves of a case.
+/// Returns the moves of a case.
 ///
 /// # Errors
-/// Says why no client library can play it.
+/// If no client library can play the case; the error is the reason.
 pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) -> Result<Vec<Move>, String> {
     written_by_hand(&case.steps)?;
     let mut planner = Planner { spec, asked: Vec::new(), moves: Vec::new() };
@@ -78,7 +78,7 @@ pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) ->
     Err("the golden transcript does not say how the agent ended".to_owned())
 }
 
-/// Steps that write what a library would never write.
+/// Rejects steps with lines that a library would never write.
 fn written_by_hand(steps: &[ScenarioStep]) -> Result<(), String> {
     let what = steps.iter().enumerate().find_map(|(at, step)| match step {
         ScenarioStep::Raw(_) => Some((at, "a line that is written by hand")),
@@ -92,7 +92,7 @@ fn written_by_hand(steps: &[ScenarioStep]) -> Result<(), String> {
 
 struct Planner {
     spec: &'static Spec,
-    /// Dialogs of the agent that have no answer yet: raw ids and methods.
+    /// Dialogs of the agent without an answer so far: raw ids and methods.
     asked: Vec<(String, String)>,
     moves: Vec<Move>,
 }
@@ -152,12 +152,12 @@ impl Planner {
     }
 }
 
-/// The name of a command or request.
+/// Returns the name of a command or request.
 pub(super) fn name_of<'a>(spec: &Spec, frame: &'a Value) -> Option<&'a str> {
     frame.get(if spec.framing_is_flat() { "type" } else { "method" })?.as_str()
 }
 
-/// Whether a client's frame answers a dialog.
+/// Returns `true` if a frame of the client answers a dialog.
 pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
     match spec.dialog_frames {
         Some(_) => name_of(spec, frame).is_some_and(|kind| spec.is_answer(kind)),
@@ -168,7 +168,7 @@ pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
     }
 }
 
-/// What an answer to a dialog says.
+/// Returns the content of an answer to a dialog.
 pub(super) fn answer_of(spec: &Spec, frame: &Value) -> Option<Value> {
     if spec.framing_is_flat() {
         let mut members = frame.as_object()?.clone();
@@ -192,7 +192,7 @@ fn params_of(spec: &Spec, frame: Value) -> Map<String, Value> {
     }
 }
 
-/// Whether a typed client could have sent the line.
+/// Checks that a typed client could have sent the line.
 fn fits(spec: &Spec, line: &FrameText) -> Result<(), FrameError> {
     match spec.name {
         "omp" => ClientFrame::<omp::Omp>::decode(line).map(drop),

@@ -1,5 +1,6 @@
-//! Cases that are for clients alone. They are made of the golden transcripts: what a later revision may add,
-//! characters that some readers take for ends of lines, answers in another order, an agent that dies.
+//! Cases for clients alone, made from the golden transcripts. They have members and events that a later
+//! revision may add, characters that some readers treat as line ends, answers in another order, and an agent
+//! that dies.
 
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -15,10 +16,11 @@ use crate::transcript::{Record, Transcript};
 /// A case that is not in the suite, with its transcript.
 pub type Probe = (Scenario, Transcript);
 
-/// The cases for clients of a dialect. Those that the dialect's transcripts have nothing for are left out.
+/// Returns the cases for clients of a dialect. Omits a case if the dialect's transcripts have no material for
+/// it.
 ///
 /// # Errors
-/// Where a case or a transcript of the suite is wrong.
+/// If a case or a transcript of the suite is invalid.
 pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteError> {
     let mut played: Vec<(Transcript, Vec<Move>)> = Vec::new();
     for case in suite.cases(&spec.id())? {
@@ -43,7 +45,7 @@ pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteErr
     };
     let run = played.iter().map(|(golden, _)| golden).find(|golden| has_run(spec, golden));
     let mut asked: Vec<_> = played.iter().map(|(golden, moves)| questions(spec, golden, moves)).collect();
-    // The shortest of those with the most.
+    // Takes the shortest transcript with two questions, or else with one.
     asked.sort_by_key(|questions| std::cmp::Reverse(questions.len().min(2)));
     let questions = asked.first().map(Vec::as_slice).unwrap_or_default();
     if let Some(run) = run {
@@ -66,7 +68,7 @@ pub(super) fn effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
     }
 }
 
-/// Whether a run begins in a transcript and may be over at its end.
+/// Returns `true` if a run begins in the transcript, and an event ends a run or may end one.
 fn has_run(spec: &Spec, golden: &Transcript) -> bool {
     let effects: Vec<_> = golden.received().filter_map(|line| effect(spec, line)).collect();
     let ends = effects.contains(&RunEffect::MayEnd) || effects.contains(&RunEffect::Ends);
@@ -76,7 +78,7 @@ fn has_run(spec: &Spec, golden: &Transcript) -> bool {
 /// A question and the recorded answer.
 pub(super) type Question = (PlannedCall, FrameText);
 
-/// Questions of a transcript, each once, that take no parameters and are answered with data.
+/// Returns questions of a transcript, each once: commands without parameters whose answers have data.
 pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec<Question> {
     let calls = moves.iter().filter_map(|step| match step {
         Move::Call(call) => Some(call),
@@ -106,7 +108,7 @@ pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec
     found
 }
 
-/// A transcript with every frame of the agent changed.
+/// Returns the transcript with every frame of the agent changed.
 fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameText>) -> Transcript {
     let records = golden.records.iter().flat_map(|record| match record {
         Record::Received(line) => change(line).into_iter().map(Record::Received).collect(),
@@ -115,7 +117,7 @@ fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameT
     Transcript { header: golden.header.clone(), records: records.collect() }
 }
 
-/// The event within a frame.
+/// Returns the event within a frame.
 pub(super) fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
     match spec.framing {
         Framing::JsonRpc { .. } => frame.get_mut("params"),
@@ -173,7 +175,7 @@ fn separators(spec: &Spec, golden: &Transcript) -> Transcript {
     })
 }
 
-/// Asks two things, and is answered the other way around.
+/// Makes a transcript with two questions and their answers in reverse order.
 fn crossed(spec: &Spec, one: &Question, other: &Question) -> Transcript {
     let mut records: Vec<Record> = Vec::new();
     for (at, (call, _)) in [one, other].into_iter().enumerate() {
@@ -187,7 +189,8 @@ fn crossed(spec: &Spec, one: &Question, other: &Question) -> Transcript {
     transcript(spec, records)
 }
 
-/// The run goes as far as its beginning, a question is asked, and the agent is gone.
+/// Makes a transcript that ends after the beginning of the run: the client asks a question, and the agent
+/// exits.
 fn dies(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
     let begins = |record: &Record| match record {
         Record::Received(line) => effect(spec, line) == Some(RunEffect::Begins),

@@ -1,5 +1,5 @@
-//! The agent's process in client mode: it passes bytes between the client's pipes and the suite, and
-//! ends as the suite says. What the agent says is decided on the other side of the socket.
+//! The agent's process in client mode: passes bytes between the client's pipes and the suite, and ends as the
+//! suite orders. The suite, on the other side of the socket, decides all output.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,46 +14,47 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
-/// The name of the program's command that is the agent.
+/// Subcommand of this program that runs the agent.
 pub const COMMAND: &str = "client-agent";
 
-/// A line of a flood on stderr.
+/// Line of a flood on stderr.
 const NOISE: &str = "the agent writes this line to stderr, where nobody has to read it\n";
 
-/// What the suite has the agent's process do beside passing bytes.
+/// Order from the suite to the agent's process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Order {
-    /// It writes so many bytes to stderr. It says nothing on stdout meanwhile.
+    /// Writes this number of bytes to stderr, and nothing to stdout meanwhile.
     Noise(usize),
-    /// It closes its stdin.
+    /// Closes stdin.
     Deafen,
-    /// It ends.
+    /// Ends the process.
     End(Ending),
 }
 
-/// How the agent ends.
+/// End of the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ending {
     /// The exit code.
     pub(super) code: i32,
-    /// The signal that it ends itself with, in place of the code.
+    /// Signal that the process sends to itself, in place of the exit code.
     pub(super) signal: Option<i32>,
-    /// What it writes to stderr before that.
+    /// Text for stderr before the end.
     pub(super) stderr: String,
 }
 
-/// Is the agent: passes bytes until the suite says how it ends, and then ends the process that way. Stdout
-/// is open until the process is over: the end of its output and its exit code reach a client at once.
+/// Runs the agent: passes bytes until the suite orders its end, and then ends the process that way. Stdout
+/// stays open until the process is over, so that a client gets the end of the output and the exit code at
+/// once.
 ///
 /// # Errors
-/// Where the suite cannot be reached, or went away without a word.
+/// If the suite cannot be reached, or closes the connection without an order.
 pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     let data = UnixStream::connect(socket).await?;
     let control = UnixStream::connect(socket).await?;
     let (mut from_suite, mut to_suite) = data.into_split();
     let (mut stdin, stdout, _) = agentese::transport::stdio()?.into_parts();
     let stdin = tokio::spawn(async move {
-        // The end of stdin is told to the suite; so is its failure, in the same way.
+        // The suite sees the end of stdin; a failure looks the same.
         let _ = tokio::io::copy(&mut stdin, &mut to_suite).await;
         let _ = to_suite.shutdown().await;
     });
@@ -66,7 +67,7 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
             break;
         }
         let mut stdout = stdout.lock().await;
-        // A client that is gone reads no more; how the agent ends is still the suite's to say.
+        // A client that has closed its end reads no more; the suite still decides the agent's end.
         if stdout.write_all(&buffer[..count]).await.is_err() || stdout.flush().await.is_err() {
             break;
         }
@@ -75,14 +76,14 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
     io::Write::write_all(&mut io::stderr(), ending.stderr.as_bytes())?;
     if let Some(signal) = ending.signal.and_then(rustix::process::Signal::from_named_raw) {
         rustix::process::kill_process(rustix::process::getpid(), signal)?;
-        // Only a signal that is ignored comes here.
+        // This line runs only if the signal is ignored.
         tokio::time::sleep(Duration::from_secs(5)).await;
     }
-    // What still waits for stdin is of no interest, and would hold the process up.
+    // Exits without the task that still waits for stdin, which would delay the end.
     std::process::exit(ending.code)
 }
 
-/// Does what the suite orders, until it says how the process ends.
+/// Carries out the suite's orders, and returns the last one: the end of the process.
 async fn obey<W: Send + 'static>(
     control: UnixStream,
     stdin: JoinHandle<()>,
@@ -92,7 +93,7 @@ async fn obey<W: Send + 'static>(
     while let Some(order) = orders.next_line().await? {
         match serde_json::from_str(&order)? {
             Order::Noise(bytes) => {
-                // As an agent does that has one thread: nothing is said before this is written.
+                // An agent with a single thread writes nothing to stdout meanwhile, so the lock is held.
                 let silent = stdout.clone().lock_owned().await;
                 let write = move || {
                     let noise = NOISE.repeat(bytes.div_ceil(NOISE.len()));
@@ -100,13 +101,13 @@ async fn obey<W: Send + 'static>(
                     drop(silent);
                     result
                 };
-                // A client may have closed its end.
+                // The client may have closed its end.
                 let _ = tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?;
             }
             Order::Deafen => {
                 let nothing = std::fs::File::open("/dev/null")?;
                 rustix::stdio::dup2_stdin(&nothing)?;
-                // The suite sees the end of what comes from the client.
+                // The suite sees the end of the client's input.
                 stdin.abort();
             }
             Order::End(ending) => return Ok(ending),
@@ -115,14 +116,14 @@ async fn obey<W: Send + 'static>(
     Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the suite is gone"))
 }
 
-/// Where the agent's process calls the suite.
+/// Socket for the agent's process.
 pub(super) struct Door {
     listener: UnixListener,
     path: PathBuf,
 }
 
 impl Door {
-    /// Opens a socket in a directory that nobody else can enter.
+    /// Opens a socket in a directory that no other user can enter.
     pub(super) fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join("agent.sock");
         let listener = UnixListener::bind(&path)?;
@@ -142,7 +143,7 @@ impl Door {
     }
 }
 
-/// What the suite says as the agent.
+/// The agent's output, written by the suite.
 pub(super) struct Mouth {
     data: OwnedWriteHalf,
     control: UnixStream,
@@ -154,7 +155,7 @@ impl Mouth {
         self.data.write_all(bytes).await
     }
 
-    /// Writes so many bytes to stderr.
+    /// Writes this number of bytes to stderr.
     pub(super) async fn noise(&mut self, bytes: usize) -> io::Result<()> {
         self.order(&Order::Noise(bytes)).await
     }
@@ -164,7 +165,7 @@ impl Mouth {
         self.order(&Order::Deafen).await
     }
 
-    /// Ends the agent, once everything that was said is on its way to the client.
+    /// Ends the agent after all its output is on its way to the client.
     pub(super) async fn end(mut self, ending: Ending) -> io::Result<()> {
         self.data.shutdown().await?;
         self.order(&Order::End(ending)).await?;

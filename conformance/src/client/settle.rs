@@ -1,10 +1,10 @@
-//! Waiting for what the driver owes, and judging what it still owes at the end.
+//! Waits for the driver's missing reports, and judges the ones that are missing at the end.
 
 use super::ledger::Asked;
 use super::stage::{Stage, Stop};
 
 impl Stage<'_> {
-    /// Waits until everything that the agent said has been reported.
+    /// Waits until all events, answers and questions have been reported.
     pub(super) async fn settle(&mut self) -> Result<(), Stop> {
         let done = |stage: &Self| {
             let ledger = &stage.ledger;
@@ -34,7 +34,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Waits for what need not come at once: notices, and the ends of runs.
+    /// Waits for reports that may come late: notices, and the ends of runs.
     pub(super) async fn settle_rest(&mut self) -> Result<(), Stop> {
         self.settle_notices().await?;
         let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.cut;
@@ -68,7 +68,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Calls that nobody answered have to have failed.
+    /// Checks that calls without an answer have failed.
     pub(super) fn judge_pending(&mut self) {
         if let Some(call) = self.ledger.calls.iter().find(|call| !call.settled) {
             let says = format!(

@@ -1,5 +1,5 @@
-//! What of a dialect a client was really shown in a case: what a case covers is about agents, and of that a client
-//! may see less, or something else.
+//! Declared items that a client has seen in a case. The coverage of a case is about agents, and a client may
+//! see less, or something else.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use agentese::types::{Direction, TranscriptRecord};
 use crate::decode::{Asked, Line, decode, name, note};
 use crate::transcript::whole_line;
 
-/// The commands that the client sent and the events and dialogs that the agent sent, as `covers` has them: `command
-/// prompt`, `event agent_end`, `dialog select`. Nothing that is not declared.
+/// Returns the commands of the client and the events and dialogs of the agent, in the notation of `covers`:
+/// `command prompt`, `event agent_end`, `dialog select`. Omits undeclared ones.
 pub(crate) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
     let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
     let mut asked = Asked::default();

@@ -1,4 +1,4 @@
-//! What the agent says: the lines of the transcript, with the ids of this client.
+//! The agent's output: the lines of the transcript, with the ids of this client.
 
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -9,11 +9,11 @@ use tokio::time::timeout;
 use super::ledger::{Answered, Asked, Failure, Said, Stray, Told};
 use super::stage::{Stage, Stop};
 
-/// What stands around the parameters of a dialog, in flat dialects.
+/// Members around the parameters of a dialog, in flat dialects.
 pub(super) const ENVELOPE: [&str; 3] = ["type", "id", "method"];
 
 impl Stage<'_> {
-    /// Says a line of the transcript, and notes what the client owes for it.
+    /// Sends a line of the transcript, and records the reports that it requires.
     pub(super) async fn say(&mut self, line: &FrameText) -> Result<(), Stop> {
         let routed = route(self.spec, line);
         let line = match &routed {
@@ -61,7 +61,7 @@ impl Stage<'_> {
             return;
         }
         let Some(dialog) = self.spec.dialog(&method) else {
-            // It reaches no handler; what the library answers by itself is its own affair.
+            // An unknown dialog reaches no handler; the library may answer it by itself.
             self.ledger.foreign.push(agentese::wire::decode(id.as_str()).unwrap_or_default());
             return;
         };
@@ -70,7 +70,8 @@ impl Stage<'_> {
             ENVELOPE.iter().for_each(|name| drop(members.shift_remove(*name)));
         }
         if let Some(member) = dialog.withdraws {
-            // The library obeys by itself. Whether its handler has heard of the question is its own affair now.
+            // The library withdraws the question by itself; its handler may or may not have seen the
+            // question.
             let taken_back = self.ledger.asked.iter_mut().filter(|asked| asked.id == params[member]);
             taken_back.for_each(|asked| asked.withdrawn = true);
             return;
@@ -107,8 +108,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Answers a command that the client sends by itself: now, or with the answer to the same command that
-    /// the transcript is about to have.
+    /// Answers a command that the library sends by itself: now, or with the next recorded answer to the same
+    /// command.
     pub(super) async fn owe(&mut self, command: &str, id: Option<Value>) -> Result<(), Stop> {
         self.owed.push((command.to_owned(), id));
         let calls = &self.ledger.calls;
@@ -118,7 +119,7 @@ impl Stage<'_> {
         if soon { Ok(()) } else { self.pay_all(Some(command)).await }
     }
 
-    /// Keeps an answer for commands that the client sends by itself, and gives it to those that wait.
+    /// Keeps an answer for commands that the library sends by itself, and answers the ones that wait.
     async fn pay(&mut self, line: &FrameText) -> Result<(), Stop> {
         let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { return Ok(()) };
         let Some(command) = frame["command"].as_str().map(str::to_owned) else { return Ok(()) };
@@ -128,7 +129,7 @@ impl Stage<'_> {
         self.pay_all(Some(&command)).await
     }
 
-    /// Answers what the client sent by itself and what is not answered yet; only one command's, where it is named.
+    /// Answers all waiting commands of the library itself, or only those with the name `only`.
     pub(super) async fn pay_all(&mut self, only: Option<&str>) -> Result<(), Stop> {
         let owed = std::mem::take(&mut self.owed);
         for (command, id) in owed {
@@ -152,26 +153,26 @@ impl Stage<'_> {
         };
         let barrier = self.spec.run_end.barrier.filter(|barrier| barrier.command == command);
         if let (Some(barrier), Some(data)) = (barrier, answer.get_mut("data")) {
-            // A client asks for this to know whether anything follows: what follows is in the transcript.
+            // A client asks if the agent is busy. The transcript already contains all later events.
             data[barrier.busy] = Value::Bool(false);
         }
         set_id(&mut answer, id);
         answer
     }
 
-    /// The data that a command of the library itself is answered with.
+    /// Returns the data of the answer to a command of the library itself.
     pub(super) fn own_data(&self, command: &str) -> Option<Value> {
         self.own_answer(command, None).get("data").cloned()
     }
 
-    /// Writes a line to the client: now, or with what follows it.
+    /// Writes a line to the client: now, or with the next lines.
     async fn write(&mut self, line: &FrameText) -> Result<Said, Stop> {
         let line = self.manner.written(line);
         let end = self.manner.end();
         self.keep(line, end).await
     }
 
-    /// Writes the beginning of a line.
+    /// Writes the beginning of a line, but not its rest.
     pub(super) async fn tear(&mut self, text: &str) -> Result<(), Stop> {
         self.keep(FrameText::from(text), "").await.map(drop)
     }
@@ -186,13 +187,13 @@ impl Stage<'_> {
         Ok(said)
     }
 
-    /// Hands the client everything that the agent has said.
+    /// Writes all pending output to the client.
     pub(super) async fn flush(&mut self) -> Result<(), Stop> {
         let limit = self.limit();
         for piece in self.manner.pieces() {
             let Some(mouth) = &mut self.mouth else { return Ok(()) };
             match timeout(limit, mouth.say(&piece)).await {
-                // The reader on the other side has its turn, so that it sees the piece alone.
+                // Lets the reader on the other side run, so that it receives the piece alone.
                 Ok(Ok(())) => tokio::task::yield_now().await,
                 // A client that has closed the connection need not read on.
                 Ok(Err(_)) if self.closing || self.deaf => return Ok(()),
@@ -210,7 +211,7 @@ impl Stage<'_> {
     }
 }
 
-/// The line with another id.
+/// Returns the line with another id.
 fn with_id(line: &FrameText, id: Option<Value>) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     set_id(&mut frame, id);

@@ -1,4 +1,4 @@
-//! Playing a case with the sides swapped, move by move.
+//! A case with the sides swapped, played move by move.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,43 +24,43 @@ use super::relay::{Ending, Mouth};
 use crate::recording::Recorder;
 use crate::verdict::{Mismatch, Shown};
 
-/// How many frames before a mismatch are shown.
+/// Number of frames to show before a mismatch.
 const BEFORE: usize = 3;
-/// How long the driver may take to start the agent.
+/// Time limit for the driver to start the agent.
 const START: Duration = Duration::from_secs(30);
-/// How long the driver may say nothing while something of it is waited for.
+/// Time limit for the driver's next report during a wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the driver has to say why the client closed the agent's stdin: it may have crashed.
+/// Time limit for an explanation after the client has closed the agent's stdin: the driver may have crashed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What reaches the suite.
+/// An input of the suite.
 pub(super) enum Input {
-    /// The agent's process is there.
+    /// The agent's process has connected.
     Agent(OwnedReadHalf, Mouth),
     /// The client sent a line.
     Heard(Heard),
     /// The client closed the agent's stdin.
     HeardEnd,
-    /// The driver reports.
+    /// A report of the driver.
     Report(FrameText),
-    /// The driver wrote what is no text.
+    /// Output of the driver that is not text.
     BadReport(String),
     /// The driver ended.
     DriverEnd,
 }
 
-/// Why a case ended before its last move.
+/// Reason why a case ended before its last move.
 pub(super) enum Stop {
-    /// A check failed; nothing that comes later can be judged.
+    /// A check failed, so that later moves cannot be judged.
     Judged,
-    /// The library cannot do what the case wants.
+    /// The library lacks a feature that the case needs.
     Unsupported(String),
     /// The driver or the suite failed.
     Unclear(String),
 }
 
-/// What the client is to send next.
+/// Next line that the client has to send.
 pub(super) enum Awaited {
     /// The command of a call.
     Call(usize),
@@ -68,47 +68,47 @@ pub(super) enum Awaited {
     Answer(PlannedAnswer),
 }
 
-/// A case that is being played.
+/// A running case.
 pub(super) struct Stage<'a> {
     pub(super) spec: &'static Spec,
     pub(super) recorder: &'a Recorder,
     pub(super) driver: Driver,
     pub(super) inbox: UnboundedReceiver<Input>,
-    /// Hands the inbox's other end to who reads for it.
+    /// Sender of the inbox, for the tasks that read.
     pub(super) readers: UnboundedSender<Input>,
     pub(super) patience: f64,
-    /// Whether the agent of the transcript ends while it works.
+    /// `true` if the agent of the transcript ends during a run.
     pub(super) cut: bool,
-    /// How the agent writes.
+    /// Spelling of the agent's lines.
     pub(super) manner: Manner,
-    /// Whether the client is called while it has not reported everything yet.
+    /// `true` if calls do not wait for the client's reports.
     pub(super) rush: bool,
     pub(super) checks: Checks,
     pub(super) ledger: Ledger,
     pub(super) mouth: Option<Mouth>,
     pub(super) ready: Option<DriverReady>,
     pub(super) awaited: Option<Awaited>,
-    /// Commands of the library itself that have no answer yet: names and ids.
+    /// Commands of the library itself without an answer so far: names and ids.
     pub(super) owed: Vec<(String, Option<Value>)>,
-    /// The last success of each command.
+    /// Last successful answer to each command.
     pub(super) last: HashMap<String, Value>,
-    /// How many records there are.
+    /// Number of records.
     pub(super) records: usize,
-    /// Every line, in order.
+    /// All lines, in order.
     pub(super) lines: Vec<(Direction, Said)>,
-    /// The driver was told to close.
+    /// `true` after the driver's instruction to close.
     pub(super) closing: bool,
-    /// The agent has closed its stdin.
+    /// `true` after the agent has closed its stdin.
     pub(super) deaf: bool,
     pub(super) client_closed: bool,
     pub(super) agent_ended: bool,
-    /// The driver said that everything is closed.
+    /// `true` after the driver's report that everything is closed.
     pub(super) closed: bool,
     pub(super) driver_ended: bool,
 }
 
 impl Stage<'_> {
-    /// Plays the moves to their end.
+    /// Plays all moves.
     pub(super) async fn play(&mut self, start: DriverStart, moves: &[Move]) -> Result<(), Stop> {
         self.tell(&DriverInstruction::Start(start)).await?;
         if !self.wait(START, |stage| stage.ready.is_some() && stage.mouth.is_some()).await? {
@@ -205,7 +205,7 @@ impl Stage<'_> {
         self.records += 1;
         self.agent_ended = true;
         if let Some(mouth) = self.mouth.take() {
-            // Where the client took its end of the pipes away, there is nobody to tell.
+            // If the client has closed its end of the pipes, the agent's process is gone.
             let _ = mouth.end(ending).await;
         }
         if !self.closing {
@@ -215,7 +215,7 @@ impl Stage<'_> {
             if !self.wait(self.limit(), |stage| stage.ledger.terminated.is_some()).await? {
                 return Err(self.off("end", "the agent ended, and `terminated` was not reported".to_owned()));
             }
-            // A client may end an agent that does not hear it any more.
+            // A client may end an agent that no longer reads.
             if !self.deaf {
                 self.judge_exit(code);
                 self.settle_notices().await?;
@@ -238,7 +238,7 @@ impl Stage<'_> {
         self.flush().await?;
         self.recorder.note(&format!("the agent writes {bytes} bytes to stderr"));
         if let Some(mouth) = &mut self.mouth {
-            // What a client does not read, it is asked for with what comes on stdout.
+            // A client that does not read stderr fails later checks, on stdout.
             let _ = mouth.noise(bytes).await;
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Stage<'_> {
         match timeout(self.limit(), self.driver.tell(instruction)).await {
             Ok(Ok(())) => Ok(()),
             Err(_) => Err(self.off("driver", "the driver does not read its instructions".to_owned())),
-            // Why it reads no more is on its way.
+            // The reason for the closed pipe may still arrive.
             Ok(Err(error)) => {
                 self.wait(self.limit(), |_| false).await?;
                 Err(Stop::Unclear(format!("the driver does not read its instructions: {error}")))
@@ -281,7 +281,7 @@ impl Stage<'_> {
         PATIENCE.mul_f64(self.patience)
     }
 
-    /// Takes what comes until something is true; false where nothing came for the limit.
+    /// Handles input until the condition is `true`. Returns `false` if nothing arrived within the limit.
     pub(super) async fn wait(
         &mut self,
         limit: Duration,
@@ -303,7 +303,8 @@ impl Stage<'_> {
         }
     }
 
-    /// The client closed the agent's stdin before it was told to, and the driver is still there.
+    /// Fails the case: the client closed the agent's stdin without an instruction, and the driver is still
+    /// running.
     fn hung_up(&mut self) -> Stop {
         self.off("end", "the client closed the agent's stdin, and nobody asked it to".to_owned())
     }
@@ -336,7 +337,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Notes a line among the records.
+    /// Adds a line to the records.
     pub(super) fn record(&mut self, dir: Direction, line: FrameText) -> Said {
         let said = Said { record: self.records, line };
         self.records += 1;
@@ -344,20 +345,20 @@ impl Stage<'_> {
         said
     }
 
-    /// The few lines before a record.
+    /// Returns the last lines before a record.
     pub(super) fn before(&self, record: usize) -> Vec<Shown> {
         let end = self.lines.partition_point(|(_, said)| said.record < record);
         let lines = &self.lines[end.saturating_sub(BEFORE)..end];
         lines.iter().map(|(dir, said)| shown(said.record, *dir, said.line.as_str())).collect()
     }
 
-    /// A check failed, and nothing later can be judged.
+    /// Fails a check, so that later moves cannot be judged.
     pub(super) fn failed(&mut self, check: &'static str, mismatch: Mismatch) -> Stop {
         self.checks.fail(check, mismatch);
         Stop::Judged
     }
 
-    /// As [`Stage::failed`], in words alone.
+    /// Fails a check as [`Stage::failed`] does, with nothing but a description.
     pub(super) fn off(&mut self, check: &'static str, says: String) -> Stop {
         let mismatch = self.plain(says);
         self.failed(check, mismatch)
@@ -373,7 +374,7 @@ impl Stage<'_> {
         Mismatch { says, before: self.before(self.records), ..Mismatch::default() }
     }
 
-    /// A mismatch about a line of the agent.
+    /// Creates a mismatch for a line of the agent.
     pub(super) fn owes(&self, says: String, said: &Said) -> Mismatch {
         let expected = Some(shown(said.record, Direction::S2c, said.line.as_str()));
         Mismatch { says, expected, before: self.before(said.record), ..Mismatch::default() }

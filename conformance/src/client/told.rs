@@ -1,4 +1,4 @@
-//! What the driver reports, judged report by report.
+//! Judgement of the driver's reports, one by one.
 
 use agentese::framing::FrameText;
 use agentese::types::{
@@ -14,7 +14,7 @@ use super::stage::{Stage, Stop};
 use crate::verdict::Mismatch;
 
 impl Stage<'_> {
-    /// Takes a report of the driver.
+    /// Judges a report of the driver.
     pub(super) fn told(&mut self, line: &FrameText) -> Result<(), Stop> {
         let report: DriverReport = match agentese::wire::decode(line.as_str()) {
             Ok(report) => report,
@@ -97,7 +97,7 @@ impl Stage<'_> {
         call.settled = true;
         let command = call.planned.command.clone();
         let Some(answered) = call.answered.clone() else {
-            // The answer went to the same command of the library, or the other way around.
+            // The library sends the same command by itself and took this answer for its own.
             if self.last.contains_key(&command) && self.is_own(&command) {
                 return Ok(());
             }
@@ -111,7 +111,7 @@ impl Stage<'_> {
             }
             Ok(expected) => {
                 let found = match difference(expected, &value) {
-                    // An answer with nothing in it is an answer without data.
+                    // An empty object in an answer is equivalent to no data.
                     Some(_) if value.is_null() && expected.as_object().is_some_and(Map::is_empty) => None,
                     Some(_) if self.is_own(&command) && self.is_own_answer(&command, &value) => None,
                     found => found,
@@ -142,7 +142,7 @@ impl Stage<'_> {
         let command = self.ledger.calls[at].planned.command.clone();
         let stray = self.ledger.strays.iter().any(|it| !it.settled && same_failure(&it.failure, &failure));
         match self.ledger.calls[at].answered.clone() {
-            // It was given a failure that is another's.
+            // The call received a failure without an id that belongs to another call.
             Some(answered) if stray && answered.outcome.is_ok() => {
                 self.failed_without_answer(at, &command, &failure, &error.kind)
             }
@@ -166,7 +166,7 @@ impl Stage<'_> {
         }
     }
 
-    /// A call failed that the agent did not answer with its id.
+    /// Judges a failed call whose id is in no failure of the agent.
     fn failed_without_answer(
         &mut self,
         at: usize,
@@ -197,7 +197,7 @@ impl Stage<'_> {
         }
         match kind {
             DriverFailure::Terminated => self.checks.hold("end"),
-            // It could not be sent.
+            // The client could not send the call.
             DriverFailure::Failed if self.deaf => self.checks.hold("end"),
             other => {
                 let says = format!("`{command}` waited when the connection ended, and failed as {other}");
@@ -209,7 +209,7 @@ impl Stage<'_> {
 
     fn told_dialog(&mut self, dialog: DriverDialog) -> Result<(), Stop> {
         let mut params = dialog.params;
-        // Libraries that hand over the frame as a whole show its id, too.
+        // Libraries that pass on the whole frame include its id.
         let id = if self.spec.framing_is_flat() { params.get("id").cloned() } else { None };
         if self.spec.framing_is_flat() {
             ENVELOPE.iter().for_each(|name| drop(params.shift_remove(*name)));
@@ -265,7 +265,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Whether a call is there and has not been reported yet.
+    /// Fails if the call does not exist or has already been reported.
     fn unsettled(&mut self, name: &str) -> Result<(), Stop> {
         match self.ledger.call(name) {
             None => {
@@ -284,12 +284,12 @@ impl Stage<'_> {
         own.is_some_and(|own| own.iter().any(|name| name == command))
     }
 
-    /// Whether a value is what commands of the library itself were answered with.
+    /// Returns `true` if the value is the answer to commands of the library itself.
     fn is_own_answer(&self, command: &str, value: &Value) -> bool {
         self.own_data(command).is_some_and(|data| difference(&data, value).is_none())
     }
 
-    /// Takes a difference: where no allowance lets it through, it ends the case.
+    /// Records an allowed difference; any other difference ends the case.
     fn judge(&mut self, check: &'static str, found: &Difference, mismatch: Mismatch) -> Result<(), Stop> {
         if let Some(allowance) = found.allowance {
             self.checks.allow(check, allowance.name(), mismatch);

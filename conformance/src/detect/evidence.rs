@@ -1,4 +1,4 @@
-//! What a session says for and against one revision of a dialect.
+//! Evidence of a session for and against one revision of a dialect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use crate::decode::{Asked, Line, decode, name, note};
 use crate::matching::Rules;
 use crate::matching::tables::Form;
 
-/// How an observation weighs.
+/// Weights of observations.
 const FRAMING: f64 = 20.0;
 const SIGN: f64 = 3.0;
 const MISFIT: f64 = 2.5;
@@ -23,8 +23,8 @@ const FITTING: f64 = 1.5;
 const FAMILIAR: f64 = 0.3;
 const EDGE: f64 = 1.0;
 
-/// Events that real agents send although no document has them, and the dialects whose agents do: what a dialect
-/// allows to be left out and does not declare.
+/// Undocumented events that real agents send, with the dialects of these agents: events that a dialect allows
+/// to be left out and does not declare.
 static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for spec in SPECS {
@@ -40,20 +40,20 @@ static UNDOCUMENTED: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLo
     found
 });
 
-/// What is gathered for one dialect. The same observation counts once.
+/// Evidence for one dialect. Equal observations count once.
 pub(super) struct Evidence {
     spec: &'static Spec,
-    /// By what is said: a frame that does not fit says so once, however often it comes.
+    /// Reasons by their text: a frame that does not fit counts once, even if it comes often.
     reasons: BTreeMap<String, Reason>,
-    /// What tells revisions apart, by what is said.
+    /// Signs of a revision, by their text.
     signs: BTreeMap<String, Reason>,
-    /// Commands that were sent.
+    /// Commands that the client sent.
     asked: Asked,
-    /// Commands that were sent and that are none of the dialect's.
+    /// Commands that the client sent and that the dialect does not have.
     unknown: BTreeSet<String>,
-    /// What was sent.
+    /// Frames that the client sent.
     sent: Vec<Value>,
-    /// Whether something came that belongs to the dialect.
+    /// `true` if a frame belongs to the dialect.
     is_shown: bool,
 }
 
@@ -74,7 +74,7 @@ impl Evidence {
         self.is_shown
     }
 
-    /// What speaks for and against the dialect, and what tells its revisions apart.
+    /// Returns the evidence for and against the dialect, and the signs of its revisions.
     pub(super) fn reasons(self) -> (Vec<Reason>, Vec<Reason>) {
         (self.reasons.into_values().collect(), self.signs.into_values().collect())
     }
@@ -83,7 +83,7 @@ impl Evidence {
         self.reasons.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
-    /// What is not as declared, with the reason that came first.
+    /// Records a frame that breaks the declaration, with the first reason.
     fn misfit(&mut self, what: String, reason: &str) {
         let text = format!("{what} does not fit: {reason}");
         self.reasons.entry(what).or_insert(Reason { weight: -MISFIT, text });
@@ -130,7 +130,7 @@ impl Evidence {
         self.signs(&frame);
     }
 
-    /// What tells the dialect's revisions apart.
+    /// Records signs of the dialect's revisions.
     fn signs(&mut self, frame: &Value) {
         let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
         let revisions = revisions.copied().unwrap_or_default();
@@ -148,7 +148,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the agent knows a command that only some revisions have.
+    /// Records a sign: if the agent knows a command that only some revisions have.
     fn sign_of_command(&mut self, revisions: &[&'static Spec], frame: &Value) {
         let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
         let has = |spec: &&'static Spec| spec.command(command).is_some();
@@ -166,7 +166,7 @@ impl Evidence {
         self.signs.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
-    /// What the answer to a command says.
+    /// Weighs the answer to a command.
     fn response(&mut self, frame: &Value) {
         let command = frame["command"].as_str().unwrap_or_default();
         let edges = &self.spec.edges;
@@ -201,7 +201,7 @@ impl Evidence {
             self.is_shown = true;
             self.note(FAMILIAR, format!("an unknown command is answered `{text}`"));
             let echoes = frame.get("id").is_some();
-            // Real agents drop the id although their document says that it comes back; none does the reverse.
+            // Real agents omit the id although their document requires it; no agent does the reverse.
             let weight = match (echoes, edges.unknown_command_echoes_id) {
                 (true, true) | (false, false) => EDGE,
                 (true, false) => -EDGE,
@@ -218,7 +218,7 @@ impl Evidence {
         }
     }
 
-    /// Whether a frame is as the dialect has it.
+    /// Weighs a frame by its fit to the dialect's declaration.
     fn decode(&mut self, line: &FrameText, frame: &Value, kind: &str) {
         let Some((_, decode)) = decode(&self.spec.id()) else { return };
         let is_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
@@ -231,7 +231,7 @@ impl Evidence {
             true => frame.get("id").and_then(|id| self.asked.command(id)),
             false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
         };
-        // Types know what any revision has; the tables know what this one has.
+        // The types know the events of all revisions; the tables know the events of this one.
         let decoded = decode(line, &self.asked).map(|line| match line {
             Line::Event { name, known } => {
                 let known = known && self.spec.event(&name).is_some();
@@ -261,7 +261,7 @@ impl Evidence {
             (Ok(Line::Success { command }), _) => {
                 self.is_shown = true;
                 let data = &frame[if is_json_rpc { "result" } else { "data" }];
-                // Where much has to be there, more is said by its being there.
+                // An answer with many required members is stronger evidence.
                 let says_much = data.as_object().is_some_and(|data| data.len() > 5);
                 let weight = if says_much { FITTING } else { FAMILIAR };
                 self.note(weight, format!("the answer to `{command}` fits"));
@@ -274,7 +274,7 @@ impl Evidence {
     }
 }
 
-/// Whether a frame is what a sign speaks of.
+/// Returns `true` if a frame matches a sign.
 fn is_seen(sign: &Sign, spec: &Spec, frame: &Value) -> bool {
     let event = match spec.framing {
         Framing::Enveloped => &frame["event"],
@@ -297,7 +297,7 @@ fn is_seen(sign: &Sign, spec: &Spec, frame: &Value) -> bool {
     }
 }
 
-/// What a sign speaks of.
+/// Describes a sign.
 fn told(sign: &Sign) -> String {
     match *sign {
         Sign::Event(name) => format!("`{name}`"),
@@ -311,7 +311,7 @@ fn told(sign: &Sign) -> String {
     }
 }
 
-/// The definitions of each revision's schema of what servers send.
+/// Definitions in each revision's schema of server frames.
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let parsed = REVISIONS.iter().copied().flatten().map(|spec| {
         let text = schema(&spec.id(), Side::Server).unwrap_or_default();
@@ -321,7 +321,7 @@ static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     parsed.collect()
 });
 
-/// Members of an answer's data that the dialect does not declare.
+/// Returns members of an answer's data that the dialect does not declare.
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> Vec<String> {
     let Some(definitions) = DEFINITIONS.get(&spec.id()) else { return Vec::new() };
     let of = definitions.as_object().into_iter().flatten().map(|(_, definition)| &definition["properties"]);

@@ -1,4 +1,4 @@
-//! Asking a program that is running.
+//! Detection with a running program.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::recording::Recorder;
 /// A command that no dialect has.
 const NOBODY_KNOWS: &str = "agentese_detect";
 
-/// What is asked: in the frames of each dialect what a stranger may ask first, what only its younger revisions know, and
-/// something that nobody knows. A dialect that does not know a line answers it with a failure of its own kind.
+/// Returns the questions: the probe command of each dialect, in its framing; a command that only younger
+/// revisions have; and an unknown command. Each dialect answers an unknown line with its own kind of failure.
 fn questions() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
@@ -41,7 +41,7 @@ fn questions() -> Vec<Value> {
                 .commands
                 .iter()
                 .filter(|command| command.reads && command.required.is_empty() && is_new(command.wire));
-            // A whole history is not asked for where a word tells as much.
+            // Prefers commands with short answers to commands that return a whole history.
             if let Some(command) = harmless.min_by_key(|command| holds_more(spec, command.wire)) {
                 let question = (matches!(spec.framing, Framing::JsonRpc { .. }), command.wire);
                 if !asked.contains(&question) {
@@ -58,7 +58,7 @@ fn questions() -> Vec<Value> {
     frames.collect()
 }
 
-/// Whether the answer to a command holds lists or objects.
+/// Returns `true` if the answer to a command contains lists or objects.
 fn holds_more(spec: &Spec, command: &str) -> bool {
     let text = schema(&spec.id(), Side::Server).unwrap_or_default();
     let Ok(schema) = serde_json::from_str::<Value>(text) else { return true };
@@ -74,40 +74,40 @@ fn holds_more(spec: &Spec, command: &str) -> bool {
     })
 }
 
-/// How long an answer that is to come may take, once the first one is there.
+/// Time limit for each further answer after the first one.
 const REST: Duration = Duration::from_millis(300);
 
-/// How long nothing comes once everything is answered that an agent of a dialect answers.
+/// Quiet time after the answers that every agent of a dialect gives.
 const END: Duration = Duration::from_millis(50);
 
-/// Why a program cannot be asked.
+/// Reason why a program cannot be probed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DetectError {
-    /// It does not start.
+    /// The program does not start.
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
-    /// It ended, and had said nothing.
+    /// The program ended without output.
     #[error("the agent ended before it said anything ({exit})")]
     Ended {
-        /// How it ended.
+        /// Exit status of the program.
         exit: String,
     },
-    /// It says nothing.
+    /// The program printed nothing.
     #[error("the agent said nothing within {} ms ({exit})", limit.as_millis())]
     Silent {
-        /// How long it was waited for.
+        /// Time limit of the wait.
         limit: Duration,
-        /// How it ended.
+        /// Exit status of the program.
         exit: String,
     },
-    /// It says something, and is no agent.
+    /// The program's output is not an agent's.
     #[error(transparent)]
     Stranger(#[from] Stranger),
 }
 
-/// The questions as a case, for an agent that needs a profile to start: one that ends without a model,
-/// say. To be played, and what comes of it to be given to [`super::detect`].
+/// Returns the questions as a case, for an agent that needs a profile to start, for example one that ends
+/// without a model. Play the case and pass its transcript to [`super::detect`].
 pub fn detect_case(dialect: &str) -> Scenario {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or_default();
     let mut quiet = QuietStep::new(millis(END));
@@ -138,15 +138,16 @@ pub fn detect_case(dialect: &str) -> Scenario {
     case
 }
 
-/// Where programs keep what is a user's own.
+/// Variables with the directories of a user's own files.
 const OWN_FOLDERS: [&str; 6] =
     ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
-/// Starts a program, asks it two or three harmless things, and ends it. It runs in a directory of the caller's choice,
-/// which is its home too: with this process's environment, but for the variables that lead to the user's own files.
+/// Starts a program, sends a few harmless commands, and ends it. The program runs in a directory of the
+/// caller's choice, which is also its home. It gets this process's environment, except for variables with
+/// paths to the user's own files.
 ///
 /// # Errors
-/// Where the program does not start, or says nothing within the limit.
+/// If the program does not start, or prints nothing within the limit.
 pub async fn detect_live(
     program: &str,
     arguments: &[String],
@@ -164,7 +165,7 @@ pub async fn detect_live(
     for question in questions() {
         let line = format!("{question}\n");
         recorder.sent(&line);
-        // A program that has ended already said what it had to say.
+        // A program that has ended may still have printed an answer.
         let write = async { stdin.write_all(line.as_bytes()).await.and(stdin.flush().await) };
         if !matches!(tokio::time::timeout(limit, write).await, Ok(Ok(()))) {
             break;
@@ -176,9 +177,10 @@ pub async fn detect_live(
         }
     };
     let _ = tokio::time::timeout(limit, first).await;
-    // A pipe that ended before anybody closed the agent's stdin.
+    // `true` if the pipe ended before this function closed the agent's stdin.
     let has_ended = recorder.progress() == (0, false);
-    // Answers may come in any order, and some dialects do not answer all: the rest has a short time.
+    // Answers may come in any order, and some dialects leave commands unanswered: each further answer gets a
+    // short time.
     while recorder.progress().1 && tokio::time::timeout(REST, changes.changed()).await.is_ok() {}
     drop(stdin);
     let exit = match child {

@@ -1,30 +1,30 @@
-//! What says something and is no agent.
+//! Programs that are not agents.
 
 use agentese::framing::FrameText;
 use serde_json::Value;
 
-/// How much of a line is shown, in characters.
+/// Length of a quoted line in characters.
 const SHOWN: usize = 60;
 
-/// Why a program is no agent.
+/// Reason why a program is not an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stranger {
-    /// It said nothing.
+    /// The program printed nothing.
     #[error("it says nothing")]
     Silent,
-    /// All it says is what it was sent.
+    /// The program only repeats its input.
     #[error("not an agent: it sends back what it is sent")]
     Echo,
-    /// Nothing that it says is a JSON object.
+    /// No line of the program is a JSON object.
     #[error("not an agent: nothing that it says is a JSON object; it begins with `{first}`")]
     Noise {
-        /// The beginning of its first line.
+        /// Beginning of the program's first line.
         first: String,
     },
 }
 
-/// Refuses what is no agent's.
+/// Fails if the output does not come from an agent.
 pub(super) fn look(lines: &[(bool, &FrameText)]) -> Result<(), Stranger> {
     let mut received = lines.iter().filter(|(is_sent, _)| !is_sent).map(|(_, line)| *line).peekable();
     let Some(first) = received.peek() else { return Err(Stranger::Silent) };
@@ -42,7 +42,7 @@ pub(super) fn look(lines: &[(bool, &FrameText)]) -> Result<(), Stranger> {
     Err(if echoes > 0 { Stranger::Echo } else { noise })
 }
 
-/// A line as it is compared with others: frames by what they hold.
+/// A line in the form for comparisons: frames by their content.
 #[derive(Debug, PartialEq)]
 enum Said {
     Frame(Value),

@@ -1,5 +1,6 @@
-//! Scenarios that broke off before the client had said everything: nobody can answer what was never sent, so only
-//! what was sent may be missed. The wait that was in vain is a finding of its own, and stands first.
+//! Scenarios that broke off before the client had sent everything. The agent cannot answer a line that was
+//! never sent, so only answers to sent lines can be missing. The wait that failed is a finding of its own,
+//! and comes first.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::matching::{self, Compared, Comparison, Rules};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-/// Compares as far as the scenario came. Of several golden transcripts, the one with the fewest differences counts.
+/// Compares the part that the scenario reached. Takes the golden transcript with the fewest differences.
 pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> Compared {
     let golden = std::iter::once(comparison.golden).chain(comparison.alternatives);
     let compared = golden.map(|golden| {
@@ -20,11 +21,11 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> Compared {
     let failures = |compared: &Compared| {
         compared.findings.iter().filter(|finding| matches!(finding.outcome, Outcome::Failed(_))).count()
     };
-    // There is always the golden one.
+    // The iterator always contains the golden transcript.
     compared.min_by_key(failures).unwrap_or(Compared { findings: Vec::new(), frames: 0, agreed: 0 })
 }
 
-/// Takes away what is missing of the rest of the session. Checks that only failed for that could not be made.
+/// Removes findings about the rest of the session. A check with no other failure was not made.
 fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) -> Compared {
     let rest = Rest::of(golden, observed);
     let excused = |finding: &Finding| match &finding.outcome {
@@ -33,7 +34,7 @@ fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) ->
     };
     let (gone, mut kept): (Vec<Finding>, Vec<Finding>) = compared.findings.into_iter().partition(excused);
     let checks: BTreeSet<&str> = gone.iter().map(|finding| finding.check.as_str()).collect();
-    // So many differences that they were only counted: what is counted is mostly what was not sent.
+    // A finding that only counts further differences mostly counts frames of the rest.
     kept.retain(|finding| !(checks.contains(finding.check.as_str()) && is_count(finding)));
     for check in checks {
         if !kept.iter().any(|finding| finding.check == check)
@@ -47,12 +48,12 @@ fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) ->
     compared
 }
 
-/// What came of a check that could not be made.
+/// Returns the outcome of a check that was not made.
 pub(super) fn not_seen() -> Outcome {
     Outcome::Unclear("the scenario broke off before it could be seen".to_owned())
 }
 
-/// A check of the case's own that lacks frames lacks them because nobody asked.
+/// Excuses a check of the case that lacks frames: the client never sent the command for them.
 pub(super) fn excused(mut finding: Finding) -> Finding {
     if let Outcome::Failed(Mismatch { expected, found: None, path, .. }) = &finding.outcome
         && (expected.is_some() || !path.is_empty())
@@ -62,7 +63,7 @@ pub(super) fn excused(mut finding: Finding) -> Finding {
     finding
 }
 
-/// How many differences there were besides those that are told.
+/// Returns `true` if the finding only counts further differences.
 fn is_count(finding: &Finding) -> bool {
     match &finding.outcome {
         Outcome::Failed(mismatch) => {
@@ -72,11 +73,11 @@ fn is_count(finding: &Finding) -> bool {
     }
 }
 
-/// What the golden transcript has behind the first line that was not sent.
+/// The part of the golden transcript after the first line that was not sent.
 struct Rest {
-    /// That line's place among its records.
+    /// Index of that line's record.
     from: usize,
-    /// The ids of what was sent.
+    /// Ids of the sent commands.
     sent: BTreeSet<String>,
 }
 
@@ -90,7 +91,8 @@ impl Rest {
         Self { from, sent: ids.collect() }
     }
 
-    /// Whether a difference is that something of the rest is missing. Answers to what was sent never are of it.
+    /// Returns `true` if the mismatch is a missing frame of the rest. Answers to sent commands never belong
+    /// to the rest.
     fn has(&self, mismatch: &Mismatch) -> bool {
         let Mismatch { expected: Some(expected), found: None, .. } = mismatch else { return false };
         expected.record > self.from && !id(&expected.line).is_some_and(|id| self.sent.contains(&id))

@@ -1,4 +1,4 @@
-//! How the agent ended.
+//! Check of the agent's end.
 
 use agentese::types::{CheckLevel, Scenario, ScenarioStep};
 
@@ -9,18 +9,19 @@ use crate::verdict::{Finding, Outcome};
 /// The end of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct End {
-    /// The exit code, or the signal's number, negative.
+    /// Exit code, or the negative number of the signal.
     code: Option<i64>,
-    /// Whether the player had to end it.
+    /// `true` if the player had to end the agent.
     forced: bool,
-    /// Whether the case sent it a signal.
+    /// `true` if the case sent a signal to the agent.
     signalled: bool,
-    /// Whether it was still running when the case wanted it to have ended.
+    /// `true` if the agent was still running when the case required its end.
     late: bool,
 }
 
-/// How the agent ends, as far as comparing with the golden transcript does not tell: it has ended when it
-/// has to, and a signal that nobody sent is a crash. Where there is no golden transcript, it ends by itself.
+/// Checks the agent's end beyond the comparison with the golden transcript. The agent has to end in time, and
+/// a signal that the suite did not send is a crash. Without a golden transcript, the agent has to end by
+/// itself.
 pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let wanted = golden.and_then(|golden| end(case, golden));
     let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
@@ -35,7 +36,7 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
         return finding(CheckLevel::Must, crash(observed));
     }
     if came.late && !wanted.is_some_and(|wanted| wanted.late) {
-        // How long an end takes is a matter of the machine too. One that does not come at all fails `exit`.
+        // The duration of an end depends on the machine too. An end that never comes fails the check `exit`.
         return finding(CheckLevel::Info, failed("it was still running when the case looked for its end"));
     }
     if came.forced && golden.is_none() {
@@ -44,13 +45,13 @@ pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Tran
     finding(level, Outcome::Held)
 }
 
-/// What is said of an agent that a signal ended.
+/// Returns the outcome for an agent that a signal ended.
 pub(super) fn crash(observed: &Transcript) -> Outcome {
     let signal = observed.end().and_then(|last| last.code.as_option().copied()).map_or(0, |code| -code);
     failed(format!("it crashed: signal {signal}"))
 }
 
-/// Ended by a signal that nobody sent.
+/// Returns `true` if a signal ended the agent that neither the player nor the case sent.
 fn crashed(end: End) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }

@@ -45,7 +45,7 @@ impl Run {
         let told = &mut |progress: agentese_conformance::run::Progress<'_>| teller.tell(progress);
         let run = run_client(suite, &cases, &extra, &client, &options, told).await?;
         teller.end();
-        // What is judged is the library; the driver says which.
+        // The report is about the library; the driver names it.
         let library = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =
             ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent: library }

@@ -1,9 +1,9 @@
-//! Torture: an agent that does everything that the documents allow and that authors of clients forget.
+//! Torture: an agent that does everything that the documents allow and that client authors forget.
 //!
-//! A seed makes one session of a recorded one: frames come byte by byte or many at once, members in any order and
-//! beside others that nobody declared, answers late, dialogs in a storm, and the agent dies or stops listening where it
-//! likes. What the driver reports is compared with what was sent, by the checks of client mode. The same seed makes the
-//! same session.
+//! A seed turns a recorded session into a harder one. Frames come byte by byte, or many at once. Objects have
+//! members in any order, and undeclared ones. Answers come late, dialogs in a storm, and the agent dies or
+//! stops reading at any point. The checks of client mode compare the driver's reports with the frames. The
+//! same seed makes the same session.
 
 mod pool;
 mod session;
@@ -24,11 +24,11 @@ use crate::run::{Progress, Ran, RunOptions, play_all};
 use crate::suite::{Suite, SuiteError};
 use crate::verdict::Verdict;
 
-/// Why there is nothing to torture a client with.
+/// Reason why there is no session for the client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TortureError {
-    /// A case or a transcript of the suite is wrong.
+    /// A case or a transcript of the suite is invalid.
     #[error(transparent)]
     Suite(#[from] SuiteError),
     /// There is no dialect of this name.
@@ -39,12 +39,13 @@ pub enum TortureError {
     NoSessions(String),
 }
 
-/// Plays the session of each seed to a client; `without` names [`TRICKS`] that are left out.
+/// Plays the session of each seed to a client; `without` names the [`TRICKS`] to leave out.
 ///
-/// Recordings are kept of what failed alone. A client that hangs fails a check: every wait ends after ten seconds, times
-/// the patience.
+/// Only failed sessions keep their recordings. A client that hangs fails a check: every wait ends after ten
+/// seconds, times the patience.
 ///
 /// # Errors
+/// If the suite has no session of the dialect, or an invalid one.
 /// Where the suite has no session of the dialect, or one that is wrong.
 pub async fn torture(
     suite: &Suite,
@@ -98,7 +99,7 @@ pub async fn torture(
     Ok(ClientRun { ran, library })
 }
 
-/// The case of a seed, for reports.
+/// Makes the case of a seed, for reports.
 fn case(pool: &Pool, seed: u64) -> Scenario {
     let mut case = ScenarioBuilder {
         scenario: 1,

@@ -1,4 +1,4 @@
-//! What the recorded sessions of a dialect have, as parts to make other sessions of.
+//! Parts of a dialect's recorded sessions, as material for other sessions.
 
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -13,20 +13,20 @@ use crate::suite::Suite;
 /// A recorded session that a client can play.
 #[derive(Debug)]
 pub(super) struct Spine {
-    /// The name of its case.
+    /// Name of the session's case.
     pub(super) name: String,
     pub(super) moves: Vec<Move>,
 }
 
-/// A question or notice of an agent.
+/// A question or a notice of an agent.
 #[derive(Debug)]
 pub(super) struct Dialog {
     pub(super) line: FrameText,
-    /// The answer that a client gave and its line; none for a notice.
+    /// The client's answer and its line; `None` for a notice.
     pub(super) answer: Option<PlannedAnswer>,
 }
 
-/// The parts.
+/// Parts of all sessions.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) spec: &'static Spec,
@@ -34,15 +34,15 @@ pub(super) struct Pool {
     /// Commands that only ask, with their answers.
     pub(super) questions: Vec<Question>,
     pub(super) dialogs: Vec<Dialog>,
-    /// An event, to make others of.
+    /// An event, as a model for others.
     pub(super) event: Option<FrameText>,
 }
 
 impl Pool {
-    /// The parts of a dialect.
+    /// Collects the parts of a dialect.
     ///
     /// # Errors
-    /// Where the suite is wrong, or nobody has recorded a session of the dialect.
+    /// If the suite is invalid, or has no recorded session of the dialect.
     pub(super) fn new(suite: &Suite, spec: &'static Spec) -> Result<Self, TortureError> {
         let mut pool =
             Self { spec, spines: Vec::new(), questions: Vec::new(), dialogs: Vec::new(), event: None };
@@ -50,7 +50,7 @@ impl Pool {
             let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
             let Ok(moves) = plan(spec, &case, &golden) else { continue };
             for (call, answer) in questions(spec, &golden, &moves) {
-                // Libraries send it by themselves; nobody could tell which of the two was sent.
+                // Libraries send this command by themselves, and the two calls would look the same.
                 let own = spec.run_end.barrier.is_some_and(|barrier| barrier.command == call.command);
                 if !own && pool.questions.iter().all(|(known, _)| known.command != call.command) {
                     pool.questions.push((call, answer));
@@ -86,7 +86,7 @@ impl Pool {
     }
 }
 
-/// The question without the member that says when it is withdrawn.
+/// Returns the question without the member for the time of its withdrawal.
 fn without(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members: Option<&mut Map<String, Value>> = match spec.framing_is_flat() {

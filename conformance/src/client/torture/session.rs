@@ -1,4 +1,4 @@
-//! The session of a seed: a recorded one, changed by everything that the documents allow.
+//! The session of a seed: a recorded session, changed by everything that the documents allow.
 
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -11,26 +11,26 @@ use super::super::probes::effect;
 use super::pool::Pool;
 use super::values;
 
-/// Of so many seeds, one has a line of 64 MiB.
+/// Number of seeds of which one has a line of 64 MiB.
 const LONG_SEEDS: u64 = 500;
-/// The longest line: what the documents promise to be taken.
+/// Longest line in bytes: clients have to accept it by the documents.
 const LONGEST: usize = 64 << 20;
-/// The most events that are put between others.
+/// Largest number of added events.
 const MOST_EVENTS: usize = 200;
 
-/// What a seed comes to.
+/// The session of a seed.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) moves: Vec<Move>,
-    /// Whether the connection is closed while the agent works.
+    /// `true` if the connection closes during a run.
     pub(super) cut: bool,
     pub(super) manner: Manner,
     pub(super) rush: bool,
-    /// What is done in it, in words.
+    /// Description of the changes.
     pub(super) says: String,
 }
 
-/// What may be done in a session: its name, and what is said of it.
+/// Possible changes of a session: name and description.
 pub const TRICKS: &[(&str, &str)] = &[
     ("rush", "calls that do not wait for reports"),
     ("late", "answers late and out of order"),
@@ -52,7 +52,7 @@ pub const TRICKS: &[(&str, &str)] = &[
     ("deaf", "the agent closes its stdin"),
 ];
 
-/// The session of a seed, without the tricks of these names.
+/// Makes the session of a seed, without the tricks of these names.
 pub(super) fn session(pool: &Pool, seed: u64, without: &[String]) -> Session {
     let rng = fastrand::Rng::with_seed(seed);
     let mut maker =
@@ -67,7 +67,7 @@ struct Maker<'a> {
     rng: fastrand::Rng,
     says: Vec<String>,
     moves: Vec<Move>,
-    /// How many ids were made.
+    /// Number of ids so far.
     made: u32,
 }
 
@@ -120,7 +120,8 @@ impl Maker<'_> {
         Session { moves, cut, manner, rush, says: self.says.join(", ") }
     }
 
-    /// Whether a trick is played in this session, with even chances. The chances of one change nothing of the others.
+    /// Returns `true` with a probability of one half, unless the trick is left out. The other random choices
+    /// do not depend on the result.
     fn maybe(&mut self, trick: &str) -> bool {
         let is = self.rng.bool() && self.may(trick);
         if is {
@@ -134,7 +135,7 @@ impl Maker<'_> {
         !self.without.iter().any(|name| name == trick)
     }
 
-    /// Where the first call stands: before it, clients may wait for a frame with which the agent begins.
+    /// Returns the position of the first call: before it, clients may wait for a first frame of the agent.
     fn first(&self) -> usize {
         self.moves.iter().position(|step| matches!(step, Move::Call(_))).unwrap_or(self.moves.len())
     }
@@ -143,7 +144,7 @@ impl Maker<'_> {
         self.rng.usize(from..=self.moves.len())
     }
 
-    /// The call that the frame at a place answers, as far as it is an answer to a call with an id.
+    /// Returns the call that the frame at this position answers, if it is an answer to a call with an id.
     fn answered(&self, at: usize) -> Option<PlannedCall> {
         let Move::Say(line) = &self.moves[at] else { return None };
         let Ok(Routed::Answer { id: Some(id), success: true, .. }) = route(self.spec, line) else {
@@ -155,8 +156,8 @@ impl Maker<'_> {
         })
     }
 
-    /// Takes the client's calls away of the command that its library sends by itself at the end of runs: nobody could
-    /// tell which of the two was sent.
+    /// Removes the client's calls of the command that its library sends by itself at the end of runs: the two
+    /// would look the same.
     fn leave_out_own(&mut self) {
         let runs = |step: &Move| match step {
             Move::Say(line) => effect(self.spec, line).is_some_and(|effect| effect != RunEffect::None),
@@ -205,8 +206,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Where the run is over whose answer stands there; none where it had begun before (the prompt only joins it), or the
-    /// client does something meanwhile that is about it.
+    /// Returns the position of the end of the run whose acceptance is at `answer`. Returns `None` if the run
+    /// had begun before, as the prompt only joins it then. Returns `None` also if the client acts on the run
+    /// meanwhile.
     fn run_end(&self, answer: usize) -> Option<usize> {
         let mut has_begun = false;
         for (at, step) in self.moves.iter().enumerate().skip(answer + 1) {
@@ -258,7 +260,7 @@ impl Maker<'_> {
         if dialogs.is_empty() {
             return;
         }
-        // All at once, or here and there.
+        // Puts all dialogs at one position, or each at a random one.
         let first = self.first();
         let place = self.rng.bool().then(|| self.rng.usize(first..=self.moves.len()));
         for _ in 0..self.rng.usize(1..40) {
@@ -318,7 +320,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The agent ends at any frame, or within one.
+    /// Ends the agent at any frame, or within one.
     fn die(&mut self) {
         let at = self.anywhere(0);
         let torn = match self.moves.get(at) {
@@ -333,7 +335,7 @@ impl Maker<'_> {
         self.says.push(format!("the agent ends with {code}{within}"));
     }
 
-    /// The agent closes its stdin, the client calls once more, and the agent ends.
+    /// Makes the agent close its stdin; then the client calls once more, and the agent ends.
     fn go_deaf(&mut self) {
         let Some((call, _)) = self.pool.questions.first() else { return self.die() };
         let first = self.first();
@@ -370,14 +372,14 @@ impl Maker<'_> {
     }
 }
 
-/// The frame with another id.
+/// Returns the frame with another id.
 fn renamed(line: &FrameText, id: &Value) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     frame["id"] = id.clone();
     FrameText::from(frame.to_string())
 }
 
-/// The beginning of a line.
+/// Returns the beginning of a line.
 fn half(line: &FrameText, rng: &mut fastrand::Rng) -> String {
     let text = line.as_str();
     let mut end = rng.usize(1..text.len().max(2));

@@ -1,4 +1,4 @@
-//! Names and values that a document allows and that programs stumble over.
+//! Valid names and values that often break programs.
 
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::probes::body;
 
-/// Types of events that nobody declared. Some are the names of something in a language.
+/// Types of undeclared events. Some are names with a meaning in a programming language.
 const EVENTS: &[&str] = &[
     "x_later_event",
     "constructor",
@@ -21,11 +21,11 @@ const EVENTS: &[&str] = &[
     "",
 ];
 
-/// Names of members that nobody declared.
+/// Names of undeclared members.
 const MEMBERS: &[&str] =
     &["x_later", "constructor", "__proto__", "toJSON", "then", "__class__", "self", "extra", "x y\"\n", ""];
 
-/// Values that stand in members that nobody declared.
+/// Returns a value for an undeclared member.
 fn value(without: &[String], rng: &mut fastrand::Rng) -> Value {
     let may = |trick: &str| !without.iter().any(|name| name == trick);
     match rng.u8(0..10) {
@@ -43,7 +43,7 @@ fn value(without: &[String], rng: &mut fastrand::Rng) -> Value {
     }
 }
 
-/// Numbers at the edges of what languages hold. A double holds all but the first three.
+/// Returns a number at the limits of common types. A double can represent all but the first three.
 fn number(rng: &mut fastrand::Rng) -> Value {
     let numbers = [
         json!(9_007_199_254_740_993_u64),
@@ -61,7 +61,7 @@ fn number(rng: &mut fastrand::Rng) -> Value {
     numbers[rng.usize(..numbers.len())].clone()
 }
 
-/// A member that nobody declared, where the object has none of this name.
+/// Adds an undeclared member, unless the object has one of this name.
 fn add(members: &mut Map<String, Value>, without: &[String], rng: &mut fastrand::Rng) {
     let name = MEMBERS[rng.usize(..MEMBERS.len())];
     if !members.contains_key(name) {
@@ -70,7 +70,7 @@ fn add(members: &mut Map<String, Value>, without: &[String], rng: &mut fastrand:
     }
 }
 
-/// An event that nobody knows, in the session of one that is known.
+/// Makes an undeclared event, in the session of a known one.
 pub(super) fn event(
     spec: &Spec,
     known: &FrameText,
@@ -90,7 +90,7 @@ pub(super) fn event(
     matches!(route(spec, &frame), Ok(Routed::Event { .. })).then_some(frame)
 }
 
-/// An event that nobody knows with a text that makes its line so long.
+/// Makes an undeclared event with a text that gives its line this length.
 pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Option<FrameText> {
     let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
     let inner = body(spec, &mut frame)?;
@@ -102,7 +102,7 @@ pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Optio
     Some(FrameText::from(frame.to_string()))
 }
 
-/// The line with members that nobody declared: in the event, in the data of the answer, in the question.
+/// Adds undeclared members to the event, to the data of the answer, or to the question.
 pub(super) fn with_members(
     spec: &Spec,
     line: &FrameText,
@@ -114,7 +114,7 @@ pub(super) fn with_members(
         Ok(Routed::Event { .. }) => body(spec, &mut frame).and_then(Value::as_object_mut),
         Ok(Routed::Answer { success: true, .. }) => {
             let name = if spec.framing_is_flat() { "data" } else { "result" };
-            // An answer with nothing in it has no place for more.
+            // An answer without data has no place for a member.
             frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
         }
         _ => None,
