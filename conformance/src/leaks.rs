@@ -1,21 +1,21 @@
-//! Looking for keys in what is about to be kept.
+//! Search for keys in texts before they are kept.
 //!
-//! Redaction takes out what it knows. This looks at the result with other eyes: at words that begin or
-//! are built as keys are, at members that hold keys, and at the values of this process's own secrets.
+//! Redaction removes the keys that it knows. This search is independent of it: it finds texts with the form
+//! of a key, members that hold keys, and the values of this process's own secrets.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// How long the value of a variable has to be to be looked for. Shorter ones stand in any text.
+/// Least length of a searched value in bytes. Shorter values occur in any text.
 const SHORTEST_SECRET: usize = 8;
 
-/// Something that looks like a key.
+/// A text that looks like a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
-    /// What it looks like.
+    /// Kind of the key.
     pub kind: String,
-    /// Its beginning. The rest is nobody's business.
+    /// First characters of the key. The rest is never shown.
     pub beginning: String,
 }
 
@@ -32,17 +32,17 @@ static PATTERNS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
         ("a password in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]{4,}@"),
     ];
-    // Every expression is checked by the tests.
+    // The tests compile every expression.
     table.iter().filter_map(|(kind, pattern)| Some((*kind, Regex::new(pattern).ok()?))).collect()
 });
 
-/// A member whose value is a key, in JSON and in JSON within strings of JSON.
+/// Matches a member whose value is a key, in JSON and in JSON within JSON strings.
 static MEMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let names = "api_?key|authorization|(?:access|refresh|auth|github|copilot|id)_?token|client_?secret|password|secret";
     Regex::new(&format!(r#"(?i)\\*"(?:[\w-]*[_-])?(?:{names})\\*"\s*:\s*\\*"([^"\\]{{8,}})"#)).ok()
 });
 
-/// What in a text looks like a key.
+/// Returns the texts that look like keys.
 pub fn leaks(text: &str) -> Vec<Leak> {
     let mut found: Vec<Leak> = Vec::new();
     for (kind, pattern) in PATTERNS.iter() {
@@ -59,8 +59,7 @@ pub fn leaks(text: &str) -> Vec<Leak> {
     found
 }
 
-/// The values of the environment's secrets, for a search by value: those of variables that are named
-/// like one.
+/// Returns the secrets in the environment, for a search by value: all variables with the name of a secret.
 pub fn secrets_of_environment() -> Vec<(String, String)> {
     let named = |name: &str| {
         ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().contains(word))
@@ -68,7 +67,7 @@ pub fn secrets_of_environment() -> Vec<(String, String)> {
     std::env::vars().filter(|(name, value)| named(name) && value.len() >= SHORTEST_SECRET).collect()
 }
 
-/// Which of those secrets stand in a text.
+/// Returns the secrets that occur in the text.
 pub fn known_leaks(text: &str, secrets: &[(String, String)]) -> Vec<Leak> {
     let standing = secrets.iter().filter(|(_, value)| text.contains(value.as_str()));
     standing.map(|(name, value)| leak(&format!("the value of the variable {name}"), value)).collect()
@@ -117,7 +116,7 @@ mod tests {
         for dialect in ["omp", "opal"] {
             for (name, transcript) in crate::transcript::recorded(dialect).unwrap() {
                 for line in transcript.received().take(25) {
-                    // The key of a case that sets one, and reads back what the real agent says of it.
+                    // Removes a fake key from a case that sets it and reads it back.
                     let line = line.as_str().replace("sk-ant-fake", "");
                     assert_eq!(leaks(&line), [], "{name}");
                 }

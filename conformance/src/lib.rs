@@ -1,17 +1,18 @@
-//! Conformance of coding agents: cases that anyone can play against an agent, a scripted model that
-//! stands in for the language model, transcripts of real agents, and an agent that plays them.
+//! Conformance of coding agents: cases to play against an agent, a scripted model in place of the language
+//! model, transcripts of real agents, and an agent that plays them.
 //!
 //! * [`suite`] has the cases, profiles and golden transcripts.
-//! * [`player`] plays a case against an agent and gives what was said as a [`recording`].
+//! * [`player`] plays a case against an agent and returns the lines as a [`recording`].
 //! * [`model`] is the scripted model, a server on loopback.
-//! * [`detect`] tells which dialect an agent speaks.
-//! * [`judge`] says what is to be said of what was played, [`matching`] says what a frame must be: by a pattern, by what a case
-//!   expects in its own words, or by its golden transcript.
-//! * [`mod@attack`] sees what an agent does where everything goes wrong.
-//! * [`run`] plays and judges many cases, [`report`] tells of it.
-//! * A [`transcript`] is a file of JSON lines: what a client and an agent said to each other. [`mod@replay`]
-//!   plays the agent's side of one, so that clients are tested against what real agents really sent.
-//! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] sees to it that no key is in it.
+//! * [`detect`] finds the dialect of an agent.
+//! * [`judge`] judges the run of a case. [`matching`] compares frames with a pattern, with the expectations
+//!   of a case, or with its golden transcript.
+//! * [`mod@attack`] tests an agent under failure.
+//! * [`run`] plays and judges many cases, [`report`] reports the results.
+//! * A [`transcript`] is a file of JSON lines: the dialogue of a client and an agent. [`mod@replay`] plays
+//!   the agent's side, so that clients are tested against the real output of agents.
+//! * [`record`] writes a transcript of a real client and a real agent, and [`leaks`] makes sure that it has
+//!   no key.
 
 pub mod attack;
 pub mod client;

@@ -1,4 +1,4 @@
-//! `agentese-conformance`: conformance of coding agents, for anyone.
+//! `agentese-conformance`: tests the conformance of coding agents.
 
 mod cli;
 
@@ -15,7 +15,7 @@ async fn main() -> ExitCode {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        // Help and version are no errors; what is one has its line, and `--help` the rest.
+        // Help and version are not errors. An error prints one line; `--help` has the rest.
         Err(error) if !error.use_stderr() => error.exit(),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         Err(error) => {
@@ -34,8 +34,8 @@ async fn main() -> ExitCode {
     }
 }
 
-/// An error with its causes, but for those whose text it has already, and for what the system says of a program
-/// that is not there: the error says that in words.
+/// Formats an error with its causes. Omits causes that the text already contains. Omits the system's message
+/// for a missing program, because the error describes that.
 fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {

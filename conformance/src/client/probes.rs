@@ -1,5 +1,5 @@
-//! Cases for clients alone, made from the golden transcripts. They have members and events that a later
-//! revision may add, characters that some readers treat as line ends, answers in another order, and an agent
+//! Cases for clients alone, made from the golden transcripts. They contain undeclared members and events, and
+//! characters that some readers treat as line ends. They also contain answers in another order, and an agent
 //! that dies.
 
 use agentese::framing::FrameText;

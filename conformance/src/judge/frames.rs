@@ -1,4 +1,4 @@
-//! Every line of JSON is a frame that the dialect declares.
+//! Check that every line of JSON is a declared frame of the dialect.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use crate::decode::{Asked, Decode, Line, decode, note};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
-/// What is wrong with a line.
+/// Problem with a line.
 enum Fault {
-    /// It is not a frame of the dialect.
+    /// The line is not a frame of the dialect.
     NoFrame(String),
-    /// It is an event or a dialog that the dialect does not have.
+    /// The dialect does not declare this event or dialog.
     Unknown(String),
 }
 
-/// The first frame that the dialect does not declare fails the check; how many there are is said. What
-/// the golden transcript has may come although the document does not name it.
+/// Fails with the first undeclared frame, and counts them all. Accepts undeclared frames that the golden
+/// transcript also has.
 pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
     let outcome = match decode(dialect) {
         None => Outcome::Unclear(format!("the dialect {dialect} is not known")),
@@ -42,7 +42,7 @@ fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &
         .collect();
     let told = |(at, fault)| match fault {
         Fault::NoFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
-        // Clients pass over events that they do not know, where the set is open.
+        // If the set of events is open, clients ignore unknown events.
         Fault::Unknown(name) if known.contains(&name) || spec.events_open => None,
         Fault::Unknown(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
     };
@@ -57,7 +57,7 @@ fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &
     }
 }
 
-/// What is wrong in a transcript, with the places of the lines.
+/// Returns the faults in a transcript, with the indexes of the lines.
 fn faults(decode: Decode, transcript: &Transcript) -> Vec<(usize, Fault)> {
     let mut asked = Asked::default();
     let mut faults = Vec::new();
@@ -73,7 +73,7 @@ fn faults(decode: Decode, transcript: &Transcript) -> Vec<(usize, Fault)> {
     faults
 }
 
-/// Whether a line is JSON. What is none is not a wrong frame, but noise.
+/// Returns `true` if the line is JSON. A line that is not JSON is noise, not a wrong frame.
 pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }

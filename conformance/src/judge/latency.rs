@@ -1,4 +1,4 @@
-//! How long answers take that nothing holds up.
+//! Check of the time to answer, for commands that nothing delays.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use super::failed;
 use crate::recording::Recording;
 use crate::verdict::{Finding, Outcome};
 
-/// A command that only reads is answered within that many milliseconds, however long the agent takes to start.
+/// Longest time in milliseconds for the answer to a command that only reads.
 const LONGEST: f64 = 5000.0;
 
-/// From that many bytes on a line of the client takes time to read.
+/// Length in bytes from which a line of the client takes time to read.
 const LONG: usize = 1 << 20;
 
-/// Commands that only read are answered soon: a client shows what they say to a person who waits. A line of megabytes and
-/// a client that does not read take their time.
+/// Checks that commands that only read are answered soon, because a client shows the answers to a waiting
+/// user. Skips runs with a line of megabytes, or with a client that does not read.
 pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Option<Finding> {
     let spec = dynamic::spec(dialect).ok()?;
     let mut open: HashMap<String, (String, f64)> = HashMap::new();
@@ -38,7 +38,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
         let Ok(frame) = serde_json::from_str::<Value>(text) else { continue };
         let Some(id) = frame.get("id").map(Value::to_string) else { continue };
         match line.dir {
-            // Whoever reads megabytes first takes that time.
+            // The time to read megabytes is part of the time to answer.
             Direction::C2s if text.len() > LONG => return None,
             Direction::C2s => {
                 let name = frame.get("type").or_else(|| frame.get("method")).and_then(Value::as_str);
@@ -46,7 +46,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
                 open.extend(row.map(|row| (id, (row.wire.to_owned(), t))));
             }
             Direction::S2c => {
-                // What it is asked before that waits until it has started.
+                // Earlier commands wait until the agent has started.
                 has_begun = true;
                 let Some((name, since)) = open.remove(&id) else { continue };
                 if slowest.as_ref().is_none_or(|(_, longest)| t - since > *longest) {

@@ -1,4 +1,4 @@
-//! What every line of an agent has to be: text with an end, a frame, and free of keys.
+//! Checks for every line of an agent: it is UTF-8 with a line feed, it is a frame, and it has no keys.
 
 use agentese::types::{CheckLevel, Direction, TranscriptRecord};
 
@@ -11,7 +11,8 @@ use crate::transcript::{Record, whole_line};
 use crate::verdict::{Finding, Outcome};
 use crate::words::counted;
 
-/// Lines are UTF-8 and end with a line feed, the last one too, but for an agent that a signal ended.
+/// Checks that lines are UTF-8 and end with a line feed. The last line may lack it if a signal ended the
+/// agent.
 pub(super) fn lines(recording: &Recording) -> Finding {
     let mut unended = false;
     let mut invalid = 0;
@@ -46,7 +47,8 @@ pub(super) fn lines(recording: &Recording) -> Finding {
     Finding { check: "lines".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-/// On stdout is nothing but frames. Where there is a golden transcript, comparing with it tells.
+/// Checks that stdout has nothing but frames. Not needed with a golden transcript: the comparison finds
+/// noise.
 pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     let is_noise = |record: &Record| matches!(record, Record::Received(line) if !is_json(line));
     let outcome = match observed.records.iter().position(is_noise) {
@@ -56,7 +58,7 @@ pub(super) fn noise(level: CheckLevel, observed: &Transcript) -> Finding {
     Finding { check: "noise".to_owned(), level, outcome }
 }
 
-/// Nothing that looks like a key is in what the agent says, but for what the client said itself.
+/// Checks that the agent's output has nothing that looks like a key, except for texts from the client.
 pub(super) fn leaks(observed: &Transcript) -> Finding {
     let sent: String = observed.sent().map(|line| line.as_str().to_owned() + "\n").collect();
     let found = observed.records.iter().enumerate().find_map(|(at, record)| {
@@ -64,7 +66,7 @@ pub(super) fn leaks(observed: &Transcript) -> Finding {
         let leak = leaks_in(line.as_str()).into_iter().find(|leak| !sent.contains(&leak.beginning))?;
         Some((at, leak))
     });
-    // The line itself is not shown: a report is passed on.
+    // Omits the line from the report, because reports are shared.
     let outcome = match found {
         None => Outcome::Held,
         Some((at, leak)) => failed(format!("line {at} has {}: {}…", leak.kind, leak.beginning)),

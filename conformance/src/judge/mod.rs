@@ -1,8 +1,7 @@
-//! Judging: what an agent did in a case, against what it had to do.
+//! Judgement of an agent's run of a case.
 //!
-//! A check has a name that is stable from version to version, a level, and an outcome. Those made here
-//! look at the run as a whole; how its frames compare with the golden transcript is for
-//! [`matching`](crate::matching).
+//! A check has a name that is stable from version to version, a level, and an outcome. The checks here look
+//! at the run as a whole; [`matching`](crate::matching) compares its frames with the golden transcript.
 
 mod broken;
 mod exit;
@@ -24,27 +23,28 @@ use crate::verdict::{Finding, Mismatch, Outcome, Verdict};
 
 pub use played::{could_not_play, not_for};
 
-/// What a case is judged to be.
+/// Judgement of a case.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The case.
     pub case: Scenario,
-    /// The checks that were made, in order.
+    /// The checks, in order.
     pub findings: Vec<Finding>,
-    /// How many frames of the agent were compared with the golden transcript.
+    /// Number of the agent's frames that were compared with the golden transcript.
     pub frames: usize,
-    /// How many of them are as expected.
+    /// Number of compared frames without a difference that counts.
     pub agreed: usize,
-    /// What was said; none where the case was not played.
+    /// Recorded lines; `None` if the case was not played.
     pub recording: Option<Recording>,
-    /// What the model was asked.
+    /// Requests to the model.
     pub requests: Vec<ModelRequest>,
-    /// Why there is nothing to judge: the verdict that follows, and the reason.
+    /// Verdict and reason, if the case was not judged.
     pub set_aside: Option<(Verdict, String)>,
 }
 
 impl Judged {
-    /// The verdict where checks count from this level on. Checks of the level *info* never make a case fail.
+    /// Returns the verdict, with checks of at least this level. Checks of the level *info* never make a case
+    /// fail.
     pub fn verdict(&self, least: CheckLevel) -> Verdict {
         if let Some((verdict, _)) = &self.set_aside {
             return *verdict;
@@ -62,21 +62,21 @@ impl Judged {
     }
 }
 
-/// Whether a check of that level makes a case fail, where checks count from `least` on.
+/// Returns `true` if a check of this level can make a case fail. `least` is the least level that counts.
 pub fn counts(level: CheckLevel, least: CheckLevel) -> bool {
     level != CheckLevel::Info && shows(level, least)
 }
 
-/// Whether a check of that level is of interest, where `least` is the least of it.
+/// Returns `true` if a check of this level is shown. `least` is the least level to show.
 pub fn shows(level: CheckLevel, least: CheckLevel) -> bool {
     let weight = |level| CheckLevel::ALL.iter().position(|known| *known == level);
     weight(level) <= weight(least)
 }
 
-/// Judges what came of playing a case.
+/// Judges the run of a case.
 ///
 /// # Errors
-/// Where the golden transcript cannot be read.
+/// If the golden transcript cannot be read.
 pub fn judge(
     case: &Scenario,
     profile: &Profile,
@@ -108,7 +108,7 @@ pub fn judge(
                 false => compare(rules, &comparison),
             };
             findings.extend(compared.findings.into_iter().filter(|finding| !is_told(finding, played)));
-            // What is allowed of the end of a process, or wrong with it, is told once.
+            // Reports a problem with the end of the process only once.
             ended = findings.iter().any(|finding| finding.check == EXIT && finding.outcome != Outcome::Held);
             (frames, agreed) = (compared.frames, compared.agreed);
         }
@@ -139,7 +139,7 @@ pub fn judge(
     })
 }
 
-/// Whether a finding says only what `scenario` says already: that the scenario broke off.
+/// Returns `true` if the finding only repeats the finding of `scenario` that the scenario broke off.
 fn is_told(finding: &Finding, played: &Played) -> bool {
     match (&finding.outcome, &played.broke_off) {
         (Outcome::Failed(mismatch), Some(reason)) => mismatch.says.ends_with(reason.as_str()),
@@ -147,7 +147,7 @@ fn is_told(finding: &Finding, played: &Played) -> bool {
     }
 }
 
-/// The checks over what the model received.
+/// Returns the findings about the model's requests.
 fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterator<Item = Finding> {
     let findings = check_requests(case, profile, &played.requests);
     findings.into_iter().map(|finding| {
@@ -164,12 +164,12 @@ fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterato
     })
 }
 
-/// A check that does not hold, where no frame is to blame.
+/// Creates the outcome of a failed check without a frame.
 fn failed(says: impl Into<String>) -> Outcome {
     Outcome::Failed(Mismatch { says: says.into(), ..Mismatch::default() })
 }
 
-/// A check that a line does not pass.
+/// Creates the outcome of a check that failed because of a line.
 fn wrong_line(transcript: &Transcript, at: usize, says: String) -> Outcome {
     Outcome::Failed(Mismatch {
         says,

@@ -1,16 +1,16 @@
-//! Cases that were not played to the end.
+//! Cases that were not played to their end.
 
 use agentese::types::Scenario;
 
 use super::Judged;
 use crate::verdict::Verdict;
 
-/// A case that could not be played: nothing is said of the agent.
+/// Creates the judgement of a case that could not be played: inconclusive.
 pub fn could_not_play(case: &Scenario, reason: impl Into<String>) -> Judged {
     set_aside(case, Verdict::Inconclusive, reason.into())
 }
 
-/// A case that is none for the agent.
+/// Creates the judgement of a case that does not apply to the agent.
 pub fn not_for(case: &Scenario, reason: impl Into<String>) -> Judged {
     set_aside(case, Verdict::NotApplicable, reason.into())
 }

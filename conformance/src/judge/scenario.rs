@@ -1,4 +1,4 @@
-//! Whether the client of a case could do what the case says.
+//! Check that the client reached the end of the scenario.
 
 use agentese::types::CheckLevel;
 
@@ -8,7 +8,8 @@ use crate::player::Played;
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
-/// The scenario went to its end. Where a wait was in vain: what was waited for, and what came last.
+/// Checks that the scenario reached its end. After a failed wait, the finding has the awaited frame and the
+/// last line.
 pub(super) fn scenario(level: CheckLevel, played: &Played, observed: &Transcript) -> Finding {
     let is_of_agent = |record: &Record| matches!(record, Record::Received(_));
     let outcome = match &played.broke_off {

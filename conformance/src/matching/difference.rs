@@ -1,27 +1,27 @@
-//! What a frame has otherwise than it must, whoever says what that is: a pattern, or a frame that was recorded.
+//! Differences between a frame and its expectation: a pattern, or a recorded frame.
 
 use serde_json::Value;
 
-/// How much a difference weighs.
+/// Weight of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// The dialect's document says so.
+    /// Required by the dialect's document.
     Must,
-    /// The recording does so: as much as the case.
+    /// Seen in the recording: weighs as the case does.
     Case,
-    /// Worth knowing.
+    /// Useful to know, never a failure.
     Info,
 }
 
-/// A difference, and where it is.
+/// A difference and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
-    /// The path within the frame; empty for the frame as a whole.
+    /// Path within the frame; empty for the frame as a whole.
     pub(crate) path: String,
-    /// What differs, in words.
+    /// Description of the difference.
     pub(crate) says: String,
     pub(crate) weight: Weight,
-    /// The allowance that it falls under.
+    /// Allowance that permits the difference.
     pub(crate) allowance: Option<&'static str>,
 }
 
@@ -35,23 +35,23 @@ impl Difference {
         self
     }
 
-    /// Whether it counts against the agent.
+    /// Returns `true` if the difference makes the check fail.
     pub(super) fn counts(&self) -> bool {
         self.allowance.is_none() && self.weight != Weight::Info
     }
 }
 
-/// A value in few characters.
+/// Formats a value in few characters.
 pub(super) fn brief(value: &Value) -> String {
     short(&value.to_string())
 }
 
-/// A text in few characters, as it is told.
+/// Formats a text in few characters, as a quotation.
 pub(super) fn short(text: &str) -> String {
     format!("`{}`", clipped(text))
 }
 
-/// A text in few characters: its beginning, and its end where it is long.
+/// Shortens a text to 60 characters: the beginning, and the last 10.
 pub(super) fn clipped(text: &str) -> String {
     const LENGTH: usize = 60;
     const END: usize = 10;

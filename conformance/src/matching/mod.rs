@@ -1,13 +1,14 @@
-//! What a frame must be, and what it has otherwise.
+//! Comparison of frames with their expectations.
 //!
-//! There are three ways to say it, each made of the one before:
+//! There are three ways to state an expectation, each based on the one before:
 //!
-//! * a [`pattern`] says what one frame has, and what [`near`] makes of a frame that has almost that;
-//! * [`expectations`] of a case say which frames that fit a pattern come, in which order;
-//! * a [`golden`] transcript has all frames of a case as an agent said them; what may differ is declared.
+//! * a [`pattern`] describes one frame; [`near`] finds frames that almost fit;
+//! * the [`expectations`] of a case list the frames that fit a pattern, in order;
+//! * a [`golden`] transcript has all frames of a case as an agent sent them; allowed differences are
+//!   declared.
 //!
-//! Whichever says it, what is otherwise is a [`difference`]: where in the frame, and in words. Places in frames are
-//! [`path`]s, and [`shown`] has the lines as people see them.
+//! Each way reports a [`difference`]: its place in the frame, and a description. Places in frames are
+//! [`path`]s, and [`shown`] formats lines for reports.
 
 mod difference;
 pub mod expectations;

@@ -1,12 +1,12 @@
-//! Near misses: a frame that has almost what was expected.
+//! Near misses: frames that almost fit an expectation.
 
 use serde_json::Value;
 
 use super::difference::{Difference, Weight, clipped};
 use super::pattern::Pattern;
 
-/// What a frame has otherwise than a pattern: one member, where all others are as expected and some tell that the frame
-/// is the one that was meant.
+/// Returns the only difference from a pattern. Returns `None` unless all other members fit, and at least one
+/// does.
 pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     gather(pattern, Some(frame), &mut String::new(), &mut leaves);
@@ -17,7 +17,7 @@ pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     }
 }
 
-/// What a frame has otherwise than a pattern first of all, however much more there is.
+/// Returns the first difference from a pattern, even if there are more.
 pub(crate) fn first_difference(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
     gather(pattern, Some(frame), &mut String::new(), &mut leaves);
@@ -36,7 +36,7 @@ impl Leaf<'_> {
         Difference::new(Weight::Case, &self.path, self.says())
     }
 
-    /// In words, as in "`id` is \"R1\", expected \"r1\"".
+    /// Describes the difference, as in "`id` is \"R1\", expected \"r1\"".
     fn says(&self) -> String {
         let place = if self.path.is_empty() { "it".to_owned() } else { format!("`{}`", self.path) };
         match self.found {
@@ -98,7 +98,7 @@ mod tests {
         let wanted_both = ("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned());
         assert_eq!(both.map(|it| (it.path, it.says)), Some(wanted_both));
         assert_eq!(first_difference(&wanted, &wanted), None);
-        // Nothing else tells that it is the frame that was meant.
+        // No other member shows that this is the same frame.
         assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);
     }
 }

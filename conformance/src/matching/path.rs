@@ -1,9 +1,9 @@
-//! Paths into values, as `message.content.0.text`: names of members and places in arrays with dots between, `[]` for every
-//! element of an array.
+//! Paths into values, as in `message.content.0.text`: names of members and indexes of arrays, separated by
+//! dots. `[]` is every element of an array.
 
 use serde_json::Value;
 
-/// The value at a path without `[]`; none where there is nothing.
+/// Returns the value at a path without `[]`, or `None` if there is no value.
 pub fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, part| match value {
         Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
@@ -11,7 +11,7 @@ pub fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// All values at a path.
+/// Returns all values at a path.
 pub(super) fn all<'a>(value: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = vec![value];
     for part in path.split('.') {
@@ -42,7 +42,7 @@ pub(super) fn change(value: &mut Value, path: &str, change: &mut dyn FnMut(&mut 
     }
 }
 
-/// A copy of a value without the members at some paths.
+/// Copies a value without the members at some paths.
 pub(super) fn without(value: &Value, paths: &[&str]) -> Value {
     if paths.is_empty() {
         return value.clone();

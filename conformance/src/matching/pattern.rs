@@ -1,16 +1,16 @@
-//! The first way, patterns: what a frame, or a request to the model, has to look like.
+//! The first way of matching: patterns for a frame, or for a request to the model.
 //!
-//! A pattern is JSON. An object fits an object that has each of its members with a value that fits,
-//! an array fits one whose first elements fit, anything else fits its equal. An object with members
-//! that begin with `$` is an operator instead:
+//! A pattern is JSON. An object fits an object that has each of its members with a fitting value. An array
+//! fits an array whose first elements fit. Any other value fits its equal. An object with members that begin
+//! with `$` is an operator instead:
 //!
 //! | operator | fits |
 //! |---|---|
 //! | `{"$re": "…"}` | a string in which the regular expression is found |
 //! | `{"$contains": "…"}` | a string with that text in it; other values, by their JSON text |
-//! | `{"$any": [p, …]}` | what fits one of the patterns |
-//! | `{"$not": p}` | what does not fit the pattern |
-//! | `{"$has": true}`, `{"$has": false}` | as a member: that it is there, or not |
+//! | `{"$any": [p, …]}` | a value that fits one of the patterns |
+//! | `{"$not": p}` | a value that does not fit the pattern |
+//! | `{"$has": true}`, `{"$has": false}` | a member that is present, or absent |
 //! | `{"$length": n}` | an array or a string of that length |
 //! | `{"$first": p}`, `{"$last": p}`, `{"$some": p}`, `{"$every": p}` | an array by its elements |
 //!
@@ -19,11 +19,11 @@
 use regex::Regex;
 use serde_json::Value;
 
-/// Why a pattern cannot be used.
+/// Reason why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// There is no such operator.
+    /// The operator is unknown.
     #[error("`{0}` is not a pattern operator")]
     Operator(String),
     /// The operator's value is of the wrong type.
@@ -31,20 +31,20 @@ pub enum PatternError {
     Value {
         /// The operator.
         operator: &'static str,
-        /// What it takes.
+        /// Description of the valid values.
         takes: &'static str,
     },
-    /// The regular expression is wrong.
+    /// The regular expression is invalid.
     #[error("`{expression}` is not a regular expression: {reason}")]
     Expression {
         /// The expression.
         expression: String,
-        /// What is wrong with it.
+        /// Description of the error.
         reason: String,
     },
 }
 
-/// A pattern that was checked.
+/// A valid pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern(Node);
 
@@ -67,15 +67,15 @@ enum Node {
 }
 
 impl Pattern {
-    /// Checks a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// Where an operator is not known or has a value that it does not take.
+    /// If an operator is unknown or has an invalid value.
     pub fn new(pattern: &Value) -> Result<Self, PatternError> {
         node(pattern).map(Self)
     }
 
-    /// Whether a value fits.
+    /// Returns `true` if the value fits.
     pub fn fits(&self, value: &Value) -> bool {
         fits(&self.0, Some(value))
     }
@@ -126,7 +126,7 @@ fn operator(name: &str, value: &Value) -> Result<Node, PatternError> {
     })
 }
 
-/// Whether a value fits; none is a member that is not there.
+/// Returns `true` if the value fits; `None` is an absent member.
 fn fits(node: &Node, value: Option<&Value>) -> bool {
     match (node, value) {
         (Node::Has(wanted), value) => *wanted == value.is_some(),
@@ -160,7 +160,7 @@ fn fits(node: &Node, value: Option<&Value>) -> bool {
     }
 }
 
-/// Numbers are equal by their value: `1` and `1.0` are one number in JSON.
+/// Compares numbers by value: `1` and `1.0` are one number in JSON.
 fn equal(wanted: &Value, value: &Value) -> bool {
     match (wanted, value) {
         (Value::Number(wanted), Value::Number(value)) => wanted == value || wanted.as_f64() == value.as_f64(),

@@ -1,16 +1,16 @@
-//! Lines of a transcript as people see them.
+//! Lines of a transcript in the form for reports.
 
 use agentese::types::Direction;
 
 use crate::transcript::{Record, Transcript};
 use crate::verdict::Shown;
 
-/// How much of a line is shown, in characters: a line may have megabytes.
+/// Largest number of characters to show of a line, which may have megabytes.
 const LINE: usize = 64 << 10;
-/// How many lines are shown before the one that differs.
+/// Number of lines to show before the one that differs.
 const BEFORE: usize = 3;
 
-/// A line.
+/// Shortens a line for reports.
 pub(super) fn shown(record: usize, dir: Direction, text: &str) -> Shown {
     let line = match text.char_indices().nth(LINE) {
         None => text.to_owned(),
@@ -19,7 +19,7 @@ pub(super) fn shown(record: usize, dir: Direction, text: &str) -> Shown {
     Shown { record, dir, line }
 }
 
-/// The line of a record; none where it is none.
+/// Returns the line of a record, or `None` if the record is not a line.
 pub(crate) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
     match transcript.records.get(record)? {
         Record::Sent(line) => Some(shown(record, Direction::C2s, line.as_str())),
@@ -28,7 +28,7 @@ pub(crate) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
     }
 }
 
-/// The lines of both sides that stand before a record, oldest first.
+/// Returns the last lines of both sides before a record, oldest first.
 pub(crate) fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
     let mut before: Vec<Shown> =
         (0..record).rev().filter_map(|record| line(transcript, record)).take(BEFORE).collect();

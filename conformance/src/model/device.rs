@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::http::HttpRequest;
 
-/// The login, and how far it is.
+/// State of the login.
 #[derive(Debug)]
 pub(super) struct Device {
     script: ScriptDevice,
@@ -21,7 +21,7 @@ impl Device {
     }
 }
 
-/// Status and body for a request of the login; none for other requests.
+/// Returns status and body for a request of the login, and `None` for other requests.
 pub(super) fn answer(shared: &Shared, request: &HttpRequest) -> Option<(u16, Value)> {
     let mut device = shared.device.lock().unwrap_or_else(PoisonError::into_inner);
     let status = |given: Option<u64>| given.and_then(|status| u16::try_from(status).ok()).unwrap_or(200);

@@ -1,15 +1,15 @@
-//! What providers refuse in a history, whatever API it came in.
+//! Faults in a request's history that providers reject, the same for all APIs.
 
 use std::collections::BTreeSet;
 
 use agentese::types::{ModelRequest, RequestRole};
 
-/// What is wrong with the history of a request: calls without results, results without calls, ids that
-/// come twice, messages of nothing. A real provider answers such a request with a failure, and so does
-/// every later one of the session.
+/// Returns the faults in the history of a request: calls without results, results without calls, repeated
+/// ids, empty messages. A real provider rejects such a request, and with it every later request of the
+/// session.
 pub fn history_faults(request: &ModelRequest) -> Vec<String> {
     let mut faults = Vec::new();
-    // The calls that wait for their results, by id or, where the API has none, by name.
+    // Calls that wait for their results, by id, or by name if the API has no ids.
     let mut open: BTreeSet<&str> = BTreeSet::new();
     for (at, message) in request.messages.iter().enumerate() {
         for result in message.results.iter().flatten() {

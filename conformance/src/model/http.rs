@@ -1,8 +1,8 @@
-//! HTTP/1.1 as far as a server needs it that has to break off at any byte.
+//! HTTP/1.1, as far as a server needs it that has to break off at any byte.
 //!
-//! A library would mend what a script wants broken: a body without its last chunk, a reset in the
-//! middle of a chunk, a request that never gets a header. So the head is parsed by `httparse` and
-//! the rest is written here.
+//! A library would repair the faults that a script requests: a body without its last chunk, a reset in the
+//! middle of a chunk, a request without a response. So `httparse` parses the head, and this file writes the
+//! rest.
 
 use std::io;
 use std::time::Duration;
@@ -14,34 +14,34 @@ use tokio::net::TcpStream;
 
 use super::{Shared, device, performance, received};
 
-/// The longest body that is read: a conversation with images, many times over.
+/// Longest body in bytes: a conversation with images, many times over.
 const LONGEST_BODY: usize = 256 << 20;
 
-/// The longest head.
+/// Longest head in bytes.
 const LONGEST_HEAD: usize = 256 << 10;
 
-/// How long a connection may say nothing before its next request is given up.
+/// Time without a request after which a connection is closed.
 const IDLE: Duration = Duration::from_secs(300);
 
 /// A request.
 #[derive(Debug)]
 pub(super) struct HttpRequest {
-    /// The method.
+    /// Method of the request.
     pub method: String,
-    /// The path with its query.
+    /// Path with its query.
     pub target: String,
-    /// The body.
+    /// Body of the request.
     pub body: Vec<u8>,
 }
 
 impl HttpRequest {
-    /// The path without its query.
+    /// Returns the path without its query.
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 }
 
-/// A connection: the socket, and bytes that were read and not yet used.
+/// A connection: the socket, and unused bytes that were read.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -61,7 +61,7 @@ pub(super) async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> 
     }
 }
 
-/// Answers one request. False where the connection is at its end.
+/// Answers one request. Returns `false` at the end of the connection.
 async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequest) -> io::Result<bool> {
     if let Some((status, body)) = device::answer(shared, request) {
         connection.write_json(status, &[], &body).await?;
@@ -98,7 +98,7 @@ fn api_of(request: &HttpRequest) -> Option<ModelApi> {
 }
 
 impl Connection {
-    /// The next request; none at the end of the connection.
+    /// Reads the next request. Returns `None` at the end of the connection.
     async fn read_request(&mut self) -> io::Result<Option<HttpRequest>> {
         let (method, target, framing, expects, head) = loop {
             if let Some(head) = parse_head(&self.buffer)? {
@@ -122,7 +122,7 @@ impl Connection {
         Ok(Some(HttpRequest { method, target, body }))
     }
 
-    /// The next bytes of a body.
+    /// Reads the next bytes of a body.
     async fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
         if length > LONGEST_BODY {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the body is too long"));
@@ -143,7 +143,7 @@ impl Connection {
             let size = usize::from_str_radix(size, 16)
                 .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a chunk without a size"))?;
             if size == 0 {
-                // Trailers, until an empty line.
+                // Skips trailers, up to an empty line.
                 while !self.take_line().await?.is_empty() {}
                 return Ok(body);
             }
@@ -167,7 +167,6 @@ impl Connection {
         }
     }
 
-    /// Writes bytes.
     pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes).await
     }
@@ -205,18 +204,18 @@ impl Connection {
         self.stream.write_all(&bytes).await
     }
 
-    /// Waits until the client goes away. What it still says is of no interest.
+    /// Waits until the client closes the connection, and ignores further input.
     pub(super) async fn until_gone(&mut self) {
         let mut rest = [0; 1024];
         while !matches!(self.stream.read(&mut rest).await, Ok(0) | Err(_)) {}
     }
 
-    /// Cuts the connection: the client gets a reset and not an end.
+    /// Makes the next close a reset, so that the client sees no regular end.
     pub(super) fn reset(&mut self) -> io::Result<()> {
         self.stream.set_zero_linger()
     }
 
-    /// Says that nothing more comes, and waits for the client to do the same.
+    /// Closes the sending side, and waits up to one second for the client to close its own.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
         let _ = tokio::time::timeout(Duration::from_secs(1), self.until_gone()).await;
@@ -229,7 +228,7 @@ enum Framing {
     Chunked,
 }
 
-/// Method, target, framing of the body, whether the client waits for a word, and the head's length.
+/// Method, target, framing of the body, `true` for `expect: 100-continue`, and the head's length.
 type Head = (String, String, Framing, bool, usize);
 
 fn parse_head(bytes: &[u8]) -> io::Result<Option<Head>> {

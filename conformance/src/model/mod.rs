@@ -9,8 +9,8 @@
 //! POST /login/device/code, /login/oauth/access_token, GET …/copilot_internal/…    login by device code
 //! ```
 //!
-//! Which answer a request gets is decided by [`agentese::script`], as in an agent that plays the
-//! script itself. What was received is kept as [`ModelRequest`]s, the same for all APIs.
+//! [`agentese::script`] selects the answer to a request, as in an agent that plays the script itself.
+//! Requests are recorded as [`ModelRequest`]s, the same for all APIs.
 
 mod device;
 mod history;
@@ -35,38 +35,38 @@ pub use history::history_faults;
 
 use device::Device;
 
-/// Why the scripted model cannot start.
+/// Error at the start of the scripted model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// There is no port.
+    /// The port is not available.
     #[error("cannot listen on 127.0.0.1:{port}: {source}")]
     Listen {
-        /// The port that was asked for; 0 is any.
+        /// Requested port; 0 is any.
         port: u16,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The log cannot be written.
     #[error("cannot write {path}: {source}")]
     Log {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
-/// How a scripted model is started.
+/// Options of a scripted model.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// The port; by default one that is free.
+    /// Port of the server; a free port by default.
     pub port: u16,
-    /// A file that gets a JSON line for each request.
+    /// File for a JSON line for each request.
     pub log: Option<PathBuf>,
 }
 
-/// A scripted model that is running. Dropping it ends it and all its connections.
+/// A running scripted model. Dropping it ends the server and all its connections.
 #[derive(Debug)]
 pub struct ScriptedModel {
     address: SocketAddr,
@@ -81,7 +81,7 @@ struct Shared {
     state: Mutex<State>,
     device: Mutex<Device>,
     address: SocketAddr,
-    /// Tells of every request that was received.
+    /// Notifies of each request.
     asked: watch::Sender<()>,
 }
 
@@ -93,7 +93,7 @@ struct State {
 }
 
 impl Shared {
-    /// Decides what a request gets, and writes it down.
+    /// Selects the answer to a request, and records the request.
     fn take(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let user = received::last_user(&request);
@@ -123,7 +123,7 @@ impl ScriptedModel {
     /// Starts a model on a free port of loopback.
     ///
     /// # Errors
-    /// Where there is no port.
+    /// If no port is available.
     pub async fn start(script: ModelScript) -> Result<Self, ModelError> {
         Self::start_with(script, ModelOptions::default()).await
     }
@@ -131,7 +131,7 @@ impl ScriptedModel {
     /// Starts a model on loopback.
     ///
     /// # Errors
-    /// Where the port is taken, or the log cannot be created.
+    /// If the port is taken, or if the log cannot be created.
     pub async fn start_with(script: ModelScript, options: ModelOptions) -> Result<Self, ModelError> {
         let log = match options.log {
             None => None,
@@ -155,27 +155,27 @@ impl ScriptedModel {
         Ok(Self { address, shared, _guard: stop.clone().drop_guard(), stop, tasks })
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens, as the beginning of a URL without a slash at its end.
+    /// Returns the address as the beginning of a URL, without a slash at its end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it has received so far, in order.
+    /// Returns the requests so far, in order.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
     }
 
-    /// Tells of every request that it receives from now on.
+    /// Returns a receiver that is notified of each further request.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.shared.asked.subscribe()
     }
 
-    /// Ends it and waits until its connections are closed.
+    /// Stops the server and waits until its connections are closed.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -196,14 +196,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
                     tokio::select! {
                         () = stop.cancelled() => {}
                         result = http::serve(stream, &shared) => if let Err(error) = result {
-                            // A client that goes away in the middle is what many cases are about.
+                            // Many cases are about clients that disconnect in the middle.
                             tracing::debug!(%error, "a connection ended");
                         }
                     }
                 });
             }
             Err(error) => {
-                // The process has run out of descriptors, say: others may become free.
+                // The process may be out of descriptors; others may become free.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }

@@ -1,4 +1,4 @@
-//! Playing one answer on a connection: pauses, pieces, and every way to break off.
+//! Performance of one answer on a connection: pauses, pieces, and every way to break off.
 
 use std::io;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use base64::Engine as _;
 use super::http::Connection;
 use super::wire::{self, Part};
 
-/// Bytes that are gathered before they are written, where there are no pauses between pieces.
+/// Number of bytes to gather before a write, if there are no pauses between pieces.
 const GATHERED: usize = 64 << 10;
 
-/// How long what was sent has time to arrive before the connection is cut: a reset throws away what
-/// the client has not read.
+/// Time for sent bytes to arrive before the connection is cut: a reset discards bytes that the client has not
+/// read.
 const BEFORE_CUT: Duration = Duration::from_millis(50);
 
-/// Plays an answer. False where the connection is at its end.
+/// Plays an answer. Returns `false` at the end of the connection.
 pub(super) async fn play(
     connection: &mut Connection,
     turn: &Turn,
@@ -53,8 +53,8 @@ pub(super) async fn play(
     for Part { bytes, is_piece } in wire::parts(turn, request) {
         if let Some((kind, after)) = broken
             && pieces >= after
-            // What stands before the first piece belongs to the beginning of the answer, what
-            // stands behind the last one does not come any more.
+            // Parts before the first piece belong to the beginning of the answer; parts behind the last piece
+            // are not sent.
             && (is_piece || pieces > 0 && kind == Break::Hang)
         {
             break;
@@ -117,8 +117,8 @@ fn status(error: &ScriptError) -> u16 {
     error.status.and_then(|status| u16::try_from(status).ok()).unwrap_or(500)
 }
 
-/// The headers of a failure. By default they switch off the retries that the official client
-/// libraries make on their own: an agent's own retries are what is looked at.
+/// Returns the headers of a failure. By default they disable the retries of the official client libraries,
+/// because cases test the agent's own retries.
 fn headers(error: &ScriptError) -> Vec<(String, String)> {
     let mut headers = vec![("x-should-retry".to_owned(), "false".to_owned())];
     for (name, value) in error.headers.iter().flatten() {
@@ -137,7 +137,7 @@ struct Body<'a> {
     connection: &'a mut Connection,
     chunked: bool,
     gathered: Vec<u8>,
-    /// How many bytes come before the connection is closed, where it is.
+    /// Number of bytes before the connection is closed, if the script closes it.
     left: Option<usize>,
 }
 
@@ -145,8 +145,8 @@ impl Body<'_> {
     async fn begin(&mut self, is_cut: bool) -> io::Result<()> {
         let mut head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n".to_owned();
-        // With `connection: close` some clients take a body that is cut for one that is complete.
-        // A connection that is going to be cut claims to stay, as those of real providers do.
+        // With `connection: close`, some clients accept a cut body as complete. So a connection that will be
+        // cut claims to stay open, as those of real providers do.
         if !is_cut || !self.chunked {
             head.push_str("connection: close\r\n");
         }

@@ -1,14 +1,14 @@
-//! What a request says, the same whatever API it came in.
+//! Content of a request, in the same form for all APIs.
 
 use agentese::types::{
     ModelApi, ModelRequest, ModelRequestBuilder, RequestCall, RequestMessage, RequestResult, RequestRole,
 };
 use serde_json::{Map, Value};
 
-/// The longest text that the log shows in full.
+/// Length in bytes up to which the log has a text in full.
 const SHOWN: usize = 4000;
 
-/// Reads a request. What is not as the API has it is left out: the log shows what could be read.
+/// Reads a request. Omits parts that do not fit the API: the log has all readable parts.
 pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
     let (system, messages) = match api {
         ModelApi::AnthropicMessages => anthropic(body),
@@ -36,19 +36,19 @@ pub(super) fn read(api: ModelApi, path: &str, body: &Value) -> ModelRequest {
     request
 }
 
-/// The text of the user's last message.
+/// Returns the text of the user's last message.
 pub(super) fn last_user(request: &ModelRequest) -> String {
     let last = request.messages.iter().rev().find(|message| message.role == RequestRole::User);
     last.and_then(|message| message.text.clone()).unwrap_or_default()
 }
 
-/// Whether results of tools stand behind the user's last message.
+/// Returns `true` if results of tools follow the user's last message.
 pub(super) fn has_results(request: &ModelRequest) -> bool {
     let behind = request.messages.iter().rev().take_while(|message| message.role != RequestRole::User);
     behind.into_iter().any(|message| message.results.is_some())
 }
 
-/// The request with its long texts shortened, for the log.
+/// Returns the request with shortened texts, for the log.
 pub(super) fn shortened(request: &ModelRequest) -> Value {
     fn shorten(value: &mut Value) {
         match value {
@@ -66,7 +66,7 @@ pub(super) fn shortened(request: &ModelRequest) -> Value {
     value
 }
 
-/// Members that are neither history nor tools.
+/// Returns the members that are neither history nor tools.
 fn options(body: &Value) -> Map<String, Value> {
     const NO_OPTIONS: [&str; 8] =
         ["messages", "system", "tools", "input", "instructions", "contents", "systemInstruction", "model"];
@@ -91,7 +91,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// A text, or the text of text blocks.
+/// Returns a text, or the text of text blocks.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -110,7 +110,7 @@ fn call(id: &Value, name: &Value, arguments: Value) -> RequestCall {
     call
 }
 
-/// A message in the making.
+/// A message under construction.
 struct Draft(RequestMessage);
 
 impl Draft {
@@ -142,7 +142,7 @@ impl Draft {
         self.0.results.get_or_insert_default().push(result);
     }
 
-    /// The message. One of the user that has results alone is a tool's.
+    /// Returns the message. A message of the user with nothing but results gets the role of a tool.
     fn finish(mut self) -> RequestMessage {
         let message = &mut self.0;
         if message.results.is_some() && message.text.is_none() && message.images.is_none() {
@@ -152,7 +152,7 @@ impl Draft {
     }
 }
 
-/// Results that came in messages of their own become one message, as APIs have it that allow no others.
+/// Merges results in separate messages into one message, as some APIs require.
 fn merged(messages: Vec<RequestMessage>) -> Vec<RequestMessage> {
     let mut merged: Vec<RequestMessage> = Vec::new();
     for mut message in messages {
@@ -271,7 +271,7 @@ fn responses(body: &Value) -> (String, Vec<RequestMessage>) {
     (system, messages)
 }
 
-/// The assistant's message at the end: this API has an item for each of its blocks.
+/// Returns the assistant's message at the end: this API has an item for each of its blocks.
 fn assistant(messages: &mut Vec<RequestMessage>) -> &mut RequestMessage {
     if messages.last().is_none_or(|message| message.role != RequestRole::Assistant) {
         messages.push(RequestMessage::new(RequestRole::Assistant));

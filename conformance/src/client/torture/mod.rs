@@ -46,7 +46,6 @@ pub enum TortureError {
 ///
 /// # Errors
 /// If the suite has no session of the dialect, or an invalid one.
-/// Where the suite has no session of the dialect, or one that is wrong.
 pub async fn torture(
     suite: &Suite,
     dialect: &str,

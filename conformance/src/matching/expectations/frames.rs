@@ -1,4 +1,4 @@
-//! Checks over the frames that fit a pattern.
+//! Checks of the frames that fit a pattern.
 
 use agentese::types::{Direction, FramesExpectation, TextExpectation};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::matching::shown::shown;
 use crate::verdict::{Mismatch, Outcome};
 use crate::words::counted;
 
-/// The frames are the expected ones, in order, and no others.
+/// Checks that the frames are the expected ones, in order, and no others.
 pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
     let found = lines.fitting(&Pattern::new(&wanted.of)?);
     let patterns: Vec<Pattern> = wanted.frames.iter().map(Pattern::new).collect::<Result<_, _>>()?;
@@ -49,7 +49,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
     Ok(failed(&wanted.says, what, path, pattern.map(|pattern| (fitting, pattern)), line.copied(), lines))
 }
 
-/// What the frames say at a path is the text.
+/// Checks that the pieces at a path make up the text.
 pub(super) fn check_text(wanted: &TextExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
     let mut rest = wanted.text.as_str();
     for line in lines.fitting(&Pattern::new(&wanted.of)?) {
@@ -86,25 +86,25 @@ fn failed(
     })
 }
 
-/// The beginning of a text.
+/// Returns the first 40 characters of a text.
 fn head(text: &str) -> String {
     let head: String = text.chars().take(40).collect();
     if head.len() < text.len() { head + "…" } else { head }
 }
 
-/// The frame that was meant, where one differs from the pattern in one member: with what differs.
+/// Finds a frame that differs from the pattern in one member, and returns the difference.
 fn near<'l, 'a>(of: &Value, pattern: &Value, lines: &'l Lines<'a>) -> Option<(&'l Line<'a>, Difference)> {
     let fits = Pattern::new(of).ok()?;
     let mut others = lines.all().filter(|line| !fits.fits(&line.frame));
     others.find_map(|line| {
         near_miss(of, &line.frame)?;
-        // What is wanted of it beside tells it from others of its kind.
+        // The check's own pattern separates the frame from others of its kind.
         let is_meant = Pattern::new(pattern).is_ok_and(|pattern| pattern.fits(&line.frame));
         first_difference(of, &line.frame).filter(|_| is_meant).map(|difference| (line, difference))
     })
 }
 
-/// What a frame that did not come would have been, in few characters.
+/// Describes a missing frame by its pattern, in few characters.
 fn pattern_names(of: &Value, pattern: &Value) -> String {
     let is_object = |value: &&Value| value.as_object().is_some_and(|members| !members.is_empty());
     let named = [pattern, of].into_iter().find(is_object).unwrap_or(of);

@@ -1,4 +1,4 @@
-//! The lines of the agent as checks look at them.
+//! The agent's lines in the form for checks.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::verdict::Shown;
 
 /// A line of the agent.
 pub(super) struct Line<'a> {
-    /// Its place among the records.
+    /// Index of the line's record.
     pub record: usize,
     pub text: &'a str,
-    /// The frame; the text where it is not JSON.
+    /// The frame; the text if the line is not JSON.
     pub frame: Value,
 }
 
-/// The agent's lines, and what went before them.
+/// The agent's lines, and the lines before them.
 pub(super) struct Lines<'a> {
     transcript: &'a Transcript,
     lines: Vec<Line<'a>>,
@@ -40,17 +40,17 @@ impl<'a> Lines<'a> {
         self.lines.iter()
     }
 
-    /// The lines that fit a pattern.
+    /// Returns the lines that fit a pattern.
     pub(super) fn fitting(&self, of: &Pattern) -> Vec<&Line<'a>> {
         self.lines.iter().filter(|line| of.fits(&line.frame)).collect()
     }
 
-    /// The lines of both sides that stand before a record, oldest first.
+    /// Returns the last lines of both sides before a record, oldest first.
     pub(super) fn before(&self, record: usize) -> Vec<Shown> {
         before(self.transcript, record)
     }
 
-    /// The place behind the last record.
+    /// Returns the index behind the last record.
     pub(super) fn end(&self) -> usize {
         self.transcript.records.len()
     }

@@ -1,8 +1,9 @@
-//! The second way, what a case expects in its own words: the checks of `expect`, for cases that no recording shows.
+//! The second way of matching: a case's own expectations, the checks of `expect`, for cases without a
+//! recording.
 //!
-//! A check looks at the frames of the agent that fit a pattern, and at nothing else: that they are the
-//! expected ones in the expected order, or that what they say at a path is a text. What lies between them
-//! is free, so that one check holds for every agent that keeps to the document.
+//! A check looks only at the agent's frames that fit a pattern. It requires that they are the expected ones
+//! in the expected order, or that their values at a path make up a text. All frames in between are free, so
+//! that a check holds for every agent that follows the document.
 
 mod frames;
 mod lines;
@@ -16,8 +17,8 @@ use crate::verdict::{Finding, Mismatch, Outcome};
 
 use lines::Lines;
 
-/// Makes the checks that stand in `expect`. A finding's name is `expect` and the check's name. A case
-/// without them has no findings.
+/// Makes the checks in `expect`. The name of a finding is `expect` and the name of the check. A case without
+/// `expect` has no findings.
 pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
     let Some(expectations) = &case.expect else { return Vec::new() };
     let lines = Lines::of(transcript);
@@ -34,10 +35,10 @@ pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
     expectations.iter().map(finding).collect()
 }
 
-/// The patterns of a check, each of which has to be one.
+/// Checks the patterns of an expectation.
 ///
 /// # Errors
-/// What is wrong with the first one that is none.
+/// If a pattern is invalid; the error describes the first one.
 pub fn prove(expectation: &Expectation) -> Result<(), PatternError> {
     let patterns: Vec<&Value> = match expectation {
         Expectation::Frames(it) => it.frames.iter().chain([&it.of]).collect(),
@@ -47,7 +48,7 @@ pub fn prove(expectation: &Expectation) -> Result<(), PatternError> {
     patterns.into_iter().try_for_each(|pattern| Pattern::new(pattern).map(|_| ()))
 }
 
-/// The name of a check, which is unique in its case.
+/// Returns the name of a check, which is unique in its case.
 pub fn name(expectation: &Expectation) -> &str {
     match expectation {
         Expectation::Frames(it) => &it.check,

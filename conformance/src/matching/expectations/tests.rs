@@ -22,7 +22,7 @@ fn findings(expect: Value, lines: &[&str]) -> Vec<Finding> {
     check(&case, &transcript(lines, &json!({"dir": "ctl", "event": "exit", "code": 3})))
 }
 
-/// What a single check says of the lines: nothing where it holds.
+/// Returns the message and the path of a single check, or `None` if it holds.
 fn says(expectation: Value, lines: &[&str]) -> Option<(String, String)> {
     match findings(json!([expectation]), lines).remove(0).outcome {
         Outcome::Held => None,

@@ -1,20 +1,20 @@
-//! Which frame of a stream stands for which of the other.
+//! Alignment of two streams of frames.
 
 use std::collections::HashMap;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// The places in two lists that belong together, and those that have no other.
+/// Indexes of matching elements in two lists, and of the elements without a partner.
 #[derive(Debug, Default)]
 pub(super) struct Aligned {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
-    /// Pairs that stand in another order.
+    /// Pairs whose order differs.
     pub(super) moved: Vec<(usize, usize)>,
 }
 
-/// Aligns two lists by what tells their elements apart.
+/// Aligns two lists by the marks of their elements.
 pub(super) fn align(golden: &[String], observed: &[String]) -> Aligned {
     let mut aligned = Aligned::default();
     if golden == observed {
@@ -40,7 +40,7 @@ pub(super) fn align(golden: &[String], observed: &[String]) -> Aligned {
     aligned
 }
 
-/// What is missing in one place and there in another was moved.
+/// Pairs elements that are missing in one place and extra in another.
 fn moved(aligned: &mut Aligned, golden: &[String], observed: &[String]) {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for at in aligned.extra.iter().rev() {

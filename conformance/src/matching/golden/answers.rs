@@ -1,4 +1,4 @@
-//! What differs between two answers.
+//! Comparison of two answers.
 
 use agentese::spec::{Framing, RunRole};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use super::text::unequal;
 use super::walk::{State, Walk};
 use crate::matching::difference::{Difference, Weight, brief};
 
-/// What differs between two answers.
+/// Comparison of two answers.
 pub(super) struct Answers<'s, 'a, 'r> {
     pub(super) state: &'s mut State<'a>,
     pub(super) golden: &'r Reading<'r>,
@@ -27,7 +27,7 @@ impl Answers<'_, '_, '_> {
     }
 
     fn flat(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
-        // An answer that says by its id what it answers is believed, where the recorded one does not say.
+        // If the recorded answer has no id, uses the found answer's id to find the command.
         let named = if was.id.is_some() { was } else { came };
         let sent = sent(self.golden, named).or_else(|| sent(self.golden, was));
         let mut found = Vec::new();
@@ -54,7 +54,7 @@ impl Answers<'_, '_, '_> {
             match (name.as_str(), observed.get(name)) {
                 ("id" | "command" | "success", _) => {}
                 ("error", Some(text)) if !succeeded => self.failure(was, came, value, text, &mut found),
-                // Nothing is said of the data of such a command: whatever there is, is in addition.
+                // The declaration has no data for such a command: any data is an addition.
                 ("data", Some(Value::Object(data))) if result.is_none() && is_empty(value) => {
                     found.extend(data.keys().map(|name| {
                         let says = format!("`{name}` is there, which the recording does not have");
@@ -81,7 +81,7 @@ impl Answers<'_, '_, '_> {
             let is_known = matches!(name.as_str(), "id" | "command" | "success");
             if !(is_known || name == "data" && is_empty) {
                 let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
-                // What an envelope does not have is passed over.
+                // Clients ignore unknown members of an envelope.
                 let weight =
                     if matches!(name.as_str(), "data" | "error") { Weight::Case } else { Weight::Info };
                 found.push(Difference::new(weight, name, says));
@@ -90,7 +90,7 @@ impl Answers<'_, '_, '_> {
         found
     }
 
-    /// A command that succeeds in both settles what an earlier refusal left open.
+    /// Ends the effects of an earlier refusal, after a command that succeeds in both transcripts.
     fn settles(&mut self, sent: Option<&Sent>) {
         let Some(sent) = sent else { return };
         if self.role(sent) == Some(RunRole::Replaces) {
@@ -151,7 +151,8 @@ impl Answers<'_, '_, '_> {
         });
     }
 
-    /// The allowance for a failure that names its command and has its id, or that has no command to name.
+    /// Returns the allowance for a failure with its own name and id, or for a failure of a line without a
+    /// command.
     fn own_name(&self, was: &Frame, came: &Frame, sent: Option<&Sent>) -> Option<&'static str> {
         let rules = self.state.rules;
         if is_success(was) || is_success(came) {
@@ -167,7 +168,7 @@ impl Answers<'_, '_, '_> {
         }
     }
 
-    /// Answers of which one says that the command succeeded, and the other that it did not.
+    /// Compares two answers of which only one is a success.
     fn success(&mut self, was: &Frame, came: &Frame, sent: Option<&Sent>, found: &mut Vec<Difference>) {
         let (golden, observed) = (is_success(was), is_success(came));
         let error = came.value.get("error").map(|error| format!(": {}", brief(error))).unwrap_or_default();
@@ -188,7 +189,7 @@ impl Answers<'_, '_, '_> {
         }
     }
 
-    /// The allowance for a refusal of what was accepted.
+    /// Returns the allowance to refuse a command that the recorded agent accepted.
     pub(super) fn refusal(&mut self, sent: &Sent) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
@@ -213,7 +214,7 @@ impl Answers<'_, '_, '_> {
         None
     }
 
-    /// The texts of two failures.
+    /// Compares the texts of two failures.
     fn failure(
         &mut self,
         was: &Frame,
@@ -230,7 +231,7 @@ impl Answers<'_, '_, '_> {
         };
         let difference = words(self.state, &was.name, &came.name, golden, observed, "error");
         let sent = sent(self.golden, was).filter(|_| !observed.is_empty());
-        // A command whose type is no text has no name that a text could have.
+        // If the type of a command is not a string, the text cannot contain a name.
         let is_nameless = sent.is_some_and(|sent| sent.value.is_some() && sent.command.is_none());
         let difference = difference.map(|difference| match difference.weight {
             Weight::Must if is_nameless => Difference { weight: Weight::Info, ..difference },
@@ -243,7 +244,7 @@ impl Answers<'_, '_, '_> {
         }));
     }
 
-    /// The allowance for the refusal of arguments that are not as declared.
+    /// Returns the allowance to refuse arguments of a wrong type.
     fn misfit(&self, sent: &Sent) -> Option<&'static str> {
         let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
         declared::record_misfit(def, arguments(sent)?)?;
@@ -251,13 +252,13 @@ impl Answers<'_, '_, '_> {
     }
 }
 
-/// The arguments of a command: those of an envelope, else the members beside its name.
+/// Returns the arguments of a command: `params` in an envelope, else the members of the frame.
 fn arguments(sent: &Sent) -> Option<&Map<String, Value>> {
     let value = sent.value.as_ref()?;
     value.get("params").unwrap_or(value).as_object()
 }
 
-/// What differs between the texts of two failures: documented ones have to be as documented.
+/// Compares the texts of two failures. Documented texts have to be as documented.
 pub(super) fn words(
     state: &mut State<'_>,
     was: &str,
@@ -279,7 +280,7 @@ pub(super) fn words(
                 .all(|(golden, observed)| state.texts.differ(golden, observed).is_none());
         if !fits || !documented.is_free() {
             let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
-            // A failure that names itself otherwise, by an allowance, has a text of its own.
+            // A failure with another name, permitted by an allowance, has a text of its own.
             let weight = if was == came { Weight::Must } else { Weight::Info };
             return Some(Difference::new(weight, path, says));
         }

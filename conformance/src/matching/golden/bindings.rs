@@ -1,17 +1,17 @@
-//! Which value of one transcript stands for which of the other.
+//! Bindings: pairs of corresponding values, one from each transcript.
 
 use std::collections::HashMap;
 
 use super::tables::Sameness;
 use crate::matching::difference::short;
 
-/// What a case says itself is as short as this at least; shorter texts stand in it by chance.
+/// Least length of a value from the case, in bytes; shorter texts occur in the case by chance.
 const NAME: usize = 6;
 
-/// The pairs so far. The first pair binds; later ones have to be the same pair.
+/// The pairs so far. The first pair binds; later values have to form the same pair.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
-    /// The case as text: what stands in it is no value that an agent makes up.
+    /// The case as text: an agent does not make up values that occur there.
     case: String,
     forward: HashMap<String, String>,
     back: HashMap<String, String>,
@@ -25,12 +25,12 @@ impl Bindings {
         Self { case, ..Self::default() }
     }
 
-    /// Whether the case itself has a value.
+    /// Returns `true` if the case itself contains the value.
     pub(super) fn is_fixed(&self, golden: &str) -> bool {
         golden.len() >= NAME && self.case.contains(golden)
     }
 
-    /// One name stands for one name, in both directions.
+    /// Binds one name to one name, in both directions.
     pub(super) fn id(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         if self.is_fixed(golden) {
             return if golden == observed {
@@ -56,7 +56,7 @@ impl Bindings {
         Ok(())
     }
 
-    /// A file is a name, and stands in texts too.
+    /// Binds a file as a name, and for replacements in texts.
     pub(super) fn file(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         self.id(golden, observed)?;
         if !self.files.iter().any(|(known, _)| known == golden) {
@@ -70,7 +70,7 @@ impl Bindings {
         Ok(())
     }
 
-    /// A text with the files that are known under their other names; none where it has none of them.
+    /// Replaces known files in a text with their bound names. Returns `None` if the text contains none.
     pub(super) fn rename_files(&self, golden: &str) -> Option<String> {
         let mut renamed = golden.to_owned();
         for (golden, observed) in &self.files {
@@ -81,7 +81,7 @@ impl Bindings {
         (renamed != golden).then_some(renamed)
     }
 
-    /// A part of a text that differs from run to run.
+    /// Binds a part of a text that differs from run to run.
     pub(super) fn part(&mut self, same: Sameness, golden: &str, observed: &str) -> Result<(), String> {
         match same {
             Sameness::Id => self.id(golden, observed),
@@ -92,7 +92,7 @@ impl Bindings {
         }
     }
 
-    /// The same words stand for the same words; different ones may come out the same.
+    /// Binds a recorded text to one found text; different recorded texts may share a found one.
     pub(super) fn words(&mut self, golden: &str, observed: &str) -> Result<(), String> {
         let bound = self.words.entry(golden.to_owned()).or_insert_with(|| observed.to_owned());
         if bound == observed {
@@ -102,8 +102,8 @@ impl Bindings {
         Err(format!("{found} where the same words were {bound} before (recorded: {})", short(golden)))
     }
 
-    /// The moment of one thing is one moment. One in whole seconds may be the next: what changed twice within a second of
-    /// the recording has two of them where the second ended in between.
+    /// Binds the moment of a thing to one value. A moment in whole seconds may also be one second later. Two
+    /// changes within one recorded second may have different seconds in another run.
     pub(super) fn moment(&mut self, of: String, observed: &str) -> Result<(), String> {
         let bound = self.moments.entry(of).or_insert_with(|| observed.to_owned());
         if bound == observed {
@@ -118,7 +118,7 @@ impl Bindings {
     }
 }
 
-/// The day of a moment that is told in whole seconds, as ISO 8601 in quotes, and the second within it.
+/// Parses a moment in whole seconds (ISO 8601 in quotes): the day, and the second within the day.
 fn second_of(moment: &str) -> Option<(&str, u32)> {
     let moment = moment.trim_matches('"');
     let (day, time) = moment.strip_suffix('Z').unwrap_or(moment).split_once('T')?;

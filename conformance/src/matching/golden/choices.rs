@@ -1,7 +1,7 @@
-//! What every agent chooses for itself: its model, its thinking level, whether it keeps a session file.
+//! An agent's own choices: its model, its thinking level, its use of a session file.
 //!
-//! The golden transcripts show what the recorded agent chose. Where they show it, another agent has to show its own
-//! choice instead, the same one throughout. What the case itself sends is nobody's choice.
+//! The golden transcripts show the choices of the recorded agent. In these places another agent has to show
+//! its own choices, the same ones throughout. Values that the case itself sends are not choices.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::tables::{Choice, Chosen};
 use crate::matching::path;
 
-/// What the recorded agent chose, and what this one did.
+/// Choices of the recorded agent and of this one.
 #[derive(Debug, Clone, Default)]
 pub struct Choices {
     recorded: Value,
@@ -19,7 +19,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// The choices of two agents, each as its first answer says. Where either is not known, all is compared.
+    /// Takes the choices of two agents, from their first answers. If either is unknown, all values are
+    /// compared.
     pub fn new(recorded: Option<&Map<String, Value>>, own: Option<&Map<String, Value>>) -> Self {
         match (recorded, own) {
             (Some(recorded), Some(own)) => {
@@ -29,7 +30,7 @@ impl Choices {
         }
     }
 
-    /// What the two chose at a place of the state; none where that is the same.
+    /// Returns the two choices at a place of the state, or `None` if they are equal.
     fn at(&self, state: &str) -> Option<(Option<&Value>, Option<&Value>)> {
         let of = |value| path::get(value, state).filter(|value| !value.is_null());
         let (recorded, own) = (of(&self.recorded), of(&self.own));
@@ -37,10 +38,10 @@ impl Choices {
     }
 }
 
-/// What has to stand where the recorded agent shows a choice of its own.
+/// Expected value in place of a choice of the recorded agent.
 #[derive(Debug, PartialEq)]
 pub(super) enum Wanted<'c> {
-    /// This value, in place of the recorded one.
+    /// This value.
     Value(&'c Value),
     /// Nothing, or null.
     Nothing,
@@ -50,7 +51,7 @@ pub(super) enum Wanted<'c> {
     Any,
 }
 
-/// The choices, as they hold in one case.
+/// The choices with the facts of one case.
 #[derive(Debug)]
 pub(super) struct InCase<'a> {
     choices: &'a Choices,
@@ -69,7 +70,7 @@ impl<'a> InCase<'a> {
         Self { choices, sent }
     }
 
-    /// What has to stand in a member, where the golden transcript has `golden` and that is the recorded agent's choice.
+    /// Returns the expected value of a member, if `golden` is the recorded agent's choice.
     pub(super) fn wanted(&self, row: &Choice, golden: Option<&Value>) -> Option<Wanted<'a>> {
         let (recorded, own) = self.choices.at(row.state)?;
         match row.chosen {

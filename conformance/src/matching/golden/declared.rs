@@ -1,11 +1,11 @@
-//! Whether a value is as the declaration says.
+//! Checks of values against their declared types.
 
 use serde_json::{Map, Value};
 
 use super::rules::Rules;
 use super::tables::{Shape, Ty, TypeDef};
 
-/// Whether a value is of the kind of a type. What is inside it is not looked at.
+/// Returns `true` if the value is of the type's kind. Does not look inside.
 pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
     match ty {
         Ty::Any => true,
@@ -27,7 +27,7 @@ pub(super) fn is_of(ty: &Ty, value: &Value) -> bool {
     }
 }
 
-/// The first thing that is not as declared, with its path; looks inside.
+/// Returns the first value that does not fit the declaration, with its path; looks inside.
 pub(super) fn misfit(ty: &Ty, value: &Value) -> Option<(String, String)> {
     if !is_of(ty, value) {
         return Some((String::new(), "it is not of the declared type".to_owned()));
@@ -42,7 +42,7 @@ pub(super) fn misfit(ty: &Ty, value: &Value) -> Option<(String, String)> {
     }
 }
 
-/// The same for the members of a record.
+/// Returns the first member of a record that does not fit the declaration.
 pub(super) fn record_misfit(def: &TypeDef, members: &Map<String, Value>) -> Option<(String, String)> {
     Rules::fields(def).iter().find_map(|field| match members.get(field.name) {
         None if field.required => {

@@ -1,4 +1,4 @@
-//! Dialogs: which belong together, and what differs between two of them.
+//! Dialogs: alignment and comparison.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::walk::Walk;
 use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 
-/// Finds the dialogs that belong together.
+/// Aligns the dialogs of two transcripts.
 pub(super) fn align(rules: &Rules, was: &[Frame], came: &[Frame]) -> Aligned {
     let marks =
         |dialogs: &[Frame]| -> Vec<String> { dialogs.iter().map(|dialog| mark(rules, dialog)).collect() };
@@ -19,8 +19,7 @@ pub(super) fn align(rules: &Rules, was: &[Frame], came: &[Frame]) -> Aligned {
     aligned
 }
 
-/// Pairs dialogs that are missing with others that came instead: of the same method, or of another one and with the same
-/// words.
+/// Pairs missing dialogs with extra ones: of the same method, or of another method with the same text.
 fn near(rules: &Rules, was: &[Frame], came: &[Frame], aligned: &mut Aligned) {
     let words = |dialog: &Frame| words(rules, dialog).map(str::to_owned);
     for same_method in [true, false] {
@@ -37,27 +36,28 @@ fn near(rules: &Rules, was: &[Frame], came: &[Frame], aligned: &mut Aligned) {
     }
 }
 
-/// What tells a dialog from others of its method.
+/// Returns the mark of a dialog, which separates it from others of its method.
 fn mark(rules: &Rules, dialog: &Frame) -> String {
     const LENGTH: usize = 24;
     let mark: String = words(rules, dialog).unwrap_or_default().chars().take(LENGTH).collect();
-    // Texts such as counters differ behind their name.
+    // Texts such as counters differ after their name.
     format!("{} {}", dialog.name, mark.split('=').next().unwrap_or_default())
 }
 
-/// The words of a dialog that tell it from others: the first of its marks.
+/// Returns the text that separates a dialog from others: the first of its marks.
 fn words<'f>(rules: &Rules, dialog: &'f Frame) -> Option<&'f str> {
     let frame = dialog.value.get("params").unwrap_or(&dialog.value);
     rules.tables.matching.dialog_marks.iter().find_map(|mark| frame.get(mark)?.as_str())
 }
 
 impl Streams<'_> {
-    /// What differs between two dialogs.
+    /// Compares two dialogs.
     pub(super) fn dialog(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
         let mut found = Vec::new();
         match (was.id.as_deref(), came.id.as_deref()) {
             (Some(golden), Some(observed)) => {
-                // Of servers, for they count otherwise than sessions do.
+                // The prefix separates ids of dialogs, which agents number on their own, from ids of
+                // sessions.
                 let (golden, observed) = (format!("dialog {golden}"), format!("dialog {observed}"));
                 if let Err(says) = self.state.texts.bindings.id(&golden, &observed) {
                     found.push(Difference::new(Weight::Must, "id", says));

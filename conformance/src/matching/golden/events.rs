@@ -1,4 +1,4 @@
-//! Events: pieces are joined, what tools show is taken out, and what is left is held against each other.
+//! Events: joins pieces, removes partial outputs of tools, and aligns the rest.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use super::rules::Rules;
 use super::tools;
 use crate::matching::path;
 
-/// An event, or several that were joined.
+/// An event, or several joined ones.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// The record of the first.
+    /// Index of the first event's record.
     pub(super) record: usize,
-    /// How many events it is.
+    /// Number of joined events.
     pub(super) lines: usize,
     pub(super) name: String,
     /// The event without snapshots.
     pub(super) value: Value,
-    /// The pieces, as long as they are joined.
+    /// Pieces, as long as they are joined.
     pieces: Option<Vec<String>>,
 }
 
-/// The events of a transcript as they are compared.
+/// Prepares the events of a transcript for the comparison.
 pub(super) fn prepare(
     rules: &Rules,
     events: &[Frame],
@@ -98,7 +98,8 @@ fn give_back(rules: &Rules, item: &mut Item) {
     });
 }
 
-/// What tells an event from others of its type; `finely` where some may be missing.
+/// Returns the mark of an event, which separates it from others of its type. `finely` adds marks that may be
+/// missing.
 pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
     let matching = &rules.tables.matching;
     let fine = matching.fine_marks.iter().filter(|_| finely);
@@ -107,7 +108,7 @@ pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
 }
 
-/// An event as people call it: its type, and in brackets what else tells it from others.
+/// Returns an event's title: its type, and its other marks in brackets.
 pub(super) fn title(rules: &Rules, item: &Item) -> String {
     let marks = rules.tables.matching.marks.iter();
     let texts: Vec<&str> = marks.filter_map(|mark| path::get(&item.value, mark)?.as_str()).collect();
@@ -117,8 +118,8 @@ pub(super) fn title(rules: &Rules, item: &Item) -> String {
     }
 }
 
-/// Pairs events that are missing with others that came instead and differ in one of the marks, of streams and of strands:
-/// the frame that was meant, with a wrong member. Each with the path of that mark.
+/// Pairs missing events with extra ones that differ in one mark, of streams or of strands: the same frame
+/// with a wrong member. Returns each pair with the path of that mark.
 pub(super) fn near(
     rules: &Rules,
     was: &[Item],
@@ -130,7 +131,7 @@ pub(super) fn near(
     let of = |item: &'_ Item, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };
-    // Strands have names that agents make up: which one stands for which is seen from events that belong together.
+    // Agents make up the names of strands: aligned events show which names belong together.
     let mut names: HashMap<(&str, String), Option<String>> = HashMap::new();
     for (g, o) in &aligned.pairs {
         for mark in matching.strands {
@@ -147,13 +148,13 @@ pub(super) fn near(
         let differ = |mark: &&&'static str| named(was, mark) != of(came, mark);
         let first = *marks.iter().find(differ).filter(|_| was.name == came.name)?;
         let parent = first.rsplit_once('.').map(|(parent, _)| parent);
-        // What they stand in may be missing as a whole.
+        // The object around the mark may be missing as a whole.
         let gone = parent.filter(|parent| path::get(&came.value, parent).is_none());
         let follows = |mark: &&str| gone.is_some_and(|parent| mark.starts_with(&format!("{parent}.")));
         if marks.iter().filter(differ).any(|mark| *mark != first && !follows(mark)) {
             return None;
         }
-        // Where the agent says another thing altogether, nothing tells that it is the same frame.
+        // If the content differs as well, the frame may be another one.
         let others = marks.iter().any(|mark| *mark != first && of(was, mark).is_some());
         (others || alike(was, came, first)).then_some(gone.unwrap_or(first))
     };
@@ -168,7 +169,7 @@ pub(super) fn near(
     found
 }
 
-/// Whether two events say the same but for one member, as far as texts and numbers of the same place go.
+/// Returns `true` if two events are equal in at least half of the values outside of the mark.
 fn alike(was: &Item, came: &Item, mark: &str) -> bool {
     let without = |item: &Item| path::without(&item.value, &[mark]);
     let (mut alike, mut other) = (0, 0);
@@ -176,7 +177,7 @@ fn alike(was: &Item, came: &Item, mark: &str) -> bool {
     alike >= other
 }
 
-/// How many values of the same place are equal, and how many are not.
+/// Counts the values at equal places that are equal, and the others.
 fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
     match (was, came) {
         (Value::Object(was), Value::Object(came)) => {
@@ -195,15 +196,15 @@ fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
     }
 }
 
-/// Events that are in order to each other, and in none to those of other strands.
+/// Events with an order among each other, and with none to other strands.
 pub(super) struct Strand {
-    /// Which of the marks of strands they have.
+    /// Marks that the strand has.
     pub(super) marked: Vec<bool>,
-    /// Their places, in order.
+    /// Indexes of the events, in order.
     pub(super) places: Vec<usize>,
 }
 
-/// The strands of events, by their first events.
+/// Returns the strands of events, ordered by their first events.
 pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Strand> {
     let mut strands: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {

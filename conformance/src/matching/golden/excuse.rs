@@ -1,4 +1,4 @@
-//! Whether an allowance of the dialect holds for a difference between two values.
+//! Search for an allowance of the dialect that permits a difference between two values.
 
 use std::collections::HashMap;
 
@@ -12,31 +12,31 @@ use super::tables::{Form, Holds};
 /// Finds the allowance for a difference.
 #[derive(Debug, Default)]
 pub(super) struct Excuses {
-    /// Members that an earlier difference, which was allowed, makes differ: until something else is put in the
-    /// place of what it was about, where that is said.
+    /// Members that differ because of an earlier, allowed difference, with its allowance. The flag is `true`
+    /// if the effect ends when a command replaces the subject of that difference.
     tainted: HashMap<&'static str, (&'static str, bool)>,
     endings: HashMap<&'static str, Option<Regex>>,
 }
 
 impl Excuses {
-    /// Later differences in these members follow from one that was allowed.
+    /// Excuses later differences in these members: they follow from an allowed one.
     pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
         for member in members {
             self.tainted.entry(member).or_insert((allowance, until_replaced));
         }
     }
 
-    /// Something else was put in the place of what was refused.
+    /// Ends the effects that last until the subject of a refused command is replaced.
     pub(super) fn replaced(&mut self) {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
 
-    /// What these members say is as it should be again.
+    /// Ends the effects on these members.
     pub(super) fn settle(&mut self, members: &[&'static str]) {
         self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
     }
 
-    /// The allowance that makes a member differ.
+    /// Returns the allowance that excuses a member.
     pub(super) fn tainted(&self, member: &str) -> Option<&'static str> {
         self.tainted.get(member).map(|(allowance, _)| *allowance)
     }
@@ -114,7 +114,7 @@ impl Excuses {
     }
 }
 
-/// The part of the recorded piece that another piece of a text that was cut has at least.
+/// Least number of recorded characters that another piece of a cut text has to contain.
 const SHORTEST: usize = 4;
 
 fn is(value: &Value, json: &str) -> bool {
@@ -126,7 +126,7 @@ fn both_true(place: Place<'_>, flag: &str) -> bool {
     place.beside.is_some_and(|(golden, observed)| is_true(golden.get(flag)) && is_true(observed.get(flag)))
 }
 
-/// Nothing in it: null, an empty object, an object of nothing but nulls.
+/// Returns `true` for null, an empty object, and an object of nothing but nulls.
 fn nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -142,7 +142,7 @@ fn is_empty(kind: Kind<'_>) -> bool {
     }
 }
 
-/// The text of blocks that are all text.
+/// Joins the texts of the blocks, if all blocks have a text.
 fn joined(blocks: &[Value], text: &str) -> Option<String> {
     blocks.iter().map(|block| block.get(text)?.as_str()).collect::<Option<String>>()
 }

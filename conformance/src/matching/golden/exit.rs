@@ -1,4 +1,4 @@
-//! How the process ended.
+//! Comparison of the ends of two processes.
 
 use agentese::wire::Maybe;
 
@@ -7,20 +7,20 @@ use super::rules::Rules;
 use super::tables::Form;
 use crate::matching::difference::{Difference, Weight};
 
-/// What a transcript says of the end of the agent.
+/// The end of an agent in a transcript.
 struct End {
-    /// None where the transcript does not say.
+    /// `None` if the transcript does not contain the end.
     code: Option<Option<i64>>,
     /// Signals that were sent to the agent.
     signals: Vec<String>,
-    /// What the one who played the case could not do.
+    /// Errors of the player.
     errors: Vec<String>,
 }
 
-/// Codes of processes that took a signal for a wish to end.
+/// Exit codes of processes that end on request of a signal.
 const CLEAN: [i64; 3] = [0, 130, 143];
 
-/// What differs in the end.
+/// Compares the ends of two transcripts.
 pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Vec<Difference> {
     let (was, came) = (end(golden), end(observed));
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What is found, check by check.
+//! Findings of the comparison, by check.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use crate::matching::difference::{Difference, Weight};
 use crate::matching::shown::{before, line};
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-/// Names of checks. Files of expected failures use them.
+/// Names of checks, as in files of expected failures.
 pub mod checks {
     /// Answers: one for each command, with its id, its name, its success and its data.
     pub const ANSWERS: &str = "answers";
-    /// Events and what is in them.
+    /// Events and their content.
     pub const EVENTS: &str = "events";
-    /// Questions and notices to the person behind the client.
+    /// Questions and notices to the user of the client.
     pub const DIALOGS: &str = "dialogs";
     /// The order within a stream.
     pub const ORDER: &str = "order";
-    /// The order between streams, as far as it is documented.
+    /// Order between streams, as far as it is documented.
     pub const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
-    /// Snapshots of messages that grow.
+    /// Snapshots of growing messages.
     pub const SNAPSHOTS: &str = "snapshots";
-    /// What tools show before they are done.
+    /// Partial outputs of tools.
     pub const TOOL_UPDATES: &str = "tool-updates";
-    /// Lines that are no frames, and frames in the wrong envelope.
+    /// Lines that are not frames, and frames in the wrong envelope.
     pub const FRAMING: &str = "framing";
-    /// How the process ended.
+    /// End of the process.
     pub const EXIT: &str = "exit";
-    /// The allowances that the case names.
+    /// Allowances of the case.
     pub const CASE: &str = "case";
-    /// All of them, in the order of reports.
+    /// All checks, in the order of reports.
     pub const ALL: [&str; 10] = [
         ANSWERS,
         EVENTS,
@@ -49,19 +49,19 @@ pub mod checks {
     ];
 }
 
-/// Findings of one kind that are told; the rest is counted.
+/// Number of findings of one kind to list; the rest is counted.
 const TOLD: usize = 500;
 
-/// An allowance that a case names, with the bounds that it sets.
+/// An allowance of a case, with its limits.
 struct Bounds {
     name: &'static str,
-    /// The golden transcript's record from which on it holds.
+    /// Record of the golden transcript from which the allowance applies.
     from: usize,
     checks: Option<Vec<String>>,
     path: Option<Regex>,
 }
 
-/// Where a difference was seen.
+/// Place of a difference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) golden: Option<usize>,
@@ -74,11 +74,11 @@ pub(super) struct Findings<'a> {
     observed: &'a Reading<'a>,
     level: CheckLevel,
     bounds: Vec<Bounds>,
-    /// From which record of the golden transcript on a run is missing, because its command is refused by the
-    /// allowance: the model then answers other requests than it was asked in the recording.
+    /// Record of the golden transcript from which a run is missing, because an allowance permits to refuse
+    /// its command. From there on the model answers other requests than in the recording.
     pub(super) refused: Option<(usize, &'static str)>,
     list: Vec<Finding>,
-    /// How many there were, by check and by allowance.
+    /// Number of findings, by check and by allowance.
     counts: BTreeMap<(&'static str, &'static str), usize>,
     pub(super) frames: usize,
     pub(super) agreed: usize,
@@ -128,7 +128,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// A frame that was compared, and what differs in it.
+    /// Adds a compared frame with its differences.
     pub(super) fn frame(&mut self, check: &'static str, seen: Seen, differences: Vec<Difference>) {
         let mut agreed = true;
         for difference in differences {
@@ -138,7 +138,7 @@ impl<'a> Findings<'a> {
         self.agreed += usize::from(agreed);
     }
 
-    /// A difference that belongs to no frame alone. True where it counts against the agent.
+    /// Adds a difference that belongs to no single frame. Returns `true` if the difference is a failure.
     pub(super) fn difference(&mut self, check: &'static str, seen: Seen, mut difference: Difference) -> bool {
         if difference.counts() {
             difference.allowance =
@@ -169,7 +169,7 @@ impl<'a> Findings<'a> {
         seen.golden.or_else(about).unwrap_or_default()
     }
 
-    /// The allowance that a difference follows from, where it is one that the document says nothing of.
+    /// Returns the allowance that causes the difference, if the document does not rule the difference out.
     fn follows(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
         let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
         let may_follow = match check {
@@ -180,13 +180,13 @@ impl<'a> Findings<'a> {
         (may_follow && self.place(seen) > from).then_some(allowance)
     }
 
-    /// The allowance of the case that a difference falls under. An answer that is missing falls under none.
+    /// Returns the allowance of the case for a difference. A missing answer has none.
     fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
         if check == checks::ANSWERS && seen.observed.is_none() {
             return None;
         }
         let at = self.place(seen);
-        // A path may say of which answer it is, by its id.
+        // A path may begin with the id of an answer.
         let answer = self.golden.answers.iter().find(|answer| Some(answer.record) == seen.golden);
         let id = answer.and_then(|answer| answer.id.as_deref()).map(|id| id.trim_matches('"'));
         let of = id.map(|id| format!("{id} {}", difference.path));
@@ -216,7 +216,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Each difference, and each check without one that counts.
+    /// Returns all differences, and each check without a failure.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         for ((check, allowance), count) in &self.counts {
             if *count > TOLD {
@@ -248,7 +248,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// The heaviest first.
+/// Ranks a level, the heaviest first.
 fn rank(level: &CheckLevel) -> u8 {
     match level {
         CheckLevel::Must => 0,

@@ -1,4 +1,4 @@
-//! What differs between two answers of JSON-RPC 2.0.
+//! Comparison of two answers of JSON-RPC 2.0.
 
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl Answers<'_, '_, '_> {
         {
             (Some(golden), Some(observed)) => {
                 let differs = words(self.state, &was.name, &was.name, golden, observed, "error.message");
-                // A code has words of its own.
+                // Another code has another text.
                 found.extend(differs.map(|differs| match other {
                     Some(allowance) => differs.allowed(allowance),
                     None => differs,

@@ -1,5 +1,5 @@
-//! What is left once what belongs together has been compared: frames that are missing, too many or in another
-//! order, and what is about a transcript as a whole.
+//! Findings after the alignment: frames that are missing, extra or in another order, and findings about the
+//! transcript as a whole.
 
 use std::collections::HashSet;
 
@@ -49,9 +49,9 @@ impl Streams<'_> {
         }
     }
 
-    /// Events that came with a wrong member in place of the one that tells them from others.
+    /// Compares events that have a wrong value in the mark that separates them from others.
     pub(super) fn near_events(&mut self, was: &[Item], came: &[Item], near: &[(usize, usize, &'static str)]) {
-        /// More than that is another event altogether, and what tells the two apart is said alone.
+        /// With more differences the events are unrelated, and only the mark is reported.
         const MOST: usize = 4;
         for (g, o, mark) in near {
             let (was, came) = (&was[*g], &came[*o]);
@@ -84,7 +84,7 @@ impl Streams<'_> {
             let item = &came[*at];
             let is_known = self.rules.event(&item.name).is_some();
             let of = if is_known { "the recording does not have here" } else { "no document has" };
-            // What the document shows of a session is not all that comes in it.
+            // A document does not show all events of a session.
             let is_shown = was.iter().any(|shown| shown.name == item.name);
             let is_open = !is_known && !is_shown && self.rules.spec.events_open;
             let is_free = is_open || self.golden.is_written() && is_known && !is_shown;
@@ -111,7 +111,7 @@ impl Streams<'_> {
         }
     }
 
-    /// The closing events of a run that something else took the place of in the golden transcript, without them.
+    /// Returns the closing events of a run that another run replaces in the golden transcript without them.
     fn closing_events(&self, was: &[Item]) -> Option<(usize, HashSet<&'static str>, &'static str)> {
         let (allowance, names) = self.rules.with_form(|form| match form {
             Form::ClosingEvents(names) => Some(*names),
@@ -218,8 +218,8 @@ impl Streams<'_> {
         let (expected, found) = (self.golden.noise.len(), self.observed.noise.len());
         if expected != found {
             let says = format!("{found} lines are no JSON object instead of {expected}");
-            // Programs that run in the same process may write; lines in addition are worth knowing only where
-            // the recording has some too.
+            // Programs in the same process may write to stdout. Such lines are only informative if the
+            // recording has some too.
             let weight = if expected == 0 { Weight::Must } else { Weight::Info };
             let seen = Seen { golden: None, observed: self.observed.noise.first().copied() };
             self.findings.difference(checks::FRAMING, seen, Difference::new(weight, "", says));
@@ -248,7 +248,7 @@ impl Streams<'_> {
     }
 }
 
-/// The first dialog with the id of an earlier one.
+/// Returns the first dialog with the id of an earlier one.
 fn twice(dialogs: &[Frame]) -> Option<&Frame> {
     let mut known = HashSet::new();
     dialogs.iter().find(|dialog| dialog.id.as_ref().is_some_and(|id| !known.insert((&dialog.name, id))))

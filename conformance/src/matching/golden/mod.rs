@@ -1,10 +1,10 @@
-//! The third way: frames are as a golden transcript has them.
+//! The third way of matching: comparison with a golden transcript.
 //!
-//! Two transcripts of one case are compared: the golden one and the one that was just recorded. Both are sorted
-//! into streams: answers, events, dialogs. Answers belong together by their ids, events and dialogs by their
-//! order. Values that an agent makes up are bound when they are first seen, and have to be the same pair from
-//! then on. The tables that say what those values are, what comes in pieces and which differences are no faults
-//! are generated from the declaration; nothing here knows a dialect. docs/conformance-matching.md describes it.
+//! The matcher compares two transcripts of one case: the golden one and the observed one. It sorts both into
+//! streams: answers, events, dialogs. Answers are paired by their ids, events and dialogs by their order.
+//! Values that an agent makes up are bound at their first occurrence, and have to form the same pair later.
+//! Generated tables list these values, the events that come in pieces, and the allowed differences; no code
+//! here names a dialect. See docs/conformance-matching.md.
 
 mod align;
 mod answers;
@@ -40,36 +40,37 @@ pub use choices::Choices;
 pub use findings::checks;
 pub use rules::Rules;
 
-/// What is compared.
+/// Input of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'a> {
-    /// What is expected.
+    /// The expected transcript.
     pub golden: &'a Transcript,
-    /// Other recordings that are as good: the one that fits best counts.
+    /// Other valid recordings: the one that fits best is used.
     pub alternatives: &'a [Transcript],
-    /// What came.
+    /// The observed transcript.
     pub observed: &'a Transcript,
-    /// The case that both played.
+    /// The case of all transcripts.
     pub case: &'a Scenario,
-    /// Whether the agent is the one that the golden transcript was recorded from: then its own words count.
+    /// `true` if the golden transcript was recorded from the same agent: then undocumented texts are compared
+    /// too.
     pub same_agent: bool,
-    /// What the recorded agent and this one chose for themselves.
+    /// Choices of the recorded agent and of this one.
     pub choices: &'a Choices,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// Each difference, and each check without one, in the order of [`checks::ALL`].
+    /// All differences, and each check without one, in the order of [`checks::ALL`].
     pub findings: Vec<Finding>,
-    /// How many frames were compared; pieces that were joined are one.
+    /// Number of compared frames; joined pieces are one frame.
     pub frames: usize,
-    /// How many of them are as expected, or differ as they may.
+    /// Number of frames without a failure.
     pub agreed: usize,
 }
 
 impl Compared {
-    /// How many differences count against the agent, whatever they weigh.
+    /// Counts the failures of any level that counts.
     fn failures(&self) -> usize {
         let fails = |finding: &&Finding| {
             finding.level != agentese::types::CheckLevel::Info
@@ -79,8 +80,8 @@ impl Compared {
     }
 }
 
-/// Compares two transcripts of a case. Of several golden ones, the one with the fewest differences counts, and
-/// the first of those.
+/// Compares two transcripts of a case. Of several golden ones, uses the one with the fewest differences; if
+/// several are equal, the first.
 pub fn compare(rules: &Rules, comparison: &Comparison<'_>) -> Compared {
     let first = stream::compare(rules, comparison, comparison.golden);
     comparison.alternatives.iter().fold(first, |best, golden| {

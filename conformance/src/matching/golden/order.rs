@@ -1,4 +1,4 @@
-//! What has to stand in order although it belongs to different streams.
+//! Required order of frames from different streams.
 
 use agentese::spec::{Answer, RunEffect, RunRole};
 
@@ -9,7 +9,7 @@ use super::reading::{Frame, Reading};
 use super::rules::Rules;
 use crate::matching::difference::{Difference, Weight};
 
-/// Pairs of events: the records of both, and what the event says about a run.
+/// Pairs of events: the records of both, and the event's effect on a run.
 pub(super) struct Turns {
     turns: Vec<(usize, usize, RunEffect)>,
 }
@@ -51,7 +51,7 @@ fn ends(effect: RunEffect) -> bool {
     )
 }
 
-/// Holds the answers against the events, as the declaration says of their commands.
+/// Compares the positions of answers and events, by the declared rule of each command.
 pub(super) fn compare(
     rules: &Rules,
     golden: &Reading<'_>,
@@ -62,7 +62,7 @@ pub(super) fn compare(
 ) {
     for answer in &observed.answers {
         let sent = answer.id.as_ref().and_then(|id| observed.by_id(id));
-        // JSON-RPC answers what it cannot read with the id null.
+        // A JSON-RPC answer to an unreadable line has the id null.
         let is_null = answer.value.get("id").is_some_and(serde_json::Value::is_null);
         if !is_null && sent.is_some_and(|sent| answer.record < sent.record) {
             let seen = Seen { golden: None, observed: Some(answer.record) };
@@ -97,21 +97,21 @@ pub(super) fn compare(
     }
 }
 
-/// A command that is answered at once is answered before the run that it starts.
+/// Checks that a command that is answered at once is answered before its run begins.
 fn before_its_run(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
     let (begun, begins) = turns.after(sent, begins)?;
     (was.record < begun && came.record > begins)
         .then(|| (Weight::Must, "stands behind the beginning of its run".to_owned()))
 }
 
-/// A command that is answered when its run is over is answered behind the end of it.
+/// Checks that a command that is answered on completion is answered after its run ends.
 fn behind_its_end(turns: &Turns, sent: usize, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
     let (ended, end) = turns.after(sent, ends)?;
     (was.record > ended && came.record < end)
         .then(|| (Weight::Must, "stands before the end of its run".to_owned()))
 }
 
-/// A command that ends a run stands on the side of that end on which it was recorded.
+/// Checks that a command that ends a run is answered on the recorded side of that end.
 fn as_recorded(turns: &Turns, was: &Frame, came: &Frame) -> Option<(Weight, String)> {
     if let Some((_, end)) = turns.before(was.record, ends)
         && came.record < end

@@ -1,4 +1,4 @@
-//! Which answers belong together.
+//! Pairing of answers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,17 +12,17 @@ use super::rules::Rules;
 use super::tables::{Allowance, Form, Holds};
 use crate::matching::difference::{Difference, Weight};
 
-/// Which answers belong together.
+/// Indexes of the paired answers, and of the others.
 #[derive(Debug, Default)]
 pub(super) struct Paired {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
-    /// Differences in how a command was answered as a whole.
+    /// Differences in the outcome of a command as a whole.
     pub(super) remarks: Vec<(usize, usize, Difference)>,
 }
 
-/// Whether an answer says that its command succeeded.
+/// Returns `true` if the answer is a success.
 pub(super) fn is_success(answer: &Frame) -> bool {
     match answer.value.get("success") {
         Some(success) => *success == Value::Bool(true),
@@ -30,8 +30,8 @@ pub(super) fn is_success(answer: &Frame) -> bool {
     }
 }
 
-/// The command that an answer of a transcript answers: by its id, or the last one before it that no answer has
-/// the id of.
+/// Returns the command of an answer: by the id, or else the last command before the answer whose id is in no
+/// answer.
 pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a Sent> {
     if let Some(id) = &answer.id {
         return reading.by_id(id);
@@ -43,13 +43,13 @@ pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a S
         .find(|sent| !sent.id.as_ref().is_some_and(|id| answered.contains(id)))
 }
 
-/// The name of the first allowance that holds everywhere and has such a form.
+/// Returns the name of the first allowance of such a form that holds everywhere.
 pub(super) fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
     let everywhere = |row: &&Allowance| row.holds == Holds::Everywhere && is(&row.form);
     rules.allowances().find(everywhere).map(|row| row.name)
 }
 
-/// Finds the answers that belong together.
+/// Pairs the answers of two transcripts.
 pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Paired {
     let mut paired = Paired::default();
     let (expected, mut nameless) = groups(&golden.answers);
@@ -59,7 +59,7 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
             continue;
         }
         for at in came {
-            // A failure of a command whose recorded failure has no id.
+            // The recorded failure of the same command has no id.
             let asked = golden.by_id(id).map(|sent| sent.record);
             let behind = |was: &usize| {
                 let was = &golden.answers[*was];
@@ -80,7 +80,7 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
             in_order(&golden.answers, &observed.answers, was, came, &mut paired);
         }
     }
-    // Where all lines with nothing in them are passed over, it is their answers that are missing.
+    // If the agent ignores all blank lines, their answers are the missing ones.
     if form(rules, |row| matches!(row, Form::BlankUnanswered)).is_some() {
         let is_blank =
             |at: &usize| sent(golden, &golden.answers[*at]).is_some_and(|sent| golden.is_blank(sent));
@@ -96,7 +96,7 @@ pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) 
     paired
 }
 
-/// Pairs what is missing with what came for the same command with a wrong id, or a wrong success.
+/// Pairs missing answers with answers to the same command that have a wrong id or a wrong success.
 fn near(golden: &Reading<'_>, observed: &Reading<'_>, paired: &mut Paired) {
     for same_success in [true, false] {
         let (extra, pairs) = (&mut paired.extra, &mut paired.pairs);
@@ -117,7 +117,7 @@ fn near(golden: &Reading<'_>, observed: &Reading<'_>, paired: &mut Paired) {
 
 type Groups = (Vec<(String, Vec<usize>)>, Vec<usize>);
 
-/// The answers with an id, by their ids, and those without.
+/// Groups the answers with an id by their ids, and collects the others.
 fn groups(answers: &[Frame]) -> Groups {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -147,7 +147,7 @@ fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize],
     let aligned = align(&mark(golden, was), &mark(observed, came));
     let pairs = aligned.pairs.into_iter().chain(aligned.moved);
     paired.pairs.extend(pairs.map(|(first, second)| (was[first], came[second])));
-    // Failures that name themselves otherwise belong together by their order.
+    // Pairs failures with another name by their order.
     let (mut missing, mut extra) = (aligned.missing, aligned.extra);
     if missing.len() == extra.len() {
         paired
@@ -158,7 +158,8 @@ fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize],
     paired.extra.extend(extra.into_iter().map(|at| came[at]));
 }
 
-/// A command that was answered with a failure and a success. True where that is what was paired.
+/// Pairs a command whose answer is a failure in one transcript and a success in the other. Returns `true` if
+/// this was the case.
 fn both_ways(
     rules: &Rules,
     golden: &Reading<'_>,
@@ -210,7 +211,7 @@ fn both_ways(
     }
 }
 
-/// Whether a run goes on at a record.
+/// Returns `true` if a run is active at a record.
 fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
     let before = reading.events.iter().take_while(|event| event.record < record);
     let effects = before.filter_map(|event| rules.spec.event(&event.name)).map(|event| event.run);
@@ -218,8 +219,8 @@ fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
     matches!(last, Some(RunEffect::Begins | RunEffect::Holds))
 }
 
-/// From which record of the golden transcript on the run of a command is missing, because it is refused for
-/// arguments that are not as declared; and the allowance for it.
+/// Returns the record of the golden transcript from which a run is missing, and the allowance. The run is
+/// missing if an allowance permits to refuse arguments of a wrong type.
 pub(super) fn refused_run(
     rules: &Rules,
     golden: &Reading<'_>,

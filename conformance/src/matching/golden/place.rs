@@ -1,20 +1,20 @@
-//! Where a value stands in both frames, and what kind of difference there is.
+//! Place of a value in both frames, and kind of its difference.
 
 use serde_json::{Map, Value};
 
-/// The members of both objects that a value stands in.
+/// The objects around the value in both frames.
 pub(super) type Both<'a> = (&'a Map<String, Value>, &'a Map<String, Value>);
 
-/// Where a value stands.
+/// Place of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The record; `*` where nothing is declared.
+    /// Name of the record; `*` for undeclared values.
     pub(super) record: &'static str,
     pub(super) member: &'a str,
     pub(super) beside: Option<Both<'a>>,
 }
 
-/// What kind of difference there is at a place.
+/// Kind of the difference.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind<'a> {
     Missing(&'a Value),

@@ -7,29 +7,29 @@ use serde_json::Value;
 
 use crate::transcript::{Record, Transcript};
 
-/// A frame, and where it stands.
+/// A frame and its place.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    /// The record of the transcript.
+    /// Index of the transcript's record.
     pub(super) record: usize,
-    /// What is compared: the answer, the event without its envelope, the question.
+    /// Compared value: the answer, the event without its envelope, the question.
     pub(super) value: Value,
-    /// The command, the event's type or the dialog's method.
+    /// Command, type of the event, or method of the dialog.
     pub(super) name: String,
-    /// The id as text: none where the frame has none.
+    /// Id as text; `None` if the frame has none.
     pub(super) id: Option<String>,
 }
 
-/// A line that a client sent.
+/// A line of the client.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) record: usize,
-    /// None where the line is not JSON.
+    /// `None` if the line is not JSON.
     pub(super) value: Option<Value>,
-    /// The command; none for the answer to a question.
+    /// Name of the command; `None` for the answer to a question.
     pub(super) command: Option<String>,
     pub(super) id: Option<String>,
-    /// Whether it answers a question of the agent.
+    /// `true` if the line answers a question of the agent.
     pub(super) is_answer: bool,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct Reading<'a> {
     pub(super) answers: Vec<Frame>,
     pub(super) events: Vec<Frame>,
     pub(super) dialogs: Vec<Frame>,
-    /// Lines that are no object.
+    /// Lines that are not objects.
     pub(super) noise: Vec<usize>,
-    /// Frames whose envelope has members that it should not have.
+    /// Frames whose envelope has members of another kind of frame.
     pub(super) misshapen: Vec<(usize, String)>,
-    /// Members of envelopes that nobody declared: worth knowing, for clients pass over them.
+    /// Undeclared members of envelopes: informative, because clients ignore them.
     pub(super) undeclared: Vec<(usize, String)>,
     by_id: HashMap<String, usize>,
 }
@@ -76,8 +76,8 @@ impl<'a> Reading<'a> {
         reading
     }
 
-    /// Whether the transcript was written down from the dialect's document. It then shows the members and events
-    /// that the document names in that place; others that are declared may come in addition.
+    /// Returns `true` if the transcript was derived from the dialect's document. Such a transcript shows only
+    /// a part of the members and events; other declared ones may come in addition.
     pub(super) fn is_written(&self) -> bool {
         let origin = self.transcript.header.extra.get("origin").and_then(Value::as_str);
         origin == Some("derived from the document")
@@ -160,35 +160,35 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether a line of the client has nothing in it.
+    /// Returns `true` if the client's line is blank.
     pub(super) fn is_blank(&self, sent: &Sent) -> bool {
         matches!(&self.transcript.records[sent.record], Record::Sent(line) if line.as_str().trim().is_empty())
     }
 
-    /// The command that was sent with an id.
+    /// Returns the command with this id.
     pub(super) fn by_id(&self, id: &str) -> Option<&Sent> {
         self.by_id.get(id).map(|at| &self.sent[*at])
     }
 
-    /// How many lines a client had sent before a record.
+    /// Returns the number of lines from the client before a record.
     pub(super) fn sent_before(&self, record: usize) -> usize {
         self.sent.partition_point(|sent| sent.record < record)
     }
 
-    /// About the record of this transcript that stands where a record of another one stands: behind as many
-    /// lines of the client.
+    /// Returns the record of this transcript that corresponds to a record of another one: behind the same
+    /// number of lines from the client.
     pub(super) fn about(&self, other: &Reading<'_>, record: usize) -> usize {
         let sent = other.sent_before(record).min(self.sent.len());
         if sent == 0 { 0 } else { self.sent[sent - 1].record }
     }
 
-    /// The commands that were sent with an id, each with its first line.
+    /// Returns all commands of the client.
     pub(super) fn commands(&self) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(|sent| sent.command.is_some())
     }
 }
 
-/// An id as text: numbers by their value, as a double has it.
+/// Formats an id as text: numbers by their value as a double.
 pub(super) fn key(id: &Value) -> String {
     id.as_f64().map_or_else(|| id.to_string(), |number| format!("#{number:?}"))
 }

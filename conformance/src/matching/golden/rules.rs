@@ -1,4 +1,4 @@
-//! The tables of a dialect, made ready for looking things up.
+//! The tables of a dialect, prepared for look-ups.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use super::tables::{
 use super::text::Tokens;
 use crate::generated;
 
-/// How frames of one dialect are compared.
+/// Rules for the comparison of frames of one dialect.
 #[derive(Debug)]
 pub struct Rules {
     pub(super) spec: &'static Spec,
@@ -27,16 +27,16 @@ pub struct Rules {
     events: HashMap<&'static str, &'static TypeDef>,
     dialogs: HashMap<&'static str, &'static TypeDef>,
     allowances: Vec<&'static Allowance>,
-    /// Documented failures, with the command whose failures they are; none where they are anyone's.
+    /// Documented failures, with the command that they belong to; `None` for failures of any command.
     errors: Vec<(Option<&'static str>, Documented)>,
 }
 
-/// A documented text of a failure.
+/// The documented text of a failure.
 #[derive(Debug)]
 pub(super) struct Documented {
     pub(super) text: &'static str,
     pattern: Regex,
-    /// For each placeholder, whether it stands for words of the agent's own.
+    /// For each placeholder: `true` if the agent chooses its text.
     own: Vec<bool>,
 }
 
@@ -61,14 +61,14 @@ impl Documented {
         self.pattern.is_match(text)
     }
 
-    /// What of a text is said of the request, in order.
+    /// Returns the parts of a text that come from the request, in order.
     pub(super) fn of_request<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let Some(found) = self.pattern.captures(text) else { return Vec::new() };
         let parts = found.iter().skip(1).zip(&self.own).filter(|(_, own)| !**own);
         parts.filter_map(|(part, _)| Some(part?.as_str())).collect()
     }
 
-    /// Whether it has words of the agent's own.
+    /// Returns `true` if the agent chooses a part of the text.
     pub(super) fn is_free(&self) -> bool {
         self.own.contains(&true)
     }
@@ -86,48 +86,48 @@ static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
 });
 
 impl Rules {
-    /// The rules of a dialect, `NAME` or `NAME@REVISION`; none where there is no such dialect.
+    /// Returns the rules of a dialect, `NAME` or `NAME@REVISION`, or `None` if the dialect is unknown.
     pub fn of(dialect: &str) -> Option<&'static Rules> {
         let spec = dynamic::spec(dialect).ok()?;
         RULES.iter().find(|rules| rules.spec.name == spec.name)
     }
 
-    /// What a stranger may ask first: a command without parameters that changes nothing.
+    /// Returns the probe command: a command without parameters that changes nothing.
     pub fn probe_command(&self) -> &'static str {
         self.tables.probe_command
     }
 
-    /// Whether values of a member are compared otherwise than for equality, in some record: names and moments that
-    /// agents make up, estimates, free words.
+    /// Returns `true` if some record does not compare this member for equality: made-up names and moments,
+    /// estimates, free texts.
     pub fn is_bound(&self, member: &str) -> bool {
         let rows = self.members.keys().any(|(_, name)| *name == member);
         rows || self.tables.matching.slips.contains(&member)
     }
 
-    /// The members of a record whose values are compared otherwise than for equality.
+    /// Returns the members of a record that are not compared for equality.
     pub(super) fn bound(&self, record: &str) -> Vec<&'static str> {
         self.members.keys().filter(|(of, _)| *of == record).map(|(_, member)| *member).collect()
     }
 
-    /// The members of a record that show what an agent chose.
+    /// Returns the members of a record that show a choice of the agent.
     pub(super) fn chosen(&self, record: &str) -> impl Iterator<Item = &'static str> {
         let rows = self.tables.matching.choices.iter().copied().flatten();
         rows.filter(move |row| row.record == record).map(|row| row.member)
     }
 
-    /// What a member shows of what an agent chose.
+    /// Returns the choice that a member shows.
     pub(super) fn choice(&self, record: &str, member: &str) -> Option<&'static Choice> {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.find(|row| row.record == record && row.member == member)
     }
 
-    /// Whether it is the agent's choice to have that member in its state at all.
+    /// Returns `true` if an agent may choose to omit this member from its state.
     pub fn may_lack(&self, member: &str) -> bool {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
         rows.any(|row| row.state == member && row.chosen == Chosen::Presence)
     }
 
-    /// The allowances of the dialect: names, what they allow and why.
+    /// Returns the allowances of the dialect: names, contents and reasons.
     pub fn allowances(&self) -> impl Iterator<Item = &'static Allowance> {
         self.allowances.iter().copied()
     }
@@ -163,7 +163,7 @@ impl Rules {
         self.allowances.iter().copied().find(|allowance| allowance.name == name)
     }
 
-    /// The first allowance of a form.
+    /// Returns the first allowance of a form.
     pub(super) fn with_form<T>(
         &self,
         form: impl Fn(&'static Form) -> Option<T>,
@@ -172,7 +172,7 @@ impl Rules {
     }
 
     pub(super) fn same(&self, record: &'static str, member: &str) -> Option<Sameness> {
-        // What is looked up lives shorter than the tables.
+        // Shortens the lifetime of the keys, as the arguments do not live as long as the tables.
         let members: &HashMap<(&str, &str), Sameness> = &self.members;
         members.get(&(record, member)).copied()
     }
@@ -193,7 +193,8 @@ impl Rules {
         self.dialogs.get(wire).copied()
     }
 
-    /// The documented failure that a text is: the command's own first, the one that says most.
+    /// Returns the documented failure that matches the text. Prefers texts without free parts, and then
+    /// longer ones.
     pub(super) fn documented(&self, command: &str, text: &str) -> Option<&Documented> {
         let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
         of.map(|(_, documented)| documented)
@@ -201,12 +202,12 @@ impl Rules {
             .max_by_key(|documented| (!documented.is_free(), documented.text.len()))
     }
 
-    /// The type of that name.
+    /// Returns the type with this name.
     pub(crate) fn named(name: &str) -> Option<&'static TypeDef> {
         TYPES.get(name).copied()
     }
 
-    /// The record that a value is, by its type and its tag.
+    /// Returns the record of a value, by its type and its tag.
     pub(super) fn record(ty: &Ty, value: &Map<String, Value>) -> Option<&'static TypeDef> {
         let Ty::Named(name) = ty else { return None };
         let def = Self::named(name)?;
@@ -224,7 +225,7 @@ impl Rules {
         }
     }
 
-    /// The type of the elements of an array.
+    /// Returns the type of an array's elements.
     pub(super) fn element(ty: Option<&Ty>) -> Option<&'static Ty> {
         match ty? {
             Ty::List(item) => Some(item),
@@ -236,7 +237,7 @@ impl Rules {
         }
     }
 
-    /// The declared members of a record.
+    /// Returns the declared members of a record.
     pub(super) fn fields(def: &TypeDef) -> &'static [Field] {
         match def.shape {
             Shape::Record { fields, .. } => fields,

@@ -1,4 +1,4 @@
-//! Members whose values are not compared for equality.
+//! Comparison of members that are not compared for equality.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -9,7 +9,7 @@ use super::tables::{Form, Sameness};
 use super::walk::State;
 use crate::matching::difference::{Difference, Weight, brief, short};
 
-/// What two values of such a member differ in; none where they are of a kind that is compared as any other.
+/// Compares two values of such a member. Returns `None` if these values have to be compared like any other.
 pub(super) fn compare(
     state: &mut State<'_>,
     same: Sameness,
@@ -56,7 +56,7 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     let difference = Difference::new(Weight::Case, "", says);
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
-        // Another folder is a folder all the same: it has a whole path.
+        // Any other folder is allowed if the path is absolute.
         Some((allowance, ())) if ending(golden) == ending(observed) && is_whole(observed) => {
             Some(difference.allowed(allowance.name))
         }
@@ -64,7 +64,7 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     }
 }
 
-/// Whether a path says where a file is, whatever the working directory.
+/// Returns `true` if the path does not depend on the working directory.
 fn is_whole(path: &str) -> bool {
     path.len() > 1 && std::path::Path::new(path).is_absolute()
 }
@@ -91,9 +91,9 @@ fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
     far.then(|| Difference::new(Weight::Case, "", format!("{came} is far from {was}, for an estimate")))
 }
 
-/// A moment is of the same kind and unit; that of a thing is the same wherever the thing is sent.
+/// Compares two moments: kind and unit have to be equal, and a thing has the same moment in all its frames.
 fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<'_>) -> Option<Difference> {
-    /// The same unit, within centuries.
+    /// Largest factor between two moments of the same unit: a few centuries.
     const UNIT: f64 = 3.0;
     let fits = match (golden, observed) {
         (Value::String(_), Value::String(observed)) => {
@@ -118,7 +118,7 @@ fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<
     clash(state.texts.bindings.moment(thing(state, &was, place)?, &came))
 }
 
-/// What a moment belongs to: the record that it stands in. One that grows is known by its kind.
+/// Returns the key of a moment's thing: the record around it. A growing record has its kind as the key.
 fn thing(state: &State<'_>, moment: &str, place: Place<'_>) -> Option<String> {
     let (golden, _) = place.beside?;
     let grows = state.rules.tables.matching.snapshots.as_ref().is_some_and(|row| row.record == place.record);
@@ -133,7 +133,7 @@ fn thing(state: &State<'_>, moment: &str, place: Place<'_>) -> Option<String> {
     Some(format!("{} {} {moment} {:x}", place.record, place.member, hasher.finish()))
 }
 
-/// Numbers are equal by their value, but for the last digits of fractions.
+/// Compares numbers by value, except for the last digits of fractions.
 pub(super) fn numbers(golden: &Number, observed: &Number) -> bool {
     const DIGITS: f64 = 1e-9;
     if golden == observed {

@@ -1,5 +1,5 @@
-//! Snapshots of a message that grows: each has what the pieces so far say, and is an earlier version of the
-//! next one and of the complete message.
+//! Snapshots of a growing message: each contains the pieces so far, and is an earlier version of the next one
+//! and of the complete message.
 
 use std::collections::HashMap;
 
@@ -12,29 +12,29 @@ use super::tables::{Snapshots, Ty};
 use crate::matching::difference::{Difference, Weight, brief};
 use crate::matching::path;
 
-/// What snapshots of a transcript say.
+/// Findings about the snapshots of a transcript.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Events that could carry snapshots.
+    /// Number of events that may carry snapshots.
     pub(super) events: usize,
-    /// How many carry one, by where it stands.
+    /// Number of snapshots, by their path.
     pub(super) carried: Vec<usize>,
-    /// What is wrong: the record, and the difference.
+    /// Wrong snapshots: the record, and the difference.
     pub(super) wrong: Vec<(usize, Difference)>,
-    /// Records of events that lack one, by where it stands.
+    /// Records of events without a snapshot, by the path of the missing one.
     pub(super) lacking: Vec<Vec<usize>>,
 }
 
 struct Growing<'a> {
     row: &'static Snapshots,
-    /// The snapshots of the message that is growing: record, path, value.
+    /// Snapshots of the growing message: record, path, value.
     open: Vec<(usize, &'static str, &'a Value)>,
-    /// The pieces so far, by kind and block.
+    /// Pieces so far, by kind and block.
     pieces: HashMap<(String, u64), String>,
     found: Found,
 }
 
-/// Looks at the snapshots of a transcript.
+/// Checks the snapshots of a transcript.
 pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
     let Some(row) = &rules.tables.matching.snapshots else { return Found::default() };
     let count = row.within.len();
@@ -56,7 +56,7 @@ pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
     growing.found
 }
 
-/// Whether a message is one of those that grow.
+/// Returns `true` if the message is of the growing kind.
 pub(super) fn grows(row: &Snapshots, message: &Value) -> bool {
     let def = Rules::named(row.record);
     let members = message.as_object();
@@ -108,7 +108,7 @@ impl<'a> Growing<'a> {
         self.found.wrong.push((record, Difference::new(weight, path, says)));
     }
 
-    /// Whether a snapshot lacks something of the pieces so far.
+    /// Returns a description if a snapshot lacks a part of the pieces so far.
     fn behind(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
         let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
         let pieces = self.pieces.get(&(kind.to_owned(), block))?;
@@ -122,7 +122,7 @@ impl<'a> Growing<'a> {
             .then(|| format!("it is not what the pieces say: {}", super::text::unequal(pieces, text)))
     }
 
-    /// Holds each snapshot against the next one, and the last against the complete message where it comes.
+    /// Compares each snapshot with the next one, and the last with the complete message if there is one.
     fn close(&mut self, message: Option<&'a Value>) {
         let open = std::mem::take(&mut self.open);
         self.pieces.clear();
@@ -147,7 +147,7 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// What keeps a value from being an earlier version of another one.
+/// Finds the reasons why a value is not an earlier version of another one.
 pub(super) fn earlier(
     row: &Snapshots,
     early: &Value,
@@ -216,7 +216,7 @@ fn member(
                 serde_json::from_str(before).is_ok_and(|before: Value| before == *value)
             }) => {}
         Some(later) => earlier(row, value, later, at, found),
-        // The name of an argument that is still being written.
+        // The name of an argument may be incomplete so far.
         None if is_last && late.keys().any(|later| later.starts_with(name)) => {}
         None => found.push((at.clone(), "it is gone later".to_owned())),
     }

@@ -21,14 +21,15 @@ use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 use crate::transcript::Transcript;
 
-/// Something that is compared, in the order of the golden transcript, so that values bind where they come first.
+/// A pair to compare. Pairs are compared in the order of the golden transcript, so that values bind at their
+/// first occurrence.
 enum Step {
     Answer(usize, usize),
     Event(usize, usize),
     Dialog(usize, usize),
 }
 
-/// Compares with one golden transcript.
+/// Compares the observed transcript with one golden transcript.
 pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Transcript) -> Compared {
     let golden = Reading::new(rules.spec, golden);
     let observed = Reading::new(rules.spec, comparison.observed);
@@ -50,7 +51,7 @@ pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>, golden: &Trans
     Compared { frames: findings.frames, agreed: findings.agreed, findings: findings.finish() }
 }
 
-/// Two transcripts, and what was found so far.
+/// Two transcripts, and the findings so far.
 pub(super) struct Streams<'r> {
     pub(super) rules: &'r Rules,
     pub(super) golden: &'r Reading<'r>,
@@ -85,7 +86,7 @@ impl<'r> Streams<'r> {
         }
     }
 
-    /// Leaves out the events that may be left out or sent in addition, where one side has them otherwise.
+    /// Removes events that an allowance lets an agent omit or add, if the two sides differ in them.
     fn allowed_events(&mut self, mut was: Vec<Item>, mut came: Vec<Item>) -> (Vec<Item>, Vec<Item>) {
         for row in self.rules.allowances().filter(|row| row.holds == Holds::Everywhere) {
             match row.form {
@@ -135,11 +136,11 @@ impl<'r> Streams<'r> {
         self.findings.difference(checks::EVENTS, seen, difference);
     }
 
-    /// Events, strand by strand.
+    /// Aligns events, strand by strand.
     fn align_events(&self, was: &[Item], came: &[Item], finely: bool) -> Aligned {
         let expected = events::strands(self.rules, was);
         let mut found = events::strands(self.rules, came);
-        // Of those that have the same marks, the first is the first.
+        // Pairs strands with the same marks in their order.
         let pairs = expected.into_iter().map(|strand| {
             let same = found.iter().position(|other| other.marked == strand.marked);
             (strand.places, same.map_or_else(Vec::new, |at| found.remove(at).places))
@@ -161,7 +162,7 @@ impl<'r> Streams<'r> {
         aligned
     }
 
-    /// Compares what belongs together, in the order of the golden transcript.
+    /// Compares all pairs, in the order of the golden transcript.
     fn walk(&mut self, was: &[Item], came: &[Item], paired: &Paired, aligned: &Aligned, dialogs: &Aligned) {
         let mut steps: Vec<(usize, Step)> = Vec::new();
         let answers = paired.pairs.iter();
@@ -201,8 +202,8 @@ impl<'r> Streams<'r> {
         Walk::new(&mut self.state).record(def, &was.value, &came.value)
     }
 
-    /// The beginning of a message that grows carries it as far as it has come: as the recorded one, or as any
-    /// earlier version of the complete one.
+    /// Compares the event with which a growing message begins. The message may be as recorded, or any earlier
+    /// version of the complete one.
     fn beginning(&mut self, was: &Item, came: &Item, all: &[Item]) -> Option<Vec<Difference>> {
         let row = self.rules.tables.matching.snapshots.as_ref().filter(|row| row.begins == was.name)?;
         let (golden, observed) = (was.value.get(row.message)?, came.value.get(row.message)?);
@@ -240,7 +241,8 @@ impl<'r> Streams<'r> {
         match complete.and_then(|item| item.value.get(row.message)) {
             Some(later) => snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong),
             None => {
-                // It never is complete. Of another run, what agents make up says nothing.
+                // The message never completes. The complete one is then from another run, with other made-up
+                // values.
                 let mut made_up = self.rules.bound(row.record);
                 made_up.extend(self.rules.chosen(row.record));
                 let (early, late) = (path::without(observed, &made_up), path::without(golden, &made_up));

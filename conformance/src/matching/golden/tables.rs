@@ -3,37 +3,37 @@
 pub use crate::generated::DIALECTS;
 pub use crate::generated::words::*;
 
-/// What the declaration says of a dialect.
+/// Declared facts of a dialect.
 #[derive(Debug)]
 pub struct Tables {
-    /// Its name.
+    /// Name of the dialect.
     pub name: &'static str,
-    /// Its revision.
+    /// Revision of the dialect.
     pub revision: &'static str,
-    /// The command that probes an unknown agent: it has no parameters and changes nothing.
+    /// Command that probes an unknown agent: it has no parameters and changes nothing.
     pub probe_command: &'static str,
-    /// Its commands.
+    /// Commands of the dialect.
     pub commands: &'static [Command],
-    /// Its events: their types, and the records of their members.
+    /// Events: types, and records of their members.
     pub events: &'static [(&'static str, &'static str)],
-    /// Its dialogs: their methods, and the records of their parameters.
+    /// Dialogs: methods, and records of their parameters.
     pub dialogs: &'static [(&'static str, &'static str)],
-    /// Documented failures that belong to no single command: codes and texts.
+    /// Documented failures of no single command: codes and texts.
     pub errors: &'static [(Option<i32>, &'static str)],
-    /// How transcripts are compared.
+    /// Rules for the comparison of transcripts.
     pub matching: Matching,
 }
 
 /// A command.
 #[derive(Debug)]
 pub struct Command {
-    /// Its name on the wire.
+    /// Name on the wire.
     pub wire: &'static str,
-    /// The record of its parameters.
+    /// Record of the parameters.
     pub params: Option<&'static str>,
-    /// The type of its answer's data.
+    /// Type of the data in the answer.
     pub result: Option<Ty>,
-    /// Its documented failures: codes and texts.
+    /// Documented failures: codes and texts.
     pub errors: &'static [(Option<i32>, &'static str)],
 }
 
@@ -65,13 +65,13 @@ pub enum Ty {
 /// A declared type.
 #[derive(Debug)]
 pub struct TypeDef {
-    /// Its name.
+    /// Name of the type.
     pub name: &'static str,
-    /// What it looks like.
+    /// Shape of the type.
     pub shape: Shape,
 }
 
-/// The value of a member that is always the same.
+/// Value of a member that never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constant {
     /// A string.
@@ -83,38 +83,38 @@ pub enum Constant {
 /// A member of a record.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name.
+    /// Name of the member.
     pub name: &'static str,
-    /// Whether it has to be there.
+    /// `true` if the member is required.
     pub required: bool,
-    /// Whether it may be null.
+    /// `true` if null is allowed.
     pub nullable: bool,
-    /// The type of its value.
+    /// Type of the value.
     pub ty: Ty,
 }
 
-/// What a declared type looks like.
+/// Shape of a declared type.
 #[derive(Debug)]
 pub enum Shape {
     /// An object.
     Record {
-        /// Members with one value.
+        /// Members with a constant value.
         constants: &'static [(&'static str, Constant)],
-        /// The other members.
+        /// Other members.
         fields: &'static [Field],
     },
-    /// One of several records, told apart by a member.
+    /// One of several records, which a tag tells apart.
     Union {
-        /// That member.
+        /// Member with the tag.
         tag: &'static str,
-        /// Whether other values of it may come.
+        /// `true` if other tags are allowed.
         open: bool,
-        /// The records.
+        /// Names of the records.
         variants: &'static [&'static str],
     },
     /// One of several types.
     Choice {
-        /// The types, in the order in which they are tried.
+        /// Types, in the order of the trials.
         alternatives: &'static [Ty],
     },
     /// A set of strings.

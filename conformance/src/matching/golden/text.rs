@@ -1,4 +1,5 @@
-//! Comparing texts: parts that differ from run to run, and placeholders for prose that is not published.
+//! Comparison of texts with parts that differ from run to run, and with placeholders for prose that is not
+//! published.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -8,18 +9,18 @@ use regex::Regex;
 use super::bindings::Bindings;
 use super::tables::{Sameness, Token};
 
-/// Texts from this length on are not searched for parts that differ where they are equal.
+/// Length in bytes from which equal texts are not searched for such parts.
 const LONG: usize = 64 << 10;
 
-/// Prose of the recorded agent: the words are its own, and any words may stand in their place.
+/// Placeholder for prose of the recorded agent: any text may take its place.
 static PROSE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"<prose of the original, \d+ characters>").ok());
 
-/// Finds the parts of texts that differ from run to run.
+/// Search for parts of texts that differ from run to run.
 #[derive(Debug)]
 pub(super) struct Tokens {
     pattern: Regex,
-    /// The group of each kind of token, the group of its part, and how parts are compared.
+    /// For each kind of token: its group, the group of its part, and the comparison of parts.
     groups: Vec<(usize, usize, Sameness)>,
 }
 
@@ -62,7 +63,7 @@ impl Tokens {
     }
 }
 
-/// Compares texts, with what has been bound so far.
+/// Comparison of texts, with the bindings so far.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     tokens: &'a Tokens,
@@ -75,8 +76,8 @@ impl<'a> Texts<'a> {
         Self { tokens, bindings, prose: HashMap::new() }
     }
 
-    /// What differs between two texts, in words; nothing where they are the same but for what differs from run
-    /// to run, or where the expected one is a placeholder.
+    /// Compares two texts and describes the difference. Returns `None` if they differ only in parts that
+    /// differ from run to run, or if the expected text is a placeholder.
     pub(super) fn differ(&mut self, golden: &str, observed: &str) -> Option<String> {
         if golden == observed && (golden.len() < 8 || golden.len() > LONG) {
             return None;
@@ -86,7 +87,7 @@ impl<'a> Texts<'a> {
         }
         let found = self.pieces(golden, observed);
         if found.is_some() && golden != observed {
-            // A file that is known by now may stand in the text under another name.
+            // The text may contain a bound file under its other name.
             if let Some(renamed) = self.bindings.rename_files(golden)
                 && (renamed == observed || self.pieces(&renamed, observed).is_none())
             {
@@ -116,7 +117,8 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// Whether the observed text fits an expected one with placeholders; none where it has none.
+    /// Compares the observed text with an expected one with placeholders. Returns `None` if there are no
+    /// placeholders.
     fn prose(&mut self, golden: &str, observed: &str) -> Option<bool> {
         if !golden.contains("<prose of the original, ") {
             return None;
@@ -132,7 +134,7 @@ impl<'a> Texts<'a> {
 }
 
 impl Tokens {
-    /// A pattern that a text matches, whatever stands for its parts that differ.
+    /// Returns a pattern for the text in which each differing part may be any text without spaces.
     fn loosely(&self, text: &str) -> String {
         let pieces = self.pieces(text);
         let parts = pieces.iter().map(|piece| match piece {
@@ -143,7 +145,7 @@ impl Tokens {
     }
 }
 
-/// Where two texts begin to differ, in words.
+/// Describes the first difference of two texts.
 pub(super) fn unequal(golden: &str, observed: &str) -> String {
     const BEFORE: usize = 20;
     const LENGTH: usize = 60;

@@ -1,5 +1,5 @@
-//! Tools: calls that run side by side come in any order, and what a tool shows is an earlier version of its
-//! result, however often it is shown.
+//! Tools: parallel calls may come in any order. Partial outputs of a tool are earlier versions of its result,
+//! and their number is free.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::tables::{ToolUpdate, Tools};
 use crate::matching::difference::{Difference, Weight, brief};
 use crate::matching::path;
 
-/// The calls that were open while another one was.
+/// Returns the calls that ran in parallel with another one.
 pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {
     let Some(tools) = &rules.tables.matching.tools else { return HashSet::new() };
     let mut open: HashSet<String> = HashSet::new();
@@ -31,7 +31,7 @@ pub(super) fn overlapping(rules: &Rules, events: &[Frame]) -> HashSet<String> {
     overlapping
 }
 
-/// The call that an event belongs to.
+/// Returns the call of an event.
 fn call(tools: &Tools, event: &Frame) -> Option<String> {
     let other = tools.others.iter().find(|(name, _)| *name == event.name).map(|(_, path)| *path);
     let is_own = event.name == tools.begins
@@ -41,7 +41,7 @@ fn call(tools: &Tools, event: &Frame) -> Option<String> {
     path::get(&event.value, path)?.as_str().map(str::to_owned)
 }
 
-/// The places of events, with those of calls that run side by side in the order of their ids.
+/// Returns the indexes of events; events of parallel calls are sorted by their ids.
 pub(super) fn side_by_side(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..events.len()).collect();
     let Some(tools) = rules.tables.matching.tools.as_ref().filter(|_| !overlapping.is_empty()) else {
@@ -58,7 +58,7 @@ pub(super) fn side_by_side(rules: &Rules, events: &[Frame], overlapping: &HashSe
     order
 }
 
-/// The elements of a list, with results of calls that run side by side in the order of their ids.
+/// Returns the elements of a list; results of parallel calls are sorted by their ids.
 pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<String>) -> Vec<&'a Value> {
     let call = |value: &'a Value| value.get(id)?.as_str().filter(|call| overlapping.contains(*call));
     let mut ordered: Vec<&Value> = list.iter().collect();
@@ -71,21 +71,21 @@ pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<St
     ordered
 }
 
-/// What a tool showed.
+/// Partial outputs of a tool call.
 #[derive(Debug, Default)]
 struct Shown<'a> {
     first: Option<usize>,
     count: usize,
-    /// Whether each text was an earlier version of the result, and stood between begin and end.
+    /// `true` if each output was an earlier version of the result.
     is_earlier: bool,
     is_inside: bool,
-    /// The frames without what they show, each once.
+    /// Distinct frames without the output.
     frames: Vec<Value>,
     found: Vec<(usize, String)>,
     last: Option<&'a Value>,
 }
 
-/// What differs in what tools showed: the records of both, and the difference.
+/// Compares partial outputs of tools. Returns the records of both sides, and the difference.
 pub(super) fn compare(
     rules: &Rules,
     golden: &[Frame],
@@ -101,7 +101,7 @@ pub(super) fn compare(
         let Some(came) = found.get(call) else {
             let says =
                 format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
-            // A tool that is quick may be done before it has shown anything.
+            // A quick tool may end before its first partial output.
             let weight = if overlapping.contains(call) { Weight::Info } else { Weight::Case };
             differences.push((was.first, None, Difference::new(weight, "", says)));
             continue;
@@ -141,7 +141,7 @@ pub(super) fn compare(
     differences
 }
 
-/// What differs beside what is shown, member by member.
+/// Compares the frames of partial outputs without the output, member by member.
 fn beside(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<Difference> {
     let (Some(golden), Some(observed)) = (golden.as_object(), observed.as_object()) else {
         return Vec::new();
@@ -158,7 +158,7 @@ fn beside(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<D
         found.push(Difference::new(Weight::Case, name, says));
     }
     for (name, value) in observed.iter().filter(|(name, _)| !golden.contains_key(*name)) {
-        // Records are open: whoever reads them passes over what is new.
+        // Records are open: clients ignore new members.
         let weight = if is_declared(name) { Weight::Case } else { Weight::Info };
         let says = format!("`{name}` is there, which the recording does not have: {}", brief(value));
         found.push(Difference::new(weight, name, says));
@@ -213,12 +213,12 @@ fn text(value: &Value, shows: &ToolUpdate) -> Option<String> {
     texts.map(|texts| texts.concat())
 }
 
-/// Whether the beginning of a text is missing.
+/// Returns `true` if the beginning of a text is cut off.
 fn is_cut(value: &Value, shows: &ToolUpdate) -> bool {
     path::get(value, shows.cut).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Why what is shown is not an earlier version of what is shown later.
+/// Returns the reason why a partial output is not an earlier version of a later one.
 fn not_earlier(
     partial: Option<&Value>,
     before: Option<&Value>,
@@ -231,7 +231,7 @@ fn not_earlier(
     }
     let Some(shown) = text(partial, shows) else { return Some("it has no text".to_owned()) };
     let is_part = |whole: &str| whole.starts_with(&shown) || whole.starts_with(shown.trim_end_matches('\n'));
-    // What was shown before the result lost its beginning may be all in what is missing now.
+    // If the result has lost its beginning, an earlier output may lie wholly in the lost part.
     let comparable = |(_, cut): &&(String, bool)| !cut || is_cut(partial, shows);
     if let Some((result, _)) = result.filter(comparable).filter(|(result, _)| !is_part(result)) {
         return Some(format!(

@@ -1,4 +1,4 @@
-//! Compares two values member by member, guided by what is declared of them.
+//! Comparison of two values member by member, by their declared types.
 
 mod free;
 mod lists;
@@ -18,16 +18,16 @@ use crate::matching::difference::{Difference, Weight, brief};
 
 use free::Free;
 
-/// What a comparison has learnt so far.
+/// State of a comparison.
 #[derive(Debug)]
 pub(super) struct State<'a> {
     pub(super) rules: &'a Rules,
     pub(super) texts: Texts<'a>,
     pub(super) excuses: Excuses,
-    /// Calls that ran side by side in the golden transcript.
+    /// Calls that ran in parallel in the golden transcript.
     pub(super) overlapping: HashSet<String>,
     pub(super) same_agent: bool,
-    /// Whether the golden transcript shows what the document names and no more: see [`Reading::is_written`].
+    /// `true` if the golden transcript shows no more than the document: see [`Reading::is_written`].
     ///
     /// [`Reading::is_written`]: super::reading::Reading::is_written
     pub(super) is_written: bool,
@@ -39,12 +39,12 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) state: &'s mut State<'a>,
     path: Vec<String>,
     free: Option<Free>,
-    /// Within an entry of a list that may have others: the allowance, and its members that may differ.
+    /// Inside an entry of a list with free entries: the allowance, and the members that may differ.
     entry: Option<(&'static str, &'static [&'static str])>,
     found: Vec<Difference>,
 }
 
-/// The whole frame.
+/// Place of the whole frame.
 const NOWHERE: Place<'static> = Place { record: "*", member: "", beside: None };
 
 impl<'s, 'a> Walk<'s, 'a> {
@@ -52,12 +52,12 @@ impl<'s, 'a> Walk<'s, 'a> {
         Self { state, path: Vec::new(), free: None, entry: None, found: Vec::new() }
     }
 
-    /// A walk that begins below a path.
+    /// Starts a walk below a path.
     pub(super) fn below(state: &'s mut State<'a>, path: &str) -> Self {
         Self { path: vec![path.to_owned()], ..Self::new(state) }
     }
 
-    /// What differs between two objects of a record.
+    /// Compares two objects of a record.
     pub(super) fn record(
         mut self,
         def: Option<&'static TypeDef>,
@@ -71,7 +71,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.found
     }
 
-    /// What differs between two values of a type.
+    /// Compares two values of a type.
     pub(super) fn typed(mut self, ty: Option<&Ty>, golden: &Value, observed: &Value) -> Vec<Difference> {
         self.value(ty, golden, observed, NOWHERE);
         self.found
@@ -102,7 +102,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         let both = (golden, observed);
         let free = self.free;
         let cut = self.cut_facts(record, both);
-        // That a text was cut is said before the text: it explains what differs there.
+        // Visits the flag of a cut text before the text, because the flag explains differences of the text.
         let flag = self.cut_flag(record);
         let is_flag = |(name, _): &(&String, &Value)| flag == Some(name.as_str());
         let members = golden.iter().filter(is_flag).chain(golden.iter().filter(|member| !is_flag(member)));
@@ -140,7 +140,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.free = free;
     }
 
-    /// Compares a member in which the recorded agent shows its own choice with that of this one. False where it shows none.
+    /// Compares a member that shows a choice of the agent. Returns `false` if it shows none.
     fn choice(
         &mut self,
         field: Option<&'static Field>,
@@ -193,7 +193,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             );
         }
         if def.is_some() && !declared {
-            // Records are open: whoever reads them passes over what is new.
+            // Records are open: clients ignore new members.
             let says = format!("`{}` is there, which no document has: {}", place.member, brief(observed));
             return self.push(Weight::Info, says, None);
         }
@@ -267,7 +267,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
     }
 
-    /// Details without anything in them are allowed to look otherwise; said once, and not member by member.
+    /// Checks an allowance for empty details, once for the object as a whole. Returns `true` if it applies.
     fn nothing_in_it(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
         if golden == observed {
             return false;

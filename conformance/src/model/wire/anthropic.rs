@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Answer, Parts};
 
-/// The signature of a thinking block for which the script has none: the API never leaves it out.
+/// Signature of a thinking block without one in the script: the API never omits it.
 const SIGNATURE: &str = "c2ln";
 
 pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {

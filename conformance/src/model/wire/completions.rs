@@ -54,7 +54,7 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
     }
     out.data(false, &delta(json!({}), Some(&stop)));
     if let Some(tokens) = answer.tokens {
-        // What came from a cache counts as input here.
+        // In this API, cached tokens are part of the input.
         let (input, output) = (tokens.input + tokens.cache_read, tokens.output);
         let mut last = chunk(json!([]));
         last["usage"] = json!({

@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
             }
             Kind::ToolCall { id, name } => {
                 let text = block.pieces.concat();
-                // Arguments that are no JSON cannot be said in this API.
+                // This API cannot transport arguments that are not JSON.
                 let arguments: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
                 let mut call = json!({"name": name, "args": arguments});
                 if let Some(id) = id {
@@ -42,7 +42,7 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
         }
     }
     let reason = match &answer.stop {
-        // A turn with calls ends as any other here.
+        // In this API, a turn with calls has the same reason as any other.
         ScriptStop::Stop | ScriptStop::ToolUse => "STOP".to_owned(),
         ScriptStop::Length => "MAX_TOKENS".to_owned(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! Answers in the streaming formats of the providers. A file for each.
+//! Answers in the streaming formats of the providers, one file for each.
 
 mod anthropic;
 mod completions;
@@ -9,28 +9,28 @@ use agentese::script::{Block, Tokens, Turn, blocks, stop_of, tokens_of};
 use agentese::types::{ModelApi, ModelRequest, ScriptError, ScriptStop};
 use serde_json::{Value, json};
 
-/// A part of a stream that is written as one.
+/// A part of a stream that is written at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// The bytes: one or more server-sent events.
+    /// One or more server-sent events.
     pub bytes: String,
-    /// Whether it is one of the pieces that scripts count.
+    /// `true` for a part that counts as a piece in scripts.
     pub is_piece: bool,
 }
 
-/// What a format makes its stream of.
+/// Content of an answer, in the form for all formats.
 struct Answer<'a> {
     number: u64,
     model: &'a str,
     blocks: Vec<Block>,
     stop: ScriptStop,
-    /// None where the script wants none to be reported.
+    /// `None` if the script suppresses the report of usage.
     tokens: Option<Tokens>,
-    /// Whether the last events are sent.
+    /// `true` if the last events are sent.
     ends: bool,
 }
 
-/// The whole stream of an answer, in order.
+/// Returns the whole stream of an answer, in order.
 pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<Part> {
     let blocks = blocks(&turn.answer);
     let stop = stop_of(&turn.answer, &blocks);
@@ -52,7 +52,7 @@ pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<Part> {
     out.0
 }
 
-/// The body of a failure in place of a stream.
+/// Returns the body of a failure in place of a stream.
 pub(super) fn error_body(api: &ModelApi, error: &ScriptError, status: u16) -> Value {
     let message = error.message.as_deref().unwrap_or_default();
     let kind = error.r#type.as_deref().unwrap_or("api_error");
@@ -70,7 +70,7 @@ pub(super) fn error_body(api: &ModelApi, error: &ScriptError, status: u16) -> Va
     }
 }
 
-/// A failure within a stream.
+/// Returns the bytes of a failure within a stream.
 pub(super) fn error_in_stream(api: &ModelApi, error: &ScriptError) -> String {
     let or = |given: &Option<String>, default: &str| given.as_deref().unwrap_or(default).to_owned();
     match api {
@@ -103,22 +103,22 @@ fn unnamed(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-/// The stream in the making.
+/// The stream under construction.
 struct Parts(Vec<Part>);
 
 impl Parts {
-    /// An event with a name, which is the data's `type`.
+    /// Adds an event with a name: the `type` of the data.
     fn event(&mut self, is_piece: bool, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
         self.0.push(Part { bytes: named(name, data), is_piece });
     }
 
-    /// An event of data alone.
+    /// Adds an event with nothing but data.
     fn data(&mut self, is_piece: bool, data: &Value) {
         self.0.push(Part { bytes: unnamed(data), is_piece });
     }
 
-    /// A line that is not JSON.
+    /// Adds a line that is not JSON.
     fn text(&mut self, text: &str) {
         self.0.push(Part { bytes: format!("data: {text}\n\n"), is_piece: false });
     }

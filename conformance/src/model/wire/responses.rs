@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Parts};
 
-/// The stream, whose events are numbered.
+/// A stream with numbered events.
 struct Numbered<'a> {
     out: &'a mut Parts,
     number: u64,
@@ -57,7 +57,7 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
     }
 }
 
-/// Writes a block, and gives its item when it is done.
+/// Writes a block, and returns its complete item.
 fn write_block(out: &mut Numbered<'_>, number: u64, index: usize, block: &Block) -> Value {
     let whole = block.pieces.concat();
     match &block.kind {

@@ -1,4 +1,4 @@
-//! What is free in a frame: the words that no document has, and the facts of what was cut.
+//! Free values in a frame: undocumented texts, and facts about a cut text.
 
 use std::collections::HashSet;
 
@@ -11,17 +11,17 @@ use crate::matching::golden::tables::{Form, When, Wording};
 use crate::matching::golden::text::unequal;
 use crate::matching::path;
 
-/// Words that are free here: the allowance for it, and whether other values are free too.
+/// A free text: its allowance, and a flag for other free values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Free {
     pub(super) allowance: Option<&'static str>,
     pub(super) values: bool,
-    /// Members whose values are not free: facts of the whole of what was cut. Texts are pieces of it then.
+    /// Members that are not free: facts about the whole of a cut text. Texts are then pieces of the whole.
     whole: Option<&'static [&'static str]>,
 }
 
 impl Free {
-    /// Whether the value of a member is free.
+    /// Returns `true` if the value of a member is free.
     pub(super) fn is_free(&self, member: &str) -> bool {
         self.values && self.whole.is_none_or(|members| !members.contains(&member))
     }
@@ -33,7 +33,7 @@ impl Walk<'_, '_> {
         members.contains(&member).then_some(Free { allowance: Some(allowance), values: true, whole: None })
     }
 
-    /// Whether the words of a member are free.
+    /// Returns the freedom of a member's text, if it is free.
     pub(super) fn wording(&self, record: &str, member: &str, (golden, observed): Both<'_>) -> Option<Free> {
         let holds = |row: &&&Wording| match row.when {
             When::Always => true,
@@ -55,7 +55,8 @@ impl Walk<'_, '_> {
         Some(Free { allowance: row.allowance, values, whole: None })
     }
 
-    /// Where records of a kind say that a text was cut, and the facts of the whole text, by an allowance.
+    /// Returns the allowance for cut texts in a record: the path of the flag, and the members about the whole
+    /// text.
     fn cut(&self, record: &str) -> Option<(&'static str, &'static str, &'static [&'static str])> {
         let (allowance, rows) = self.state.rules.with_form(|form| match form {
             Form::CutFacts(rows) => Some(*rows),
@@ -64,12 +65,12 @@ impl Walk<'_, '_> {
         rows.iter().find(|(of, ..)| *of == record).map(|(_, path, whole)| (allowance.name, *path, *whole))
     }
 
-    /// The member in which that is said.
+    /// Returns the member that contains the flag.
     pub(super) fn cut_flag(&self, record: &str) -> Option<&'static str> {
         self.cut(record)?.1.split('.').next()
     }
 
-    /// Whether both say that they were cut.
+    /// Returns the freedom if both sides have the flag.
     pub(super) fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
@@ -80,7 +81,7 @@ impl Walk<'_, '_> {
         (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
-    /// Words that no document has: the same ones for the same ones.
+    /// Compares undocumented texts: the same recorded text has to become the same found text.
     pub(super) fn free_words(&mut self, free: Free, golden: &str, observed: &str) {
         if golden != observed && self.state.texts.differ(golden, observed).is_none() {
             return;
@@ -102,8 +103,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether two texts can be pieces of one that was cut: half the lines of the shorter one stand in the other. Of a few
-/// lines nothing can be said: what tells of the cut is among them.
+/// Returns `true` if two texts may be pieces of one cut text: half the lines of the shorter one occur in the
+/// other. Accepts texts of few lines, because the notice of the cut is among them.
 fn is_other_piece(golden: &str, observed: &str) -> bool {
     const FEW: usize = 4;
     let lines = |text: &'_ str| text.lines().filter(|line| !line.is_empty()).count();

@@ -1,4 +1,5 @@
-//! Lists: element by element, in the order of calls that ran side by side, or entry by entry where others may be listed.
+//! Lists: compared element by element, in the order of parallel calls, or entry by entry if other entries are
+//! allowed.
 
 use serde_json::Value;
 
@@ -47,7 +48,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Lists of which other entries may be listed: what both have is compared.
+    /// Compares the common entries of lists that may have other entries.
     fn other_entries(
         &mut self,
         element: Option<&'static Ty>,
