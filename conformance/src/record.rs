@@ -1,8 +1,8 @@
-//! Recording what a real client and a real agent say to each other.
+//! Recording of a session between a real client and a real agent.
 //!
-//! The recorder stands between the two as a process of its own: the client starts it in the agent's
-//! place. Bytes pass through untouched in both directions; what is written down is redacted, and not
-//! kept at all where something that looks like a key is left.
+//! The recorder is a process between the two: the client starts it in place of the agent. Bytes pass through
+//! unchanged in both directions. The recorded lines are redacted, and they are not kept if a text still looks
+//! like a key.
 
 pub mod case;
 
@@ -19,31 +19,31 @@ use crate::leaks::{Leak, known_leaks, leaks, secrets_of_environment};
 use crate::player::Redactions;
 use crate::recording::{Recorder, Recording};
 
-/// How long what the agent wrote before its end may take to be passed on.
+/// Time to pass on the agent's output from before its end.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Why a session cannot be kept.
+/// Reason why a session cannot be kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The agent does not start.
     #[error("the agent does not start: {0}")]
     Spawn(#[from] SpawnError),
-    /// Something that looks like a key is left.
+    /// A text still looks like a key.
     #[error("not kept: record {record} has {} in it (`{}…`); replace it with --redact", leak.kind, leak.beginning)]
     Leak {
-        /// The record's number in the transcript, from 1 behind the header.
+        /// Number of the record in the transcript, counted from 1 after the header.
         record: usize,
-        /// What was found.
+        /// Description of the key.
         leak: Leak,
     },
 }
 
-/// Stands between a client and an agent until both have ended. Gives what was said, and how the agent
-/// ended. `stop` ends the agent before its time.
+/// Runs between a client and an agent until both have ended. Returns the records and the exit status of the
+/// agent. When `stop` completes, the agent is ended.
 ///
 /// # Errors
-/// Where the agent does not start.
+/// If the agent does not start.
 pub async fn tee(
     client: Transport,
     agent: ChildOptions,
@@ -84,7 +84,7 @@ enum Direction {
     ToClient,
 }
 
-/// Passes bytes on as they come, and writes down the lines that they make.
+/// Passes bytes on as they come, and records the lines.
 async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, recorder: Arc<Recorder>) {
     let mut line: Vec<u8> = Vec::new();
     let mut buffer = Vec::with_capacity(64 << 10);
@@ -96,7 +96,7 @@ async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, reco
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         }
-        // Written down first: an answer never stands before its question.
+        // Records a line before it passes on, so that an answer never precedes its command.
         let mut rest = &buffer[..];
         while let Some(end) = memchr::memchr(b'\n', rest) {
             line.extend_from_slice(&rest[..end]);
@@ -116,7 +116,7 @@ async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, reco
         Direction::ToAgent => recorder.control("stdin_closed", None),
         Direction::ToClient => recorder.end(),
     }
-    // Dropping the writer is the other side's end of input.
+    // Dropping the writer ends the input of the other side.
 }
 
 fn write_down(recorder: &Recorder, direction: Direction, line: &[u8], is_whole: bool) {
@@ -129,10 +129,10 @@ fn write_down(recorder: &Recorder, direction: Direction, line: &[u8], is_whole: 
     }
 }
 
-/// A transcript that may be shown to others: keys and paths are replaced.
+/// Creates a transcript that may be published: keys and paths are replaced.
 ///
 /// # Errors
-/// Where something that looks like a key is left.
+/// If a text still looks like a key.
 pub fn redacted(
     header: TranscriptHeader,
     records: Vec<TranscriptRecord>,
@@ -141,7 +141,7 @@ pub fn redacted(
     let recording = Recording { header, records }.map(|text| redactions.text(&redact(text)));
     let secrets = secrets_of_environment();
     for (at, record) in recording.records.iter().enumerate() {
-        // The texts themselves, not their JSON: there every quote has a backslash.
+        // Searches the texts themselves: in their JSON, every quote has a backslash.
         let texts = match record {
             TranscriptRecord::Line(line) => [line.line.as_deref(), None],
             TranscriptRecord::Note(note) => [Some(note.line.as_str()), None],

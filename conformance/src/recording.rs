@@ -1,4 +1,4 @@
-//! What happened while a case was played or a session recorded, as it is written to a file.
+//! Records of a played case or a recorded session, in the form of a file.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,16 +15,16 @@ use tokio::sync::watch;
 
 use crate::transcript::{Transcript, TranscriptError};
 
-/// Lines from this length on are looked at for long runs of one character.
+/// Length in bytes from which a line is searched for long runs of one character.
 const LONG_LINE: usize = 64 << 10;
-/// Runs from this length on are written as such.
+/// Length from which a run is written as a run.
 const LONG_RUN: usize = 1024;
 
-/// The event that stands before a line of the agent that was not UTF-8. The line has replacement
-/// characters where the bytes were wrong.
+/// Event before a line of the agent that was not UTF-8. The line has replacement characters for the invalid
+/// bytes.
 pub const NOT_UTF8: &str = "not_utf8";
 
-/// A transcript in the making. Shared by those who write and those who wait.
+/// A transcript under construction, shared by writers and waiters.
 #[derive(Debug)]
 pub struct Recorder {
     start: Instant,
@@ -35,11 +35,11 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Log {
     records: Vec<TranscriptRecord>,
-    /// What came from the agent: the frame, where the line is JSON.
+    /// Frames of the agent; `None` for a line that is not JSON.
     frames: Vec<Option<Value>>,
-    /// When something came last.
+    /// Time of the last line.
     last: Option<Instant>,
-    /// Nothing more comes from the agent.
+    /// `true` after the end of the agent's output.
     ended: bool,
 }
 
@@ -59,7 +59,7 @@ impl Recorder {
         result
     }
 
-    /// A line came from the agent; `eol` is what ended it where it was no line feed.
+    /// Records a line from the agent. `eol` is the end of the line if it is not a line feed.
     pub fn received(&self, line: &str, eol: Option<&str>) {
         self.change(|log, now| {
             log.records.push(TranscriptRecord::Line(record(Direction::S2c, now, line, eol)));
@@ -68,7 +68,7 @@ impl Recorder {
         });
     }
 
-    /// The bytes of a line came from the agent; `eol` as in [`received`](Self::received).
+    /// Records the bytes of a line from the agent; `eol` as in [`received`](Self::received).
     pub fn received_bytes(&self, line: &[u8], eol: Option<&str>) {
         let text = String::from_utf8_lossy(line);
         if matches!(text, Cow::Owned(_)) {
@@ -77,7 +77,7 @@ impl Recorder {
         self.received(&text, eol);
     }
 
-    /// Text goes to the agent: whole lines, and at the end perhaps a part of one.
+    /// Records text to the agent: whole lines, and possibly a part of one at the end.
     pub fn sent(&self, text: &str) {
         self.change(|log, now| {
             let mut rest = text;
@@ -95,7 +95,7 @@ impl Recorder {
         });
     }
 
-    /// Something happened beside the lines.
+    /// Records an event beside the lines.
     pub fn control(&self, event: &str, text: Option<String>) {
         self.change(|log, now| {
             let mut control = TranscriptControl::new(event);
@@ -105,7 +105,7 @@ impl Recorder {
         });
     }
 
-    /// The agent ended.
+    /// Records the end of the agent.
     pub fn exit(&self, event: &str, code: Option<i64>, stderr: Option<String>) {
         self.change(|log, now| {
             let mut control = TranscriptControl::new(event);
@@ -116,7 +116,7 @@ impl Recorder {
         });
     }
 
-    /// A remark.
+    /// Records a remark.
     pub fn note(&self, text: &str) {
         self.change(|log, now| {
             let mut note = TranscriptNote::new(text);
@@ -125,28 +125,28 @@ impl Recorder {
         });
     }
 
-    /// Nothing more comes from the agent.
+    /// Records the end of the agent's output.
     pub fn end(&self) {
         self.change(|log, _| log.ended = true);
     }
 
-    /// Tells of every change.
+    /// Returns a receiver that is notified of every change.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// How many frames there are, and whether more can come.
+    /// Returns the number of frames, and `true` if more can come.
     pub(crate) fn progress(&self) -> (usize, bool) {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         (log.frames.len(), !log.ended)
     }
 
-    /// When something came last.
+    /// Returns the time of the last line.
     pub(crate) fn last_received(&self) -> Option<Instant> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).last
     }
 
-    /// The first frame from a position on for which `fits` says so, and its position.
+    /// Returns the first frame from a position on for which `fits` returns `true`, and its position.
     pub(crate) fn find(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Option<(usize, Value)> {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let frames = log.frames.iter().enumerate().skip(from);
@@ -154,7 +154,7 @@ impl Recorder {
         frames.find(|(_, frame)| fits(frame)).map(|(at, frame)| (at, frame.clone()))
     }
 
-    /// What was recorded so far.
+    /// Returns the records so far.
     pub fn records(&self) -> Vec<TranscriptRecord> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
     }
@@ -168,31 +168,31 @@ fn record(dir: Direction, now: serde_json::Number, line: &str, eol: Option<&str>
     record
 }
 
-/// A transcript that is complete.
+/// A complete transcript.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// What was recorded.
+    /// Header of the transcript.
     pub header: TranscriptHeader,
-    /// What happened, in order.
+    /// Records in order.
     pub records: Vec<TranscriptRecord>,
 }
 
 impl Recording {
-    /// Reads one from a file.
+    /// Reads a recording from a file.
     ///
     /// # Errors
-    /// Names the file and the line that is wrong.
+    /// Names the file and the invalid line.
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
         let header = Transcript::parse(path, &text)?.header;
-        // Each line was read once already.
+        // `Transcript::parse` has already checked each line.
         let records = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let is_header = |record: &TranscriptRecord| matches!(record, TranscriptRecord::Header(_));
         Ok(Self { header, records: records.filter(|record| !is_header(record)).collect() })
     }
 
-    /// Applies a change to every text in it: lines, notes, what agents wrote to stderr, arguments.
+    /// Applies a change to every text: lines, notes, stderr, arguments.
     pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         let header = &mut self.header;
         if let Maybe::Value(arguments) = &mut header.argv {
@@ -218,7 +218,7 @@ impl Recording {
         self
     }
 
-    /// The file's text: a JSON line for the header and for each record.
+    /// Returns the text of the file: a JSON line for the header and for each record.
     pub fn text(&self) -> String {
         let mut out = serde_json::to_string(&self.header).unwrap_or_default();
         out.push('\n');
@@ -230,26 +230,26 @@ impl Recording {
             out.push_str(&line.unwrap_or_default());
             out.push('\n');
         }
-        // Some readers take these for the ends of lines.
+        // Some readers treat these characters as the ends of lines.
         for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
             out = out.replace(character, escape);
         }
         out
     }
 
-    /// What was recorded, as it is read from a file.
+    /// Converts the recording to a transcript.
     ///
     /// # Errors
-    /// Never for what a [`Recorder`] recorded.
+    /// Never for records from a [`Recorder`].
     pub fn transcript(&self) -> Result<Transcript, TranscriptError> {
         Transcript::parse(Path::new("recording"), &self.text())
     }
 
-    /// Writes the file. What was there is replaced as a whole; what is no regular file (`/dev/stdout`, a pipe) is
-    /// written to.
+    /// Writes the file. Replaces a regular file as a whole, and writes into other files (`/dev/stdout`, a
+    /// pipe).
     ///
     /// # Errors
-    /// What the system says.
+    /// If the system reports an error.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return std::fs::write(path, self.text());
@@ -264,7 +264,7 @@ impl Recording {
     }
 }
 
-/// A long line with its runs written as such, or the line as it is.
+/// Returns the line with its runs as parts, or the line unchanged.
 fn in_parts(line: &TranscriptLine) -> Cow<'_, TranscriptLine> {
     let Some(parts) = line.line.as_deref().and_then(parts) else { return Cow::Borrowed(line) };
     let mut shorter = TranscriptLine::new(line.dir);
@@ -274,7 +274,7 @@ fn in_parts(line: &TranscriptLine) -> Cow<'_, TranscriptLine> {
     Cow::Owned(shorter)
 }
 
-/// The parts of a long line; none where it is short or has no long runs.
+/// Returns the parts of a long line, or `None` if the line is short or has no long runs.
 pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
     if text.len() < LONG_LINE {
         return None;
@@ -303,10 +303,10 @@ pub(crate) fn parts(text: &str) -> Option<Vec<LinePart>> {
     Some(parts)
 }
 
-/// How many bytes of a text are its first character over and over. Lines of 64 MiB come here, so blocks are
-/// compared first: one that is the same as itself a character further on is of that character alone.
+/// Counts the bytes at the beginning of a text that repeat its first character. For lines of 64 MiB, compares
+/// blocks first: a block that equals itself shifted by one character consists of that character alone.
 fn run(text: &[u8], character: char) -> usize {
-    /// A multiple of every character's length.
+    /// A multiple of the length of every character.
     const BLOCK: usize = 12 * 256;
     let width = character.len_utf8();
     let mut end = width;
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_device_stays_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        // A link, so that a failure replaces the link and not the device.
+        // Uses a link, so that a failure replaces the link and not the device.
         let device = folder.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
         let recording = Recording { header: TranscriptHeader::new(1, "a"), records: Vec::new() };

@@ -1,14 +1,13 @@
-//! Playing an agent from a transcript.
+//! Replay of an agent from a transcript.
 //!
-//! The player waits for what the recorded client said, by command, and then says what the recorded
-//! agent said. Ids are the client's own: where the transcript's client said `p1`, the answer
-//! carries what this client said in its place. Commands that the transcript does not have at this
-//! point are answered where they change nothing (a client that asks for the state to be sure): from
-//! the last answer to the same command, or as a success without data. Others are refused: nobody
-//! knows what the agent would have done.
+//! The player waits for each command of the recorded client, and then sends the lines of the recorded agent.
+//! Ids are the client's own: for a recorded id `p1`, the answer has the id that this client sent in its
+//! place. The transcript may lack a command of this client. A command that only reads, such as a query of the
+//! state, gets the last answer to the same command, or a success without data. The player refuses all other
+//! commands, because the agent's reaction is unknown.
 //!
-//! What a client says in another way than the recorded one did is no failure: clients differ in what
-//! they leave out. Who wants to know gets a [`Remark`] for each.
+//! Deviations from the recorded client are not failures, because clients differ in the members that they
+//! leave out. The caller may receive a [`Remark`] for each deviation.
 
 use std::collections::HashMap;
 
@@ -21,17 +20,17 @@ use tokio::io::AsyncWriteExt;
 
 use crate::transcript::{Record, Transcript};
 
-/// The code of a refusal in JSON-RPC: one of those that are left to servers.
+/// Error code of a refusal in JSON-RPC, from the range for servers.
 const REFUSED: i32 = -32000;
 
-/// What went wrong while a transcript was played.
+/// Error of a replay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The client ended before it had said everything.
+    /// The client ended before all recorded commands.
     #[error("the client ended; the transcript waits for {waiting}")]
     ClientEnded {
-        /// What the player waited for.
+        /// The command that the player waited for.
         waiting: String,
     },
     /// The pipe failed.
@@ -39,11 +38,11 @@ pub enum ReplayError {
     Pipe(#[from] std::io::Error),
 }
 
-/// Plays the agent's side of a transcript to the client at the other end of a transport. Resolves
-/// when the client closes its end after the last line, or at the recorded end of the agent.
+/// Plays the agent's side of a transcript to the client at the other end of a transport. Resolves when the
+/// client closes its end after the last line, or at the recorded end of the agent.
 ///
 /// # Errors
-/// Where the client ends early, or the pipe fails.
+/// If the client ends early, or if the pipe fails.
 pub async fn replay(
     spec: &'static Spec,
     transcript: &Transcript,
@@ -52,7 +51,7 @@ pub async fn replay(
     replay_with(spec, transcript, transport, |_| {}).await
 }
 
-/// Something that the client did in another way than the recorded one.
+/// A deviation of the client from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
@@ -60,7 +59,7 @@ pub enum Remark {
     Unexpected {
         /// The line.
         line: String,
-        /// What the transcript waits for; none behind its end.
+        /// The command that the transcript waits for; `None` behind its end.
         waiting: Option<String>,
     },
     /// The command has other members than the recorded one.
@@ -72,15 +71,15 @@ pub enum Remark {
     },
     /// A line that is not a frame.
     Unreadable {
-        /// Why.
+        /// Description of the error.
         reason: String,
     },
 }
 
-/// As [`replay`]; tells of everything that the client does in another way.
+/// Plays as [`replay`] does, and calls `remark` for each deviation of the client.
 ///
 /// # Errors
-/// Where the client ends early, or the pipe fails.
+/// If the client ends early, or if the pipe fails.
 pub async fn replay_with(
     spec: &'static Spec,
     transcript: &Transcript,
@@ -104,7 +103,7 @@ pub async fn replay_with(
             Record::Sent(line) => player.hear(line).await?,
             Record::Received(line) => player.say(line).await?,
             Record::Control(control) if control.event == "exit" => {
-                // An agent that ended in the middle of its work does so here.
+                // Ends the output if the recorded agent ended during a run.
                 if ends_at_work(spec, transcript) {
                     player.writer.shutdown().await?;
                     return Ok(());
@@ -114,7 +113,7 @@ pub async fn replay_with(
             Record::Control(_) => {}
         }
     }
-    // Whatever the client still asks is answered, until it has had enough.
+    // Answers further commands until the client closes its end.
     while let Some(line) = player.next().await? {
         (player.remark)(Remark::Unexpected { line: line.as_str().to_owned(), waiting: None });
         player.improvise(&line).await?;
@@ -123,7 +122,7 @@ pub async fn replay_with(
     Ok(())
 }
 
-/// Whether the last event of a transcript that says something about a run says that it goes on.
+/// Returns `true` if a run is active after the transcript's last event about a run.
 pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
     transcript
         .received()
@@ -133,7 +132,7 @@ pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
         .is_some_and(|effect| matches!(effect, RunEffect::Begins | RunEffect::Holds))
 }
 
-/// What a line of the agent says about a run.
+/// Returns the effect of an agent's line on a run.
 fn run_effect(spec: &Spec, line: &FrameText) -> RunEffect {
     match route(spec, line) {
         Ok(Routed::Event { kind, .. }) => kind.spec().map_or(RunEffect::None, |event| event.run),
@@ -145,15 +144,15 @@ struct Player<R> {
     spec: &'static Spec,
     frames: FrameReader<BoxReader>,
     writer: BoxWriter,
-    /// Lines of the client that have not been looked at.
+    /// Lines of the client that wait to be handled.
     heard: Vec<FrameText>,
-    /// Raw ids of the transcript and what the client said in their place.
+    /// Raw ids of the transcript, and the client's ids in their place.
     ids: HashMap<String, Option<Value>>,
-    /// Commands that the transcript's client sent without an id, with what this client gave them.
+    /// Commands that the recorded client sent without an id, with this client's ids.
     anonymous: Vec<(String, Option<Value>)>,
-    /// The last answer to each command.
+    /// Last answer to each command.
     last: HashMap<String, Value>,
-    /// Whether a run goes on, after all that was said.
+    /// `true` if a run is active after all lines so far.
     is_at_work: bool,
     remark: R,
 }
@@ -182,7 +181,7 @@ impl<R: FnMut(Remark) + Send> Player<R> {
         frame.get(member).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Waits for the client to say the same.
+    /// Waits for the recorded command of the client.
     async fn hear(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
         let expected: Value = serde_json::from_str(recorded.as_str()).unwrap_or(Value::Null);
         let name = self.name_of(&expected);
@@ -213,7 +212,7 @@ impl<R: FnMut(Remark) + Send> Player<R> {
         }
     }
 
-    /// Says what the agent said, with the client's ids.
+    /// Sends a line of the recorded agent, with the client's ids.
     async fn say(&mut self, line: &FrameText) -> Result<(), ReplayError> {
         match run_effect(self.spec, line) {
             RunEffect::None => {}
@@ -277,8 +276,8 @@ impl<R: FnMut(Remark) + Send> Player<R> {
         };
         let data = if is_flat { "data" } else { "result" };
         if let (Some(busy), Some(data)) = (busy, answer.get_mut(data)) {
-            // A client asks for this to know whether anything follows: what follows is in the
-            // transcript, and stands behind this answer only if it came later.
+            // A client asks if the agent is busy. Later events are in the transcript, and have not been sent
+            // yet.
             data[busy] = Value::Bool(self.is_at_work);
         }
         set_id(&mut answer, said.get("id").cloned());
@@ -304,8 +303,8 @@ fn set_id(frame: &mut Value, id: Option<Value>) {
     }
 }
 
-/// Whether two lines of a client mean the same: ids are the client's own, paths are those of its
-/// machine, and what is left out or null is the same.
+/// Returns `true` if two lines of a client are equivalent. Ids are the client's own, paths depend on its
+/// machine, and null is the same as an absent member.
 fn same(said: &Value, recorded: &Value) -> bool {
     match (said, recorded) {
         (Value::Object(said), Value::Object(recorded)) => {

@@ -1,4 +1,4 @@
-//! The cases, profiles and golden transcripts: those in the binary, or those of a folder.
+//! The cases, profiles and golden transcripts: from the binary, or from a folder.
 
 mod beside;
 mod claims;
@@ -19,48 +19,48 @@ static TRANSCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/transcripts");
 static EXPECTED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/expected");
 static ALTERNATIVES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/alternatives");
 
-/// Why a part of the suite cannot be had.
+/// Reason why a part of the suite cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuiteError {
-    /// There is no such thing.
+    /// The name is unknown.
     #[error("unknown {what} `{name}`; {known}")]
     Unknown {
-        /// What was asked for: a case, a profile, a dialect.
+        /// Kind of the part: a case, a profile, a dialect.
         what: &'static str,
-        /// Its name.
+        /// Name of the part.
         name: String,
-        /// What there is instead, in words.
+        /// Description of the known names.
         known: String,
     },
-    /// A case or a profile is wrong.
+    /// A case or a profile is invalid.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A golden transcript is wrong.
+    /// A golden transcript is invalid.
     #[error(transparent)]
     Transcript(#[from] TranscriptError),
 }
 
-/// Where cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
-/// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case
-/// (`alternatives/DIALECT/NAME.jsonl`) and expected failures (`expected/NAME.json`) come from.
+/// Source of cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
+/// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case (`alternatives/DIALECT/NAME.jsonl`)
+/// and expected failures (`expected/NAME.json`).
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     folder: Option<PathBuf>,
 }
 
 impl Suite {
-    /// What is in the binary.
+    /// Creates the suite in the binary.
     pub fn embedded() -> Self {
         Self { folder: None }
     }
 
-    /// What is in a folder.
+    /// Creates the suite in a folder.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// The dialects that have cases, in order.
+    /// Returns the dialects with cases, in order.
     pub fn dialects(&self) -> Vec<String> {
         let mut names = match &self.folder {
             None => CASES.dirs().map(|dir| stem(dir.path())).collect(),
@@ -70,11 +70,11 @@ impl Suite {
         names
     }
 
-    /// The cases of a dialect, or of one of its revisions (`NAME@REVISION`), in order of their names. A name alone means the
-    /// first revision.
+    /// Returns the cases of a dialect's revision (`NAME@REVISION`), in order of their names. `NAME` alone is
+    /// the first revision.
     ///
     /// # Errors
-    /// Where there is no such dialect, or a case is wrong.
+    /// If the dialect is unknown, or if a case is invalid.
     pub fn cases(&self, dialect: &str) -> Result<Vec<Scenario>, SuiteError> {
         let folder = dialect.split('@').next().unwrap_or_default();
         if !self.dialects().iter().any(|known| known == folder) {
@@ -90,10 +90,10 @@ impl Suite {
         Ok(cases.into_iter().filter(of_revision).collect())
     }
 
-    /// A case: a file, or the name of one of a dialect's.
+    /// Loads a case: a file, or a case of the dialect by its name.
     ///
     /// # Errors
-    /// Where there is no such case, or it is wrong.
+    /// If the case is unknown or invalid.
     pub fn case(&self, dialect: &str, name: &str) -> Result<Scenario, SuiteError> {
         if name.ends_with(".json") {
             return Ok(file::load(Path::new(name), "scenario")?);
@@ -107,17 +107,17 @@ impl Suite {
         self.parse(&CASES, "cases", &format!("{folder}/{name}.json"), "scenario")
     }
 
-    /// The names of the profiles.
+    /// Returns the names of the profiles.
     pub fn profiles(&self) -> Vec<String> {
         self.names(&PROFILES, "profiles", None)
     }
 
-    /// A profile: a file, or the name of one of the suite's. A program with a relative path is looked for beside
-    /// the file, and `${PROFILE}` is the file's folder.
+    /// Loads a profile: a file, or a profile of the suite by its name. A program with a relative path is
+    /// beside the file, and `${PROFILE}` is the folder of the file.
     ///
     /// # Errors
-    /// Where there is no such profile, or it is wrong: its claims name a command, an event or a need that there is
-    /// not, say.
+    /// If the profile is unknown or invalid; for example, if its claims name an unknown command, event or
+    /// need.
     pub fn profile(&self, name: &str) -> Result<Profile, SuiteError> {
         let profile = self.read_profile(name)?;
         claims::check(self, &profile)?;
@@ -142,10 +142,10 @@ impl Suite {
         }
     }
 
-    /// Expected failures by the name of their file; none where there is no such file.
+    /// Loads expected failures by the name of their file. Returns `None` if there is no such file.
     ///
     /// # Errors
-    /// Where the file is wrong.
+    /// If the file is invalid.
     pub fn expected(&self, name: &str) -> Result<Option<ExpectedFailures>, SuiteError> {
         let path = format!("{name}.json");
         if self.text(&EXPECTED, "expected", &path)?.is_none() {
@@ -154,19 +154,19 @@ impl Suite {
         self.parse(&EXPECTED, "expected", &path, "expected-failures").map(Some)
     }
 
-    /// The golden transcript of a case; none where there is none.
+    /// Loads the golden transcript of a case. Returns `None` if there is none.
     ///
     /// # Errors
-    /// Where it is no transcript.
+    /// If the file is not a transcript.
     pub fn golden(&self, dialect: &str, name: &str) -> Result<Option<Transcript>, SuiteError> {
         self.transcript(&TRANSCRIPTS, "transcripts", dialect, name)
     }
 
-    /// Another recording of the case that is as good as the golden one, where the recorded agent races with
-    /// itself; none where there is none.
+    /// Loads a second recording of the case that is as valid as the golden one, because the order of the
+    /// recorded agent's actions varies. Returns `None` if there is none.
     ///
     /// # Errors
-    /// Where it is no transcript.
+    /// If the file is not a transcript.
     pub fn alternative(&self, dialect: &str, name: &str) -> Result<Option<Transcript>, SuiteError> {
         self.transcript(&ALTERNATIVES, "alternatives", dialect, name)
     }
@@ -236,7 +236,7 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Names of the files with that extension, or of the folders, in a folder.
+/// Returns the names of the files with this extension, or of the folders, in a folder.
 fn on_disk(folder: &Path, extension: Option<&str>) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries

@@ -1,4 +1,4 @@
-//! Reading transcripts.
+//! Reader of transcripts.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use agentese::types::{
     Direction, LinePart, TranscriptControl, TranscriptHeader, TranscriptLine, TranscriptRecord,
 };
 
-/// Why a file is no transcript.
+/// Reason why a file is not a transcript.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
@@ -16,38 +16,38 @@ pub enum TranscriptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A line is no record.
+    /// A line is not a record.
     #[error("{path}:{line}: {reason}")]
     Record {
         /// The file.
         path: PathBuf,
-        /// The number of the line, from 1.
+        /// Number of the line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
 }
 
-/// One thing that happened.
+/// One record of a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// A line went to the agent.
+    /// A line to the agent.
     Sent(FrameText),
-    /// A line came from the agent.
+    /// A line from the agent.
     Received(FrameText),
-    /// Something beside the lines.
+    /// An event beside the lines.
     Control(TranscriptControl),
 }
 
-/// What a client and an agent said to each other.
+/// The lines of a client and an agent.
 #[derive(Debug, Clone)]
 pub struct Transcript {
-    /// What was recorded.
+    /// Header of the transcript.
     pub header: TranscriptHeader,
-    /// What happened, in order.
+    /// Records in order.
     pub records: Vec<Record>,
 }
 
@@ -55,17 +55,17 @@ impl Transcript {
     /// Reads a transcript.
     ///
     /// # Errors
-    /// Names the file and the line that is wrong.
+    /// Names the file and the invalid line.
     pub fn load(path: &Path) -> Result<Self, TranscriptError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TranscriptError::Read { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
-    /// Reads the text of a transcript. `path` is what errors name.
+    /// Parses the text of a transcript. `path` is the path for errors.
     ///
     /// # Errors
-    /// Names the line that is wrong.
+    /// Names the invalid line.
     pub fn parse(path: &Path, text: &str) -> Result<Self, TranscriptError> {
         let mut header = None;
         let mut records = Vec::new();
@@ -95,7 +95,7 @@ impl Transcript {
         Ok(Transcript { header, records })
     }
 
-    /// What happened beside the lines.
+    /// Iterates over the events beside the lines.
     pub fn controls(&self) -> impl Iterator<Item = &TranscriptControl> {
         self.records.iter().filter_map(|record| match record {
             Record::Control(control) => Some(control),
@@ -103,17 +103,17 @@ impl Transcript {
         })
     }
 
-    /// The names of the signals that were sent to the agent.
+    /// Iterates over the names of the signals to the agent.
     pub fn signals(&self) -> impl Iterator<Item = &str> {
         self.controls().filter_map(|control| control.event.strip_prefix("signal "))
     }
 
-    /// What it says last of the end of the agent.
+    /// Returns the last record of the agent's end.
     pub fn end(&self) -> Option<&TranscriptControl> {
         self.controls().filter(|control| control.event == "exit").last()
     }
 
-    /// The lines that came from the agent.
+    /// Iterates over the lines from the agent.
     pub fn received(&self) -> impl Iterator<Item = &FrameText> {
         self.records.iter().filter_map(|record| match record {
             Record::Received(line) => Some(line),
@@ -121,7 +121,7 @@ impl Transcript {
         })
     }
 
-    /// The lines that went to the agent.
+    /// Iterates over the lines to the agent.
     pub fn sent(&self) -> impl Iterator<Item = &FrameText> {
         self.records.iter().filter_map(|record| match record {
             Record::Sent(line) => Some(line),
@@ -130,7 +130,7 @@ impl Transcript {
     }
 }
 
-/// A line's text, in whichever way it is written.
+/// Returns the text of a line, joined if it is in parts.
 pub fn whole_line(line: &TranscriptLine) -> Option<String> {
     if let Some(text) = &line.line {
         return Some(text.clone());
@@ -147,15 +147,15 @@ pub fn whole_line(line: &TranscriptLine) -> Option<String> {
     )
 }
 
-/// The folder with the recorded transcripts of a dialect.
+/// Returns the folder with the recorded transcripts of a dialect.
 pub fn folder(dialect: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts").join(dialect)
 }
 
-/// The recorded transcripts of a dialect, by name, in order.
+/// Loads the recorded transcripts of a dialect, by name, in order.
 ///
 /// # Errors
-/// Names the file that is wrong.
+/// Names the invalid file.
 pub fn recorded(dialect: &str) -> Result<Vec<(String, Transcript)>, TranscriptError> {
     let folder = folder(dialect);
     let entries = std::fs::read_dir(&folder)

@@ -1,11 +1,11 @@
-//! `${NAME}` in cases and profiles.
+//! Variables `${NAME}` in cases and profiles.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Names and what stands in their place. `${env:NAME}` is a variable of this process's environment,
-/// empty where there is none. A name that is not known stays as it is: shells have names too.
+/// Names and values of variables. `${env:NAME}` is a variable of this process's environment, or empty if
+/// there is none. An unknown name stays unchanged, because shells have variables too.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 
@@ -15,7 +15,7 @@ impl Variables {
         self.0.insert(name.into(), value.into());
     }
 
-    /// A text with its variables replaced, once: what they stand for is not looked at again.
+    /// Replaces the variables in a text once: values are not searched for variables.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -38,7 +38,7 @@ impl Variables {
         out
     }
 
-    /// A value with the variables in all of its strings and member names replaced.
+    /// Replaces the variables in all strings and member names of a value.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),

@@ -1,4 +1,4 @@
-//! What is said of an agent: checks, their findings, and the verdict on a case.
+//! Checks, their findings, and the verdict on a case.
 
 mod render;
 
@@ -6,72 +6,72 @@ use agentese::types::{CheckLevel, Direction};
 
 pub use render::render;
 
-/// What is said of a case as a whole.
+/// Verdict on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Every check holds.
+    /// All checks hold.
     Pass,
-    /// Every check holds, some only by an allowance that is named.
+    /// All checks hold, some only by a named allowance.
     Lenient,
-    /// A check that counts does not hold.
+    /// A check that counts failed.
     Fail,
     /// The case could not be judged: the agent did not start, or the suite itself failed.
     Inconclusive,
-    /// The profile says that the agent does not have what the case is about.
+    /// The profile excludes the subject of the case.
     NotApplicable,
 }
 
-/// What came of one check.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// The check's name, stable from version to version: files of expected failures use it.
+    /// Name of the check, stable from version to version: files of expected failures use it.
     pub check: String,
-    /// How much it weighs.
+    /// Level of the check.
     pub level: CheckLevel,
-    /// What came of it.
+    /// Outcome of the check.
     pub outcome: Outcome,
 }
 
-/// What came of a check.
+/// Outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It holds.
+    /// The check holds.
     Held,
-    /// It holds by an allowance.
+    /// The check holds by an allowance.
     Allowed {
-        /// The allowance's name.
+        /// Name of the allowance.
         allowance: String,
-        /// What differs.
+        /// The allowed difference.
         mismatch: Mismatch,
     },
-    /// It does not hold.
+    /// The check failed.
     Failed(Mismatch),
-    /// It could not be made.
+    /// The check was not possible, for this reason.
     Unclear(String),
 }
 
-/// A difference between what was expected and what came.
+/// A difference between the expected and the found frame.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mismatch {
-    /// What differs, in words.
+    /// Description of the difference.
     pub says: String,
-    /// Where in the frame, as in `message.content[0].text`; empty where it is the frame as a whole.
+    /// Path in the frame, as in `message.content[0].text`; empty for the frame as a whole.
     pub path: String,
-    /// The frame that was expected; none where none was.
+    /// The expected frame; `None` if no frame was expected.
     pub expected: Option<Shown>,
-    /// The frame that came; none where none came.
+    /// The found frame; `None` if no frame was found.
     pub found: Option<Shown>,
-    /// The frames that came before it, oldest first.
+    /// Frames before it, oldest first.
     pub before: Vec<Shown>,
 }
 
-/// A line of a transcript, as it is shown to people.
+/// A line of a transcript in the form for reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Its place among the records of its transcript, from 0.
+    /// Index of the line's record in its transcript, from 0.
     pub record: usize,
-    /// Which way it went.
+    /// Direction of the line.
     pub dir: Direction,
-    /// The line.
+    /// Text of the line.
     pub line: String,
 }

@@ -1,20 +1,20 @@
-//! Words for people: numbers with their nouns, and names that are like a wrong one.
+//! Texts for messages: numbers with their nouns, and suggestions for a wrong name.
 
-/// How many names are told in full; of more, those that are like the wrong one.
+/// Number of names up to which all are listed; of more, only similar ones.
 const FEW: usize = 12;
-/// How many names are suggested.
+/// Number of suggestions.
 const SUGGESTED: usize = 3;
-/// How like a name has to be to be suggested: 1 is the same.
+/// Least similarity of a suggestion, where 1 is equal.
 const LIKE: f64 = 0.45;
 
-/// A number and its noun: `1 case`, `2 cases`.
+/// Formats a number with its noun: `1 case`, `2 cases`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
     format!("{count} {noun}")
 }
 
-/// What there is in place of a name that nothing has: all names where they are few, else those that are like it.
-/// `all` says where the rest is to be found.
+/// Describes alternatives to an unknown name: all names if there are few, else similar ones. `all` describes
+/// the place of the full list.
 pub fn instead(name: &str, known: &[String], all: &str) -> String {
     if known.len() <= FEW {
         return format!("there are: {}", known.join(", "));
@@ -25,7 +25,8 @@ pub fn instead(name: &str, known: &[String], all: &str) -> String {
     }
 }
 
-/// The names that are most like a wrong one, the likest first; none where nothing is like it.
+/// Returns the names that are most similar to a wrong one, the most similar first. The list is empty if none
+/// is similar.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found: Vec<(f64, &str)> =
         known.map(|known| (likeness(name, known), known)).filter(|(likeness, _)| *likeness >= LIKE).collect();
@@ -34,12 +35,12 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
 }
 
-/// By the letters in their order; by pairs of them wherever they stand, for words in another order.
+/// Compares the letters in order, and also pairs of letters in any order, for names with swapped parts.
 fn likeness(name: &str, known: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(name, known).max(strsim::sorensen_dice(name, known))
 }
 
-/// Names as one says them: `a`, `b` or `c`.
+/// Joins names for a sentence: `a`, `b` or `c`.
 pub fn either(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

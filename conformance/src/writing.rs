@@ -1,8 +1,8 @@
-//! The same JSON, written in another way: every reader of JSON has to take one for the other.
+//! Other spellings of the same JSON, which every JSON reader has to treat as equal.
 
 use serde_json::Value;
 
-/// Puts the members of all objects in another order.
+/// Shuffles the members of all objects.
 pub fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
     match value {
         Value::Object(members) => {
@@ -20,13 +20,13 @@ pub fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
 
 /// A piece of JSON text.
 enum Piece<'a> {
-    /// What stands within the quotes of a text or a name.
+    /// Text within the quotes of a string or a name.
     Quoted(&'a str),
-    /// What stands between them.
+    /// Text outside of quotes.
     Plain(&'a str),
 }
 
-/// The pieces of a line, quotes left out: plain and quoted ones by turns.
+/// Splits a line into plain and quoted pieces in turn, without the quotes.
 fn pieces(line: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = line;
@@ -65,7 +65,7 @@ fn rewritten(
     })
 }
 
-/// With spaces and tabs between the pieces.
+/// Adds spaces and tabs between the pieces.
 pub fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
     let plain = |piece: &str| {
         let spaced = |letter: char| match letter {
@@ -79,7 +79,7 @@ pub fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, plain, str::to_owned).trim_end().to_owned()
 }
 
-/// With escapes for some characters that need none.
+/// Adds escapes for some characters that need none.
 pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     let quoted = |piece: &str| {
         let mut text = String::with_capacity(piece.len() * 2);
@@ -108,7 +108,7 @@ pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, str::to_owned, quoted)
 }
 
-/// With a zero more behind each fraction.
+/// Adds a zero behind each fraction.
 pub fn digits(line: &str) -> String {
     let plain = |piece: &str| {
         let mut text = String::with_capacity(piece.len() + 8);

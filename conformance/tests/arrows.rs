@@ -1,4 +1,4 @@
-//! The arrows of ARCHITECTURE.md: which crate may know which.
+//! Tests of the arrows in ARCHITECTURE.md: which crate may depend on which.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Our own crates that a crate depends on, but for its tests.
+/// Returns our own crates that a crate depends on, except for its tests.
 fn dependencies(folder: &str) -> Vec<String> {
     let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
     let mut ours = Vec::new();
@@ -43,7 +43,7 @@ fn arrows_point_one_way() {
     }
 }
 
-/// Who installs the suite or a client does not get what only work on the project needs.
+/// Users of the suite or of a client must not install crates that only the project needs.
 #[test]
 fn crates_for_work_on_the_project_are_not_published() {
     for folder in ["codegen/typify-check", "conformance-defects"] {
@@ -73,7 +73,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The server speaks to a client that it does not know.
+/// The server must not depend on any client.
 #[test]
 fn the_server_never_knows_a_client() {
     let mut files = Vec::new();
@@ -87,8 +87,8 @@ fn the_server_never_knows_a_client() {
     }
 }
 
-/// Names of commands and events that hand-written files may contain all the same: where, which, and why. A path that
-/// ends in a slash is a folder; no names mean any name.
+/// Names of commands and events in hand-written files: path, names, and reason. A path with a slash at its
+/// end is a folder; an empty list allows all names.
 const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/src/fronts/", &[], "a front speaks its dialect"),
     ("server/src/providers/apis/", &[], "APIs of models have vocabularies of their own"),
@@ -154,7 +154,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("web/src/text/highlight.ts", &["bash"], "the name of a language"),
 ];
 
-/// What an extension may ask for, where dialects have commands of the same name.
+/// Actions of extensions with the same names as commands of dialects.
 const ACTIONS: &[&str] = &[
     "abort",
     "compact",
@@ -169,7 +169,7 @@ const ACTIONS: &[&str] = &[
     "switch_session",
 ];
 
-/// Whether a text has the name as a string, in any quotes, also within another string.
+/// Returns `true` if a text has the name as a string, in any quotes, also within another string.
 fn names(code: &str, name: &str) -> bool {
     code.contains(&format!("\"{name}\""))
         || code.contains(&format!("\\\"{name}\\\""))
@@ -184,8 +184,9 @@ fn a_name_is_found_in_any_quotes() {
     assert!(!names(r#"x("forks")"#, "fork"));
 }
 
-/// Names of commands and events belong to the declaration. No hand-written file has one outside the fronts of the server:
-/// not the clients, not the rest of the server, not the conformance suite.
+/// Only the declaration contains names of commands and events. Outside the fronts of the server, no
+/// hand-written file has one: not in the clients, not in the rest of the server, not in the conformance
+/// suite.
 #[test]
 fn hand_written_files_know_no_vocabulary() {
     let mut vocabulary: Vec<&str> = Vec::new();
@@ -193,7 +194,7 @@ fn hand_written_files_know_no_vocabulary() {
         vocabulary.extend(index.commands.iter().map(|command| command.wire));
         vocabulary.extend(index.events.iter().map(|event| event.name));
     }
-    // Words of the envelopes, and of any agent, that happen to be names of events of Opal and of Operator.
+    // Members of envelopes, and of any agent, that are also names of Opal's and Operator's events.
     vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
         "cli/src",
@@ -221,7 +222,7 @@ fn hand_written_files_know_no_vocabulary() {
                 continue;
             }
             let text = std::fs::read_to_string(&file).unwrap();
-            // Tests inside a file may say what they like, and so may comments.
+            // Unit tests inside a file, and comments, may contain any name.
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             let comments = if path.ends_with(".py") { &["#"][..] } else { &["//", "/*", "*"] };
             let is_code = |line: &&str| !comments.iter().any(|mark| line.trim_start().starts_with(mark));
@@ -240,7 +241,7 @@ fn hand_written_files_know_no_vocabulary() {
     assert!(idle.is_none(), "an exception that nothing needs: {idle:?}");
 }
 
-/// The layers of the server: what each folder of it may use of the others.
+/// Checks the layers of the server: the folders that each folder may use.
 #[test]
 fn the_layers_of_the_server_know_only_those_below_them() {
     let below = [
@@ -266,9 +267,9 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         ("prompt", vec!["config", "tools"]),
         ("resources", vec!["config", "prompt"]),
         ("export", vec!["replace", "tools"]),
-        // The value of a key may be what a command prints.
+        // The value of a key may be the output of a command.
         ("providers", vec!["config", "replace", "roles", "tools", "world"]),
-        // Subagents are a tool; the engine does not know them.
+        // Subagents are a tool; the engine does not use them.
         ("subagents", vec!["config", "providers", "resources", "tools"]),
         ("engine", below.to_vec()),
         ("extensions", and(&["engine"])),
@@ -289,7 +290,7 @@ fn the_layers_of_the_server_know_only_those_below_them() {
                 for used in line.split("crate::").skip(1) {
                     let end = used.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(used.len());
                     let used = &used[..end];
-                    // Names that begin with a capital are re-exports of the crate's root.
+                    // Names with a capital letter are re-exports of the crate's root.
                     if used.is_empty() || used == layer {
                         continue;
                     }

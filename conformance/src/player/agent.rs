@@ -1,4 +1,4 @@
-//! The agent's process: what goes in, what comes out, how it ends.
+//! The agent's process: its input, its output and its end.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,22 +16,22 @@ use tokio::task::JoinHandle;
 use super::PlayError;
 use crate::recording::Recorder;
 
-/// How long a write may take.
+/// Time limit of a write.
 const WRITE: Duration = Duration::from_secs(20);
-/// How long the group may take to end after SIGTERM.
+/// Time for the process group to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(3);
-/// How long what was written before the end may take to be read.
+/// Time to read the output from before the agent's end.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How much of the end of stderr a transcript has, in characters.
+/// Length of the end of stderr in a transcript, in characters.
 const STDERR: usize = 4000;
 
-/// An agent that is running.
+/// A running agent.
 pub(super) struct Agent {
     process: ChildProcess,
-    /// None once it was closed.
+    /// `None` after stdin was closed.
     stdin: Option<BoxWriter>,
     reader: JoinHandle<()>,
-    /// Whether its stdout is left unread.
+    /// `true` while stdout is not read.
     held: watch::Sender<bool>,
     recorder: Arc<Recorder>,
 }
@@ -43,7 +43,8 @@ impl Agent {
         environment: &[(String, String)],
         recorder: Arc<Recorder>,
     ) -> Result<Self, PlayError> {
-        // The grace after the end of stdin is waited for by `finish`, which tells what happened.
+        // [`finish`](Self::finish) waits for the end of the process after stdin is closed, and records the
+        // outcome.
         let options = child_options(argv, work, environment).graces(Duration::from_millis(100), TERM_GRACE);
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
         let program = argv.first().cloned().unwrap_or_default();
@@ -53,13 +54,13 @@ impl Agent {
         Ok(Self { process, stdin: Some(stdin), reader, held, recorder })
     }
 
-    /// Writes text, and notes it before it goes: an answer never stands before its question.
+    /// Writes a text. Records it first, so that an answer never precedes its command.
     pub(super) async fn write(&mut self, text: &str) -> Result<(), String> {
         self.recorder.sent(text);
         self.write_bytes(text.as_bytes()).await
     }
 
-    /// Writes bytes and notes nothing.
+    /// Writes bytes without a record.
     pub(super) async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Some(stdin) = &mut self.stdin else { return Err("stdin is closed".to_owned()) };
         let write = async {
@@ -69,8 +70,8 @@ impl Agent {
         match tokio::time::timeout(WRITE, write).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                // An agent may end when it likes: that is for the comparison to judge, and what comes
-                // later in the scenario does not come to pass anyway.
+                // The agent may end at any time: the comparison judges its end, and later steps of the
+                // scenario fail anyway.
                 self.recorder.control("player_error", Some(format!("stdin cannot be written: {error}")));
                 Ok(())
             }
@@ -85,14 +86,14 @@ impl Agent {
         }
     }
 
-    /// Leaves its stdout unread, or reads on. The transcript says so.
+    /// Stops or resumes the reader of stdout, and records the change.
     pub(super) fn hold(&self, held: bool) {
         if self.held.send_replace(held) != held {
             self.recorder.control(if held { "reading_held" } else { "reading_resumed" }, None);
         }
     }
 
-    /// Waits for the end. The transcript says whether it came.
+    /// Waits for the end of the process, and records the outcome.
     pub(super) async fn wait_exit(&mut self, limit: Duration) {
         match tokio::time::timeout(limit, self.process.exit()).await {
             Ok(exit) => {
@@ -112,14 +113,14 @@ impl Agent {
         };
         self.recorder.control(&format!("signal {signal}"), None);
         let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        // The number may belong to somebody else once the process has ended.
+        // After the process has ended, its number may belong to another process.
         match id.filter(|_| self.process.exited().is_none()) {
             None => Ok(()),
             Some(id) => kill_process(id, number).map_err(|error| format!("cannot send {signal}: {error}")),
         }
     }
 
-    /// Ends it: closes its stdin, waits for the grace, and then takes its process group down.
+    /// Ends the agent: closes its stdin, waits for the grace, and then ends its process group.
     pub(super) async fn finish(mut self, grace: Duration) {
         self.hold(false);
         if self.process.exited().is_none() {
@@ -136,7 +137,8 @@ impl Agent {
         self.recorder.exit("exit", code(&exit), Some(stderr[start..].to_owned()));
     }
 
-    /// Waits until what was written before the end has been read. Others may hold the pipe open.
+    /// Waits until all output from before the end has been read. Other processes may hold the pipe open, so
+    /// the wait is limited.
     async fn drain(&mut self) {
         if !self.reader.is_finished() && !*self.held.borrow() {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
@@ -144,7 +146,7 @@ impl Agent {
     }
 }
 
-/// A command line in a work directory, with this environment and nothing else.
+/// Returns the options of a command line in a work directory, with no environment but this one.
 pub(crate) fn child_options(argv: &[String], work: &Path, environment: &[(String, String)]) -> ChildOptions {
     let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(program, rest)| (program, rest));
     let mut options = ChildOptions::new(find_program(program)).args(arguments).cwd(work);
@@ -159,12 +161,12 @@ pub(crate) fn child_options(argv: &[String], work: &Path, environment: &[(String
     options
 }
 
-/// The code; the signal's number, negative, of a process that a signal ended.
+/// Returns the exit code, or the negative number of the signal that ended the process.
 fn code(exit: &Exit) -> Option<i64> {
     exit.code.map(i64::from).or(exit.signal.map(|signal| -i64::from(signal)))
 }
 
-/// A program as it is found from here: the agent starts elsewhere, and with a `PATH` of its own.
+/// Resolves a program by this process's directory and `PATH`, because the agent starts with others.
 pub fn find_program(program: &str) -> PathBuf {
     let path = Path::new(program);
     if path.components().count() > 1 {
@@ -175,16 +177,16 @@ pub fn find_program(program: &str) -> PathBuf {
     candidates.find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
 }
 
-/// What is to be said of an argument that names a file here: the agent starts in another directory, so it does not
-/// find it. None where there is no such argument.
+/// Returns an error message for an argument that is a relative path of a file: the agent starts in another
+/// directory and cannot find it. Returns `None` if there is no such argument.
 pub fn relative_argument(command: &[String]) -> Option<String> {
     let is_here = |word: &&String| Path::new(word).is_relative() && Path::new(word).is_file();
     let argument = command.iter().skip(1).find(is_here)?;
     Some(format!("`{argument}` is a file here, but arguments are not resolved: give an absolute path"))
 }
 
-/// The folder of the package that an agent is installed as: the nearest one above a file of its command that
-/// has a `package.json`. None where there is none.
+/// Returns the folder of the agent's package: the nearest folder with a `package.json` above a file of its
+/// command. Returns `None` if there is no such folder.
 pub(crate) fn package(command: &[String]) -> Option<PathBuf> {
     let files = command.iter().enumerate().rev().filter_map(|(at, word)| {
         let path = if at == 0 { find_program(word) } else { PathBuf::from(word) };
@@ -198,18 +200,18 @@ pub(crate) fn package(command: &[String]) -> Option<PathBuf> {
     folders.next()
 }
 
-/// Reads stdout to its end. A line ends with a line feed and nothing else.
+/// Reads stdout to its end. Only a line feed ends a line.
 pub(crate) async fn read_lines(stdout: BoxReader, recorder: Arc<Recorder>) {
     let held = watch::Sender::new(false);
     read_while(stdout, recorder, held.subscribe()).await;
 }
 
-/// As [`read_lines`], but takes nothing from the pipe while it is held.
+/// Reads as [`read_lines`] does, but reads nothing while `held` is `true`.
 async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: watch::Receiver<bool>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {
-        // Nobody is there any more who could hold it: so it is not held.
+        // If the sender is gone, reading goes on.
         let _ = held.wait_for(|held| !held).await;
         buffer.reserve(64 << 10);
         let read = tokio::select! {

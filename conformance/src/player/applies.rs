@@ -1,4 +1,4 @@
-//! Whether a case is one for an agent.
+//! Check that a case applies to an agent.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep};
 use super::needs::{commands, needs};
 use crate::matching::Rules;
 
-/// Why a case is none for an agent: it needs, sends or covers what the profile says that the agent does not
-/// have. None where it is one.
+/// Returns the reason why a case does not apply to an agent: the profile excludes a thing that the case
+/// needs, sends or covers. Returns `None` if the case applies.
 pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     if let Some(name) = not_chosen(case, profile) {
         return Some(format!("it needs the agent's `{name}`, and the agent has chosen none"));
@@ -38,7 +38,7 @@ pub fn not_applicable(case: &Scenario, profile: &Profile) -> Option<String> {
     Some(format!("it is about the event {name}, which the agent does not send"))
 }
 
-/// What the case reads from the agent's state and the agent has chosen not to have: a session file, say.
+/// Returns a state member that the case reads and that the agent chose to omit, such as a session file.
 fn not_chosen(case: &Scenario, profile: &Profile) -> Option<String> {
     let (choices, rules) = (profile.choices.as_ref()?, Rules::of(&case.dialect)?);
     let read = case.steps.iter().flat_map(|step| match step {

@@ -1,4 +1,4 @@
-//! Why a case cannot be played.
+//! Reasons why a case cannot be played.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use agentese::transport::SpawnError;
 use crate::matching::PatternError;
 use crate::model::ModelError;
 
-/// Why a case cannot be played at all.
+/// Reason why a case cannot be played at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlayError {
-    /// Neither the command line nor the profile say what to start.
+    /// Neither the command line nor the profile has a command.
     #[error("the profile `{profile}` names no command: give one behind `--`")]
     NoCommand {
-        /// The profile.
+        /// Name of the profile.
         profile: String,
     },
     /// The agent does not start.
@@ -23,45 +23,45 @@ pub enum PlayError {
     /// The model does not start.
     #[error("the model does not start: {0}")]
     Model(#[from] ModelError),
-    /// A file of the run cannot be made.
+    /// A file of the run cannot be written.
     #[error("cannot lay out {path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// A file's name leads out of the run's directory, or does not begin with one of its parts.
+    /// A file name leads out of the run's directory, or does not begin with one of its parts.
     #[error("`{0}` is no path of a run: it begins with work/, home/, tmp/ or agent/ and has no `..`")]
     Path(String),
-    /// Base64 in a case is none.
+    /// A case contains invalid Base64.
     #[error("{place}: {reason}")]
     Base64 {
-        /// Where it stands.
+        /// Place in the case.
         place: String,
-        /// What is wrong with it.
+        /// Description of the error.
         reason: String,
     },
-    /// A pattern is wrong.
+    /// A pattern is invalid.
     #[error("{place}: {source}")]
     Pattern {
-        /// Where it stands.
+        /// Place in the case.
         place: String,
-        /// What is wrong with it.
+        /// Description of the error.
         source: PatternError,
     },
-    /// A step waits for the model to be asked, and the case has none.
+    /// A step waits for a request to the model, but the case has no model.
     #[error("{place} waits until the model is asked, and the case has no model")]
     NoModel {
         /// The step.
         place: String,
     },
-    /// A command that prepares the case fails.
+    /// A setup command of the case failed.
     #[error("the setup command `{command}` fails: {reason}")]
     Setup {
         /// The command.
         command: String,
-        /// How it fails.
+        /// Description of the failure.
         reason: String,
     },
 }

@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use super::PlayError;
 use crate::variables::Variables;
 
-/// A fresh directory with `work`, `home` and `tmp` in it. It goes away when it is dropped.
+/// A fresh directory with `work`, `home` and `tmp` in it. Dropping it removes the directory.
 #[derive(Debug)]
 pub(crate) struct RunDirectory {
-    /// None once it was kept.
+    /// Removes the directory when dropped.
     directory: TempDir,
     path: PathBuf,
     work: PathBuf,
@@ -24,7 +24,7 @@ impl RunDirectory {
     pub(crate) fn create() -> Result<Self, PlayError> {
         let failed = |source| PlayError::File { path: std::env::temp_dir(), source };
         let directory = tempfile::Builder::new().prefix("agentese-run-").tempdir().map_err(failed)?;
-        // Agents say paths as the system resolves them.
+        // Agents print resolved paths.
         let path = fs::canonicalize(directory.path()).map_err(failed)?;
         for part in ["work", "home", "tmp"] {
             create_folder(&path.join(part))?;
@@ -36,7 +36,7 @@ impl RunDirectory {
         &self.work
     }
 
-    /// The directory and its parts by the names that variables and redactions have for them.
+    /// Returns the directory and its parts, with their names in variables and redactions.
     pub(super) fn parts(&self) -> [(&'static str, PathBuf); 4] {
         ["work", "home", "tmp", "run"].map(|name| match name {
             "run" => (name, self.path.clone()),
@@ -44,7 +44,7 @@ impl RunDirectory {
         })
     }
 
-    /// The variables that are the same in all cases.
+    /// Returns the variables that exist in all cases.
     pub(super) fn variables(&self, profile: &Profile) -> Variables {
         let mut variables = Variables::default();
         for (name, path) in self.parts() {
@@ -58,7 +58,7 @@ impl RunDirectory {
         self.path.join(profile.agent_directory.as_deref().unwrap_or("home"))
     }
 
-    /// Lays out the files of the profile and then those of the case.
+    /// Writes the files of the profile and then the files of the case.
     pub(super) fn lay_out(
         &self,
         case: &Scenario,
@@ -107,7 +107,8 @@ impl RunDirectory {
         Ok(path)
     }
 
-    /// The path of a file of the run. One that leads elsewhere is refused: cases come from strangers.
+    /// Resolves the path of a file of the run. Rejects paths that lead elsewhere, because cases come from
+    /// strangers.
     fn resolve(&self, name: &str, agent: &Path) -> Result<PathBuf, PlayError> {
         let mut parts = Path::new(name).components();
         let base = match parts.next() {
@@ -125,7 +126,7 @@ impl RunDirectory {
         Ok(base.join(rest))
     }
 
-    /// Keeps the directory for someone to look at.
+    /// Keeps the directory, so that it can be inspected.
     pub(super) fn keep(self) -> PathBuf {
         self.directory.keep()
     }
@@ -146,7 +147,7 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Settings over settings: objects member by member, everything else as a whole.
+/// Merges settings over others: objects member by member, other values as a whole.
 fn merged(base: &Map<String, Value>, over: Option<&Map<String, Value>>) -> Map<String, Value> {
     let mut out = base.clone();
     for (name, value) in over.into_iter().flatten() {

@@ -1,9 +1,8 @@
-//! Playing a case against an agent.
+//! Player of cases against an agent.
 //!
-//! A run has a directory of its own with a fresh home and work directory, a model of its own, and an
-//! environment that the profile alone decides. The agent is started in a process group of its own; at
-//! the end its stdin is closed, after a grace it gets SIGTERM, then SIGKILL, and what it left behind in
-//! its group goes the same way. Every wait is bounded.
+//! A run has a directory with a fresh home and work directory, a model of its own, and an environment from
+//! the profile alone. The agent starts in a process group of its own. At the end the player closes the
+//! agent's stdin; after a grace it sends SIGTERM, then SIGKILL, to the whole group. Every wait has a limit.
 
 mod agent;
 mod applies;
@@ -43,33 +42,33 @@ pub(crate) use room::Rooms;
 
 use agent::Agent;
 
-/// How long an agent may take to end once its stdin is closed, where neither case nor profile say so.
+/// Time for the agent to end after its stdin is closed, if neither case nor profile sets one.
 const EXIT_GRACE: Duration = Duration::from_secs(3);
 
-/// How a case is played.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
-    /// Program and arguments, in place of the profile's. Relative paths of the program are looked up from
-    /// here, not from the work directory.
+    /// Program and arguments, in place of the profile's. A relative path of the program is resolved here, not
+    /// in the work directory.
     pub command: Option<Vec<String>>,
-    /// Waits are that many times as long as the case says.
+    /// Factor for all waits of the case.
     pub patience: f64,
-    /// How many times as long as usual the agent takes to start. Waits are longer to the same degree.
+    /// Start time of the agent, in multiples of the usual one. Waits get longer by the same factor.
     pub slowness: f64,
-    /// Keeps the directory of the run, and says where it is.
+    /// Keeps the directory of the run, and prints its path.
     pub keep: bool,
-    /// Where the log of the model goes as well.
+    /// Second output file for the model's log.
     pub model_log: Option<PathBuf>,
-    /// How long the scenario may take; no limit but those of its waits by default. Where it is over, the
-    /// scenario breaks off and the agent is ended.
+    /// Time limit of the scenario; by default only its waits have limits. When the time is over, the scenario
+    /// breaks off and the agent is ended.
     pub limit: Option<Duration>,
-    /// The room that the case takes among those that are played side by side.
+    /// Share of the case in the limit of concurrent cases.
     pub room: Room,
-    /// Breaks the scenario off.
+    /// Cancels the scenario.
     pub stop: CancellationToken,
 }
 
-/// Why a scenario broke off that somebody stopped.
+/// Reason in the report of a cancelled scenario.
 pub const STOPPED: &str = "it was interrupted";
 
 impl Default for PlayOptions {
@@ -87,30 +86,31 @@ impl Default for PlayOptions {
     }
 }
 
-/// What came of playing a case.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Played {
-    /// What was said, redacted.
+    /// Recorded lines, redacted.
     pub recording: Recording,
-    /// What the model received. Not redacted.
+    /// Requests to the model, not redacted.
     pub requests: Vec<ModelRequest>,
-    /// Why the scenario broke off, where it did: a wait that was in vain, say.
+    /// Reason why the scenario broke off, if it did; for example, a wait that timed out.
     pub broke_off: Option<String>,
-    /// Whether it broke off at a wait whose time was over, with an agent that had not ended.
+    /// `true` if the scenario broke off at a wait that timed out while the agent was still running.
     pub in_vain: bool,
-    /// Whether it broke off before the client had said everything: what it did not say, nobody can answer.
+    /// `true` if the scenario broke off before the client had sent everything: the agent cannot answer the
+    /// rest.
     pub unsent: bool,
-    /// How many times as long as usual everything may take, whatever the agent takes to start.
+    /// Factor for all time limits, without the factor for a slow start.
     pub patience: f64,
-    /// The directory of the run, where it was kept.
+    /// Directory of the run, if it was kept.
     pub directory: Option<PathBuf>,
 }
 
 /// Plays a case against the agent of a profile.
 ///
 /// # Errors
-/// Where the case cannot be played at all: the agent does not start, a file cannot be laid out, a
-/// pattern is wrong. What the agent does wrong is no error but part of what was [`Played`].
+/// If the case cannot be played at all: the agent does not start, a file cannot be written, a pattern is
+/// invalid. A fault of the agent is not an error but a part of [`Played`].
 pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> Result<Played, PlayError> {
     let steps = steps::prepare(case, profile)?;
     let Ground { model, directory, variables, redactions, environment, argv } =
@@ -160,8 +160,8 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     })
 }
 
-/// What an agent needs to be started: a directory of its own with the files of profile and case, a model, a command
-/// line and an environment.
+/// Everything that an agent needs to start: a directory with the files of profile and case, a model, a
+/// command line and an environment.
 pub(crate) struct Ground {
     pub(crate) model: Option<ScriptedModel>,
     pub(crate) directory: RunDirectory,
@@ -172,13 +172,13 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The value of a variable; empty if there is no such variable.
+    /// Returns the value of a variable, or an empty text if there is no such variable.
     pub(crate) fn variable(&self, name: &str) -> String {
         self.variables.text(&format!("${{{name}}}"))
     }
 }
 
-/// Prepares everything but the agent itself.
+/// Prepares everything except the agent itself.
 pub(crate) async fn lay_out(
     case: &Scenario,
     profile: &Profile,
@@ -194,7 +194,7 @@ pub(crate) async fn lay_out(
     let directory = RunDirectory::create()?;
     let mut variables = directory.variables(profile);
     variables.set("CASE", &case.name);
-    // Without a model, nobody listens where the profile says that it is.
+    // Without a model, the address refuses connections.
     let host = model.as_ref().map_or("127.0.0.1:9".to_owned(), |model| model.address().to_string());
     variables.set("PORT", host.rsplit(':').next().unwrap_or_default());
     variables.set("MODEL", format!("http://{host}"));
@@ -220,7 +220,7 @@ pub(crate) async fn lay_out(
     Ok(Ground { model, directory, variables, redactions, environment, argv })
 }
 
-/// When the time is over; never where there is no limit.
+/// Waits until the limit is over, and returns the limit. Waits forever without a limit.
 async fn over(limit: Option<Duration>) -> Duration {
     match limit {
         None => std::future::pending().await,
@@ -240,7 +240,7 @@ fn header(case: &Scenario, profile: &Profile, argv: &[String]) -> TranscriptHead
     header
 }
 
-/// The agent's environment: what profile and case say, and nothing else.
+/// Returns the agent's environment: the variables of profile and case, and no others.
 fn environment(case: &Scenario, profile: &Profile, variables: &Variables) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (name, value) in profile.environment.iter().chain(&case.environment).flatten() {

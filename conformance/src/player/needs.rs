@@ -1,4 +1,4 @@
-//! What a case asks of an agent: the commands that it sends, and what the agent has to have.
+//! Needs of a case: the commands that it sends, and the features that it requires.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use agentese::types::{CaseNeed, Profile, Scenario, ScenarioStep, ScriptBlock, Sc
 use base64::Engine as _;
 use serde_json::Value;
 
-/// What the case needs: what it says in `needs`, and what is seen from it.
+/// Returns the features that a case requires: the declared `needs`, and the ones that its content shows.
 pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     let answers: Vec<&ScriptResponse> =
         case.model.iter().flat_map(|model| model.responses.iter().chain(&model.default)).collect();
@@ -15,7 +15,7 @@ pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     let is_own = |name: &String| name.starts_with("agent/") || name.starts_with("home/");
     let own_files = case.files.iter().flatten().any(|(name, _)| is_own(name));
     let seen = [
-        // An answer for whoever asks too often is none that the case needs.
+        // A default answer alone does not show that the case needs a model.
         (CaseNeed::Model, case.model.as_ref().is_some_and(|model| !model.responses.is_empty())),
         (CaseNeed::Tools, blocks().any(|block| matches!(block, ScriptBlock::Tool(_)))),
         (
@@ -31,14 +31,15 @@ pub fn needs(case: &Scenario) -> Vec<CaseNeed> {
     all
 }
 
-/// Whether an answer fails or breaks off. One that hangs waits to be aborted.
+/// Returns `true` if an answer fails or breaks off. An answer that hangs is not a failure: it waits for an
+/// abort.
 fn fails(answer: &ScriptResponse) -> bool {
     let breaks = [answer.drop_after, answer.fin_after, answer.stream_error_after];
     let cut = answer.cut_after_bytes.is_some() || answer.no_end == Some(true) || answer.raw.is_some();
     cut || breaks.iter().any(Option::is_some) || answer.error.is_some() || answer.empty_error.is_some()
 }
 
-/// The commands of its dialect that the case sends, by their wire names.
+/// Returns the commands of the case's dialect that the case sends, by their wire names.
 pub fn commands(case: &Scenario) -> BTreeSet<String> {
     let Some(spec) = SPECS.iter().find(|spec| spec.id() == case.dialect) else { return BTreeSet::new() };
     let names = case.steps.iter().flat_map(values).filter_map(|value| {
@@ -48,12 +49,12 @@ pub fn commands(case: &Scenario) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Whether an agent plays the model's script itself: nobody sees then what it asks for.
+/// Returns `true` if the agent plays the model's script itself, so that its requests are invisible.
 pub(super) fn plays_the_script(profile: &Profile) -> bool {
     profile.claims.as_ref().is_some_and(|claims| claims.embedded_model == Some(true))
 }
 
-/// What a step sends, where it is JSON.
+/// Returns the JSON values that a step sends.
 fn values(step: &ScenarioStep) -> Vec<Value> {
     let text = match step {
         ScenarioStep::Send(step) => return vec![step.send.clone()],
@@ -64,7 +65,7 @@ fn values(step: &ScenarioStep) -> Vec<Value> {
         }
         _ => return Vec::new(),
     };
-    // Two objects in a line are two commands to whoever reads them so.
+    // Some readers treat two objects in a line as two commands.
     let values = text.split('\n').flat_map(|line| serde_json::Deserializer::from_str(line).into_iter());
     values.map_while(Result::ok).collect()
 }

@@ -1,4 +1,4 @@
-//! What is of one run alone, replaced by what is the same in all runs.
+//! Redaction: replaces texts of a single run by texts that are the same in all runs.
 
 use agentese::types::{LinePart, Profile};
 
@@ -6,17 +6,17 @@ use super::layout::RunDirectory;
 use crate::recording::parts;
 use crate::variables::Variables;
 
-/// Texts and what stands in their place.
+/// Texts and their replacements.
 #[derive(Debug, Clone, Default)]
 pub struct Redactions(Vec<(String, String)>);
 
 impl Redactions {
-    /// Replacements, made in order.
+    /// Creates replacements, which are made in order.
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(pairs.into_iter().filter(|(from, _)| !from.is_empty()).collect())
     }
 
-    /// Those of a profile, then the paths of a run and the address of its model.
+    /// Creates the replacements of a profile, then of the run's paths and of the model's address.
     pub(super) fn of_run(
         profile: &Profile,
         variables: &Variables,
@@ -29,16 +29,16 @@ impl Redactions {
         for (name, path) in directory.parts() {
             let path = path.to_string_lossy();
             pairs.push((path.to_string(), format!("/{name}-dir")));
-            // Agents make names of folders out of paths.
+            // Some agents turn paths into names of folders.
             pairs.push((path.trim_start_matches('/').replace('/', "-"), format!("{name}-dir")));
         }
         pairs.push((host.to_owned(), "127.0.0.1:4010".to_owned()));
         Self::new(pairs)
     }
 
-    /// The text with all replacements made.
+    /// Returns the text with all replacements made.
     pub fn text(&self, text: &str) -> String {
-        // Nothing is looked for in a run of one character: lines may have megabytes of it.
+        // Runs of one character are not searched: lines may have megabytes of them.
         let Some(parts) = parts(text) else { return self.plain(text) };
         let part = |part: &LinePart| match part {
             LinePart::Text(text) => self.plain(text),
@@ -60,7 +60,7 @@ impl Redactions {
     }
 }
 
-/// A text of JSON in which slashes are not escaped.
+/// Removes escapes of slashes from a text of JSON.
 fn slashes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -77,7 +77,7 @@ fn slashes(text: &str) -> String {
     out
 }
 
-/// Replaces a text, but not where it ends in the middle of a number: `:40` stands in `:4010` too.
+/// Replaces a text, except for an end in the middle of a number: `:40` occurs in `:4010` too.
 fn replaced(text: String, from: &str, to: &str) -> String {
     if !text.contains(from) {
         return text;

@@ -1,4 +1,4 @@
-//! What the model had to receive, and what it received.
+//! Checks of the requests that the model received.
 
 use agentese::types::{CaseNeed, CheckLevel, ModelRequest, Profile, Scenario};
 
@@ -10,23 +10,22 @@ use crate::matching::near::first_difference;
 use crate::model::history_faults;
 use crate::words::counted;
 
-/// A check of a case over the requests to the model.
+/// Finding of a check of the model's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFinding {
-    /// What is checked, in words.
+    /// Description of the check.
     pub says: String,
-    /// How much it weighs.
+    /// Level of the check.
     pub level: CheckLevel,
-    /// Why it failed; none where it holds.
+    /// Reason of the failure; `None` if the check holds.
     pub failure: Option<String>,
-    /// The member of the request that is not as it has to be; empty where it is none alone.
+    /// Path of the wrong member of the request; empty if no single member is wrong.
     pub path: String,
-    /// Whether it failed because the model was not asked, or may have for that.
+    /// `true` if a missing request caused the failure, or may have caused it.
     pub missing: bool,
 }
 
-/// Makes the checks of a case over what the model received. There are none for an agent that plays the
-/// model's script itself.
+/// Makes a case's checks of the model's requests. There are none for an agent that plays the script itself.
 pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
     if plays_the_script(profile) {
         return Vec::new();
@@ -69,14 +68,14 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             (Some(request), Ok(pattern)) => differs(check.request, request, &expect, &pattern),
         };
         let level = check.level.unwrap_or_else(level);
-        // From the end, another one is looked at where some are missing.
+        // Counted from the end, the index selects another request if some are missing.
         let missing = failure.is_some() && (request.is_none() || check.request < 0);
         findings.push(RequestFinding { says: check.says.clone(), level, failure, path, missing });
     }
     findings
 }
 
-/// What a request has otherwise than it has to, in words, and the member.
+/// Describes the first difference of a request, and returns the path of the member.
 fn differs(
     place: i64,
     request: &ModelRequest,
@@ -93,7 +92,7 @@ fn differs(
     }
 }
 
-/// What a request has to look like: an agent that has no tools sends none, nor a prompt that tells of them.
+/// Adapts the expected request: an agent without tools sends none, and no prompt about them.
 fn without_tools(expect: &Value, profile: &Profile) -> Value {
     let mut expect = expect.clone();
     let has_none = profile

@@ -1,24 +1,24 @@
-//! The room that cases take which are played side by side.
+//! Limit of concurrent cases.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// How much room there is: as much as there are jobs.
+/// Number of free places; at first the number of jobs.
 #[derive(Debug, Clone)]
 pub(crate) struct Rooms(Arc<watch::Sender<i64>>);
 
 impl Rooms {
-    /// So much room.
+    /// Creates this number of places.
     pub(crate) fn new(jobs: u32) -> Self {
         Self(Arc::new(watch::Sender::new(i64::from(jobs))))
     }
 
-    /// A room of some parts, once they are free. For one caller at a time.
+    /// Takes `parts` places when they are free. Must not be called concurrently.
     pub(crate) async fn take(&self, parts: u32) -> Room {
         let parts = i64::from(parts);
         let mut free = self.0.subscribe();
-        // The sender lives as long as who waits.
+        // The sender lives as long as this receiver.
         let _ = free.wait_for(|free| *free >= parts).await;
         let room = Room(Arc::new(Held { rooms: Some(self.clone()), parts, is_taken: Mutex::new(false) }));
         room.come_back();
@@ -26,16 +26,16 @@ impl Rooms {
     }
 }
 
-/// The room of a case. A case that waits for an agent that says nothing leaves it, so that others begin meanwhile: each
-/// may wait as long as it says, and waits that are in vain go by side by side. One whose agent says something comes back
-/// at once, whether there is room or not, and no case begins until there is. Clones are of one case; the room is free when
-/// the last of them is dropped.
+/// The place of a case. A case that waits for a silent agent gives up its place, so that other cases begin
+/// meanwhile and waits run in parallel. If its agent writes again, the case takes a place at once, even if
+/// none is free. No case begins until there is a free place. Clones belong to one case; the place is free
+/// when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct Room(Arc<Held>);
 
 #[derive(Debug, Default)]
 struct Held {
-    /// None for a case that is played by itself.
+    /// `None` for a case that is played by itself.
     rooms: Option<Rooms>,
     parts: i64,
     is_taken: Mutex<bool>,
@@ -58,12 +58,12 @@ impl Drop for Held {
 }
 
 impl Room {
-    /// Leaves it to others. The case goes on without.
+    /// Gives up the place. The case goes on without it.
     pub(crate) fn leave(&self) {
         self.0.set(false);
     }
 
-    /// Takes it again.
+    /// Takes a place again.
     pub(crate) fn come_back(&self) {
         self.0.set(true);
     }
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a case could begin now.
+    /// Returns `true` if a case can begin now.
     fn has_room(rooms: &Rooms) -> bool {
         rooms.take(1).now_or_never().is_some()
     }

@@ -1,4 +1,4 @@
-//! Commands of a case: before the agent starts, and between what is said.
+//! Commands of a case: before the agent starts, and between its steps.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,20 +8,20 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-/// How long a command may take where the case says nothing.
+/// Time limit of a command without one in the case.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// How much a command may say, in bytes.
+/// Largest output of a command, in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// What a command said: stdout, then stderr, and how it failed where it did.
+/// Output of a command: stdout, then stderr, and the failure if there is one.
 #[derive(Debug)]
 pub(super) struct Output {
     pub text: String,
     pub failure: Option<String>,
 }
 
-/// Runs a command in a process group of its own, which is gone afterwards.
+/// Runs a command in a process group of its own, and then ends the group.
 pub(super) async fn run(
     command: &str,
     work: &Path,

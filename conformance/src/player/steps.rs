@@ -16,23 +16,23 @@ use crate::model::ScriptedModel;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 
-/// How long a wait may take where the case says nothing.
+/// Time limit of a wait without one in the case.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// A step that was checked before anything started.
+/// A step that was checked before the agent starts.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// The agent is ready when it has said that; none where it does not say so.
+    /// Waits for the frame that shows that the agent is ready; `None` if the agent sends none.
     Ready(Option<Value>, Duration),
-    /// Bytes, with a pause between two of them.
+    /// Sends pieces of bytes, with a pause after each.
     Bytes(Vec<Vec<u8>>, Duration),
-    /// The model was asked; none where nobody sees that.
+    /// Waits for a request to the model; `None` if requests are invisible.
     Asked(Option<AskedStep>),
-    /// Anything else is done as it stands.
+    /// Any other step, unchanged.
     Plain(ScenarioStep),
 }
 
-/// Checks the steps of a case: what is wrong in it is said before an agent is started.
+/// Checks the steps of a case, so that its errors show before the agent starts.
 pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, PlayError> {
     let steps = case.steps.iter().enumerate();
     let checked = |place: String, pattern: &Value| {
@@ -90,27 +90,27 @@ pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
     milliseconds.map_or(WAIT, Duration::from_millis)
 }
 
-/// A scenario that is being played.
+/// A running scenario.
 pub(super) struct Stage<'a> {
     pub agent: Agent,
-    /// The model of the case, where it has one.
+    /// The model of the case, if there is one.
     pub model: Option<&'a ScriptedModel>,
     pub recorder: Arc<Recorder>,
     pub variables: Variables,
     pub environment: Vec<(String, String)>,
     pub work: PathBuf,
     pub patience: f64,
-    /// The room that it takes among the cases that are played side by side.
+    /// Place of the case in the limit of concurrent cases.
     pub room: Room,
-    /// Where the next wait begins to look.
+    /// Position from which the next wait searches.
     pub cursor: usize,
-    /// The step that is being played.
+    /// Index of the current step.
     pub at: usize,
-    /// Whether that step waited until its time was over, while the agent had not ended.
+    /// `true` if the step's wait timed out while the agent was still running.
     pub in_vain: bool,
 }
 
-/// Whether a step among these says something to the agent.
+/// Returns `true` if one of the steps sends input to the agent.
 pub(super) fn say_something(steps: &[Step]) -> bool {
     let says = |step: &Step| {
         matches!(step, Step::Bytes(..) | Step::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_)))
@@ -119,7 +119,7 @@ pub(super) fn say_something(steps: &[Step]) -> bool {
 }
 
 impl Stage<'_> {
-    /// Plays the steps in order. Why it broke off, where it did.
+    /// Plays the steps in order. Returns the reason if the scenario broke off.
     pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
             (self.at, self.in_vain) = (at, false);
@@ -202,12 +202,12 @@ impl Stage<'_> {
                 self.recorder.note(&self.variables.text(&note.note));
                 Ok(())
             }
-            // Taken care of above.
+            // The code above handles these steps.
             ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::Asked(_) => Ok(()),
         }
     }
 
-    /// Writes bytes, one write for each piece.
+    /// Writes bytes, with one write for each piece.
     async fn pieces(&mut self, pieces: &[Vec<u8>], pause: Duration) -> Result<(), String> {
         self.recorder.sent(&String::from_utf8_lossy(&pieces.concat()));
         for (at, piece) in pieces.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Stage<'_> {
         limit.mul_f64(self.patience)
     }
 
-    /// A pattern with its variables replaced.
+    /// Parses a pattern after its variables are replaced.
     pub(super) fn pattern(&self, pattern: &Value) -> Result<Pattern, String> {
         Pattern::new(&self.variables.value(pattern)).map_err(|error| error.to_string())
     }

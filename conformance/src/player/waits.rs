@@ -1,4 +1,4 @@
-//! What a scenario waits for.
+//! Waits of a scenario.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use crate::matching::path;
 use crate::recording::Recorder;
 use crate::words::counted;
 
-/// How long nothing comes before an answer with a wrong id is taken for the one that is waited for, and before a case
-/// that waits leaves its room to others.
+/// Quiet time after which an answer with a wrong id ends a wait, and after which a waiting case gives up its
+/// place.
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl Stage<'_> {
-    /// Waits for the frame by which the agent says that it is ready.
+    /// Waits for the frame that shows that the agent is ready.
     pub(super) async fn ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
         let found = await_frame(&self.recorder, pattern, self.cursor, limit).await;
         let (at, _) = found.inspect_err(|_| self.give_up())?;
@@ -41,7 +41,7 @@ impl Stage<'_> {
         let mut changes = model.changes();
         let come = async {
             while counted_so_far() < wanted {
-                // The model lives as long as who waits.
+                // The model lives as long as this receiver.
                 let _ = changes.changed().await;
             }
         };
@@ -56,7 +56,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Waits until nothing has come for some time, counted from now on.
+    /// Waits until the agent has been quiet for some time, counted from now on.
     pub(super) async fn quiet(&mut self, step: &QuietStep) {
         let pause = self.longer(Duration::from_millis(step.quiet_ms));
         let limit = self.longer(limit(step.timeout_ms));
@@ -106,8 +106,8 @@ impl Stage<'_> {
         self.capture(wait.capture.as_ref(), &found)
     }
 
-    /// The first frame from a position on that fits. A wait for an answer is over, too, when one has come with an id that
-    /// nobody gave, and nothing for a while.
+    /// Finds the first frame from a position on that fits. Fails early if an answer has an id that the client
+    /// never sent, and then nothing arrives for a while.
     async fn look(
         &mut self,
         pattern: &Pattern,
@@ -127,7 +127,7 @@ impl Stage<'_> {
                 return found;
             }
             let last = self.recorder.last_received();
-            // An agent that has said something before, and nothing now, takes no processor that others could have.
+            // A quiet agent needs no processor, so the case gives up its place.
             if last.is_some_and(|last| last.elapsed() >= silence) {
                 self.room.leave();
             } else {
@@ -142,14 +142,14 @@ impl Stage<'_> {
         }
     }
 
-    /// A wait is over without what was waited for: it was in vain, where more might have come.
+    /// Records the failure of a wait: it timed out only if the agent could still have written.
     fn give_up(&mut self) {
         self.in_vain = self.recorder.progress().1;
     }
 
-    /// What the frame that comes nearest to a pattern has otherwise.
+    /// Describes the difference of the frame that almost fits the pattern.
     fn near(&self, pattern: &Value, from: usize) -> Option<String> {
-        // What answers another line is no answer to this one.
+        // An answer to another command cannot be the expected one.
         let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
         let near = std::cell::RefCell::new(None);
         self.recorder.find(from, |frame| {
@@ -163,7 +163,7 @@ impl Stage<'_> {
         near.into_inner()
     }
 
-    /// That a command was not answered, where a pattern is about its answer.
+    /// Describes a command without an answer, if the pattern is about its answer.
     fn unanswered(&self, pattern: &Value) -> Option<String> {
         let id = pattern.get("id")?;
         let sent = self.sent().into_iter().rfind(|frame| frame.get("id") == Some(id))?;
@@ -172,12 +172,12 @@ impl Stage<'_> {
         (!answered).then(|| format!("`{name}` was not answered"))
     }
 
-    /// What the client asked for last.
+    /// Returns the client's last command.
     fn last_command(&self) -> Option<String> {
         self.sent().iter().rev().find_map(|frame| Some(command(frame)?.to_owned()))
     }
 
-    /// The frames that the client sent.
+    /// Returns the client's frames.
     fn sent(&self) -> Vec<Value> {
         let records = self.recorder.records();
         let frames = records.iter().filter_map(|record| match record {
@@ -201,12 +201,12 @@ impl Stage<'_> {
     }
 }
 
-/// The command of a frame that a client sent.
+/// Returns the command of a client's frame.
 fn command(frame: &Value) -> Option<&str> {
     frame.get("method").or_else(|| frame.get("type"))?.as_str()
 }
 
-/// The first frame from a position on that fits.
+/// Waits for the first frame from a position on that fits.
 async fn await_frame(
     recorder: &Recorder,
     pattern: &Pattern,
@@ -224,7 +224,7 @@ async fn await_frame(
                 return Err("the agent's stdout has ended".to_owned());
             }
             from = from.max(count);
-            // The recorder lives as long as who waits.
+            // The recorder lives as long as this receiver.
             let _ = changes.changed().await;
         }
     };

@@ -1,8 +1,10 @@
-//! A case of a recorded session: what the client did as steps, and what the model said as the model's script.
+//! A case from a recorded session: the client's actions become steps, the model's answers become the model's
+//! script.
 //!
-//! Waits are for what the recorded client had seen when it went on: answers to its commands, the ends of runs, questions
-//! that it answered. What the agent made up and the client said again (ids of sessions, entries and questions, paths) is
-//! captured from the frame in which it came.
+//! Waits are for the frames that the recorded client had seen before its next action: answers to its
+//! commands, the ends of runs, answered questions. The client may send back values that the agent made up:
+//! ids of sessions, entries and questions, and paths. A step captures such a value from the frame with its
+//! first occurrence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,19 +21,19 @@ use crate::client::shown;
 use crate::recording::Recording;
 use crate::transcript::{Record, Transcript};
 
-/// How long the agent may take to end, in milliseconds.
+/// Time for the agent to end, in milliseconds.
 const EXIT: u64 = 5000;
-/// The directories of a run, as transcripts and as cases name them.
+/// Directories of a run, by their names in transcripts and in cases.
 const PLACES: [(&str, &str); 3] =
     [("/work-dir", "${WORK}"), ("/home-dir", "${HOME}"), ("/tmp-dir", "${TMP}")];
-/// Shorter texts are not taken for something that the agent made up.
+/// Least length of a text that counts as made up, in bytes.
 const MADE_UP: usize = 6;
 
-/// The case of a session, of the given name. What a model said that no frame tells (its usage, its pauses) is not in it,
-/// and neither is what the agent found on its disk: settings and files are the author's to add.
+/// Creates the case of a session, with this name. The case lacks facts that no frame shows: the model's usage
+/// and pauses, the agent's settings and files. The author has to add them.
 ///
 /// # Errors
-/// Where the session is no transcript, or what would be made of it no case.
+/// If the session is not a transcript, or if the result is not a valid case.
 pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scenario, String> {
     let transcript = session.transcript().map_err(|error| error.to_string())?;
     let mut maker =
@@ -69,17 +71,17 @@ pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scen
 struct Maker {
     spec: &'static Spec,
     steps: Vec<Value>,
-    /// What came since the client did something.
+    /// Frames since the client's last action.
     seen: Vec<FrameText>,
-    /// Waits, and the frames that they found: the step's place and the frame.
+    /// Waits, and the frames that they found: the index of the step, and the frame.
     waits: Vec<(usize, Value)>,
-    /// Texts that are captured, and the names that stand for them.
+    /// Captured texts, and the names of their variables.
     captured: BTreeMap<String, String>,
 }
 
 impl Maker {
-    /// Waits for what the client had seen. At the end of the session it had seen everything, and only waits for what does
-    /// not come by itself: answers and ends of runs.
+    /// Adds waits for the frames that the client had seen. At the end of the session it had seen all frames.
+    /// The case then waits only for answers and ends of runs, which do not come by themselves.
     fn wait(&mut self, at_the_end: bool) {
         let seen = std::mem::take(&mut self.seen);
         let last = seen.len().saturating_sub(1);
@@ -144,7 +146,7 @@ impl Maker {
         self.steps.push(step);
     }
 
-    /// Puts a variable in place of the id of the question that the frame answers.
+    /// Replaces the id of the answered question by a variable.
     fn name_question(&mut self, frame: &mut Value) {
         let Some(id) = frame.get("id").and_then(Value::as_str).map(str::to_owned) else { return };
         let asked = |(_, frame): &(usize, Value)| {
@@ -158,7 +160,7 @@ impl Maker {
         }
     }
 
-    /// Puts variables in place of what the agent made up, and of the directories of the run.
+    /// Replaces values that the agent made up, and the directories of the run, by variables.
     fn name_what_was_made_up(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) => {
@@ -179,7 +181,7 @@ impl Maker {
         }
     }
 
-    /// The variable of a text that stands in a frame which was waited for.
+    /// Returns the variable for a text that occurs in an awaited frame.
     fn capture(&mut self, text: &str) -> Option<String> {
         if let Some(name) = self.captured.get(text) {
             return Some(name.clone());
@@ -196,7 +198,7 @@ impl Maker {
     }
 }
 
-/// Where a text stands in a frame, but for the id of an answer, which is the client's own.
+/// Returns the path of a text in a frame. Skips the id of an answer, which the client chose.
 fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
     fn walk(value: &Value, text: &str, path: &str) -> Option<String> {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -205,7 +207,7 @@ fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
             Value::Array(items) => {
                 items.iter().enumerate().find_map(|(at, item)| walk(item, text, &below(&at.to_string())))
             }
-            // A name with a dot in it cannot be part of a path.
+            // A path cannot contain a name with a dot.
             Value::Object(members) => members
                 .iter()
                 .filter(|(name, _)| !name.contains('.') && !name.is_empty())
@@ -218,13 +220,13 @@ fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
     walk(frame, text, "").filter(|path| !(is_answer && path == "id"))
 }
 
-/// What the model said, one answer after the other.
+/// Returns the model's answers, one after the other.
 fn responses(spec: &Spec, transcript: &Transcript) -> Result<Vec<Value>, String> {
     let mut view = View::open(spec.name).map_err(|error| error.to_string())?;
-    // Messages that only an answer told were there before, or were told already.
+    // A message that only an answer contains was present before, or has been seen before.
     let mut grew = BTreeSet::new();
     let mut told: Vec<Arc<Message>> = Vec::new();
-    // Messages leave the conversation where the client opens another one.
+    // Messages leave the conversation when the client opens another session.
     let mut left: Vec<Arc<Message>> = Vec::new();
     for record in &transcript.records {
         match record {
@@ -280,7 +282,7 @@ fn block(block: &Block) -> Option<Value> {
     }
 }
 
-/// The text of a case's file: a line for each step and for each answer of the model.
+/// Formats the file of a case: one line for each step and for each answer of the model.
 #[must_use]
 pub fn text(case: &Scenario) -> String {
     let lines = |items: &[Value], indent: &str| {

@@ -1,7 +1,7 @@
-//! What is wrong with an agent, each cause once.
+//! Faults of an agent, each cause once.
 //!
-//! A cause is a check, a place in the frame and what differs there; values are left out. What many cases show is one
-//! cause with many cases.
+//! A cause is a check, a place in the frame and the kind of difference, without the values. A difference in
+//! many cases is one cause with many cases.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,26 @@ use crate::judge::shows;
 use crate::matching::checks;
 use crate::run::without_places;
 
-/// What differs, and which cases show it.
+/// A difference, and the cases that show it.
 #[derive(Debug)]
 pub struct Cause<'r> {
-    /// The first failure that shows it.
+    /// First failure with this cause.
     pub check: &'r ReportCheck,
-    /// How often it is seen.
+    /// Number of failures with this cause.
     pub times: usize,
-    /// The cases that show it, in order; that of the first failure is the first.
+    /// Cases with this cause, in order; the first failure's case is the first.
     pub cases: Vec<&'r ReportCase>,
 }
 
 impl Cause<'_> {
-    /// Its place in the frame, without the places of elements.
+    /// Returns the path in the frame, without the indexes of elements.
     pub fn path(&self) -> Option<String> {
         self.check.path.as_deref().map(without_places)
     }
 }
 
-/// The causes of all failures that are not known: what the document demands first, then what most cases show.
+/// Returns the causes of all unknown failures: requirements of the document first, then the causes of the
+/// most cases.
 pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause<'_>> = Vec::new();
     let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
@@ -57,13 +58,14 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
             }
         }
     }
-    // A line that cannot be read, and a wait in vain: the rest of such a case often follows from it. What the case says in
-    // its own words says more than a difference to a recording; an event that never came explains what differs around it.
+    // The rest of a case often follows from an unreadable line, or from a failed wait. An expectation of the
+    // case explains more than a difference from a recording. A missing event explains the differences around
+    // it.
     let first = |cause: &Cause<'_>| match cause.check.check.as_str() {
         "framing" | "lines" | "noise" => 0,
         "scenario" => 1,
         check if check.starts_with("expect ") => 2,
-        // The model was asked for something else: no wonder that it answers otherwise, or not at all.
+        // If the request to the model is wrong, the later output of the agent differs as a consequence.
         "requests" if cause.check.path.is_some() => 2,
         checks::EVENTS if cause.check.found.is_none() && cause.check.expected.is_some() => 3,
         _ => 4,
@@ -76,7 +78,7 @@ fn weight(level: CheckLevel) -> usize {
     CheckLevel::ALL.iter().position(|known| *known == level).unwrap_or_default()
 }
 
-/// A text without numbers and without what stands in quotes, but for names of members.
+/// Returns a text without numbers and quoted values; names of members stay.
 fn without_values(says: &str) -> String {
     let mut out = String::new();
     let mut parts = says.split('`');

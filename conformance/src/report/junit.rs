@@ -1,4 +1,4 @@
-//! The report as JUnit XML, for the servers that show the results of tests.
+//! The report as JUnit XML, for servers that show test results.
 
 use agentese::types::{CaseVerdict, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -6,8 +6,8 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use super::text::told;
 use crate::judge::shows;
 
-/// A suite with a test for each case. What is known to fail and what is not applicable counts as skipped,
-/// what could not be judged as an error; a wrong line of the expected failures is a test of its own.
+/// Writes a suite with a test for each case. Known failures and cases that are not applicable count as
+/// skipped, inconclusive cases as errors. A wrong line of the expected failures is a test of its own.
 ///
 /// # Errors
 /// Never for a report.
@@ -32,8 +32,7 @@ pub fn junit(report: &SuiteReport) -> Result<String, quick_junit::SerializeError
     whole.to_string()
 }
 
-/// A text without the two characters that XML does not have and the writer lets through; it takes care of
-/// the others.
+/// Replaces the two characters that XML does not allow and that the writer does not replace itself.
 fn xml(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

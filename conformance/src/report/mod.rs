@@ -1,7 +1,7 @@
-//! Reports: what came of a run, for people and for programs.
+//! Reports of a run, for users and for programs.
 //!
-//! A [`Report`] is the declared format `suite-report` and the recordings that belong to it. The other
-//! forms are made from it: [`text`], [`junit`], [`html`].
+//! A [`Report`] is the declared format `suite-report`, with the recordings of the cases. The other forms are
+//! derived from it: [`text`], [`junit`], [`html`].
 
 pub mod causes;
 pub mod html;
@@ -23,37 +23,37 @@ use crate::recording::Recording;
 use crate::run::{Expected, Ran, apply};
 use crate::verdict::{Finding, Mismatch, Outcome, Shown, Verdict};
 
-/// What is known of a run beside its cases.
+/// Facts about a run beside its cases.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
-    /// The profile.
+    /// Profile of the agent.
     pub profile: &'a Profile,
     /// The command line of the agent.
     pub command: Vec<String>,
-    /// The least level of the checks that count.
+    /// Least level of the checks that count.
     pub level: CheckLevel,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
-    /// Whether it was interrupted.
+    /// `true` if the run was interrupted.
     pub interrupted: bool,
-    /// The names of all cases of the dialect, played or not.
+    /// Names of all cases of the dialect, played or not.
     pub known: &'a [String],
-    /// How many percent of the cases have to be judged.
+    /// Percentage of the cases that has to be judged.
     pub min_coverage: f64,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What is said of it.
+    /// The report.
     pub data: SuiteReport,
-    /// What was said in each case, in the order of the cases; none where it was not played.
+    /// Lines of each case, in the order of the cases; `None` if the case was not played.
     pub recordings: Vec<Option<Recording>>,
 }
 
 impl Report {
-    /// Sums a run up. Where there are expected failures, they are marked, and a line that is wrong is a
-    /// problem.
+    /// Sums up a run. Marks expected failures if there are any, and adds wrong lines of their file to the
+    /// problems.
     pub fn new(facts: &Facts<'_>, ran: Vec<Ran>, expected: Option<&Expected>) -> Self {
         let mut cases: Vec<ReportCase> = ran.iter().map(|ran| case(ran, facts.level)).collect();
         let problems = match expected {
@@ -99,7 +99,7 @@ impl Report {
         Report { data, recordings: ran.into_iter().map(|ran| ran.judged.recording).collect() }
     }
 
-    /// The report as JSON, as the schema `sdk-rust/schema/formats/suite-report.json` has it.
+    /// Returns the report as JSON, by the schema `sdk-rust/schema/formats/suite-report.json`.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.data).unwrap_or_default();
         text.push('\n');
@@ -107,10 +107,10 @@ impl Report {
     }
 }
 
-/// Below this, a run that fails nowhere says little of an agent: in percent of the cases.
+/// Percentage of the cases below which a run without failures proves little.
 const LITTLE: f64 = 50.0;
 
-/// How many percent of the cases were judged.
+/// Returns the percentage of the cases that were judged.
 fn covered(cases: &[ReportCase]) -> f64 {
     let is_judged =
         |case: &&ReportCase| !matches!(case.verdict, CaseVerdict::NotApplicable | CaseVerdict::Inconclusive);
@@ -118,7 +118,7 @@ fn covered(cases: &[ReportCase]) -> f64 {
     if cases.is_empty() { 0.0 } else { judged as f64 * 100.0 / cases.len() as f64 }
 }
 
-/// Commands that the agent claims to have and no case that was judged exercised, where all cases were to be played.
+/// Returns commands that the agent claims and that no judged case exercised, if all cases were to be played.
 fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     let claims = facts.profile.claims.as_ref()?;
     let spec =
@@ -136,8 +136,8 @@ fn not_exercised(facts: &Facts<'_>, cases: &[ReportCase]) -> Option<String> {
     (!names.is_empty()).then(|| format!("claimed, and exercised by no case that is applicable: {list}"))
 }
 
-/// 1 where a case fails that is not known to, or the file of expected failures is wrong; else 2 where
-/// something could not be judged; else 0.
+/// Returns the exit code. 1: a case fails unexpectedly, or the file of expected failures is wrong. 2: a case
+/// is inconclusive. 0: otherwise.
 fn exit_code(totals: &ReportTotals, problems: &[String], interrupted: bool) -> u64 {
     if totals.fail > 0 || !problems.is_empty() {
         1
@@ -190,7 +190,7 @@ fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
     case
 }
 
-/// Why a case that was played is inconclusive.
+/// Returns the reason why a case that was played is inconclusive.
 fn unclear(judged: &crate::judge::Judged, level: CheckLevel) -> Option<String> {
     let is_inconclusive = judged.verdict(level) == Verdict::Inconclusive;
     let reasons = judged.findings.iter().filter_map(|finding| match &finding.outcome {
@@ -224,10 +224,10 @@ fn check(finding: &Finding) -> ReportCheck {
     check
 }
 
-/// How much of a line a report has, in characters.
+/// Longest part of a line in a report, in characters.
 const LONGEST: usize = 20_000;
 
-/// A line of limited length: some have megabytes.
+/// Limits the length of a line, which may have megabytes.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(LONGEST) {
         None => line.to_owned(),

@@ -1,9 +1,9 @@
-//! Where in a line of JSON a member stands.
+//! Positions of members in a line of JSON.
 
-/// From where to where the value at a path stands in a line, in bytes. The path is as reports have it, as in
-/// `message.content[0].text`; where the member is missing, it is the innermost object or array that is there. Reports name
-/// what stands in an envelope without the envelope, so that a path may begin within a member of the line. None where the
-/// line is no JSON.
+/// Returns the byte range of the value at a path. The path has the form of reports, as in
+/// `message.content[0].text`. If the member is missing, the range is of the innermost object or array on the
+/// path. Reports leave out the envelope, so the path may begin within a member of the line. Returns `None` if
+/// the line is not JSON.
 pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
     serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
     let parts = parts(path);
@@ -19,14 +19,14 @@ pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
     Some(at)
 }
 
-/// Where the object begins that is a member of the line and has a member of that name; the first one of several.
+/// Returns the position of the first member of the line that is an object with a member of this name.
 fn enveloped(line: &str, name: &str) -> Option<usize> {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let places = members.keys().filter_map(|member| inside(line, 0, member));
     places.filter(|(from, _)| inside(line, *from, name).is_some()).map(|(from, _)| from).min()
 }
 
-/// A value in a line, and so many characters on either side of it, with `…` where there are more.
+/// Returns a value in a line, and this number of characters on both sides, with `…` if there are more.
 pub(super) fn excerpt(line: &str, (from, to): (usize, usize), around: usize) -> [String; 3] {
     let start =
         line[..from].char_indices().rev().nth(around).map(|(at, character)| at + character.len_utf8());
@@ -52,7 +52,7 @@ fn parts(path: &str) -> Vec<String> {
     parts
 }
 
-/// The value of a member, or an element of an array, of the value that begins at a place.
+/// Returns the range of a member or an element of the value at a position.
 fn inside(line: &str, from: usize, part: &str) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let mut at = skip(bytes, from);
@@ -92,7 +92,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the value ends that begins at a place of a valid text.
+/// Returns the end of the value at a position of a valid text.
 fn end(bytes: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut depth, mut in_text) = (from, 0_usize, false);
     loop {
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(found, Some(wanted), "{path}");
         }
         assert_eq!(place(line, "none"), None);
-        // The member itself comes first, then what an envelope has of that name.
+        // The line's own member is preferred to a member of an envelope.
         assert_eq!(place(r#"{"e": {"b": [7]}, "b": [8]}"#, "b[0]").map(|(from, _)| from), Some(24));
         let line = r#"{"type": "event", "event": {"b": [7]}}"#;
         assert_eq!(place(line, "b[0]").map(|(from, to)| &line[from..to]), Some("7"));

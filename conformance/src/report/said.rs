@@ -1,4 +1,4 @@
-//! What was said in a case, for people: `->` went to the agent, `<-` came from it, `--` is what happened beside the lines.
+//! Lines of a case for users: `->` went to the agent, `<-` came from it, `--` is an event beside the lines.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use agentese::types::{Direction, TranscriptRecord};
 use crate::recording::Recording;
 use crate::transcript::whole_line;
 
-/// The name of the case, and a line for each record.
+/// Formats the name of the case, and a line for each record.
 pub fn said(recording: &Recording) -> String {
     let mut out = String::new();
     if let Some(name) = recording.header.scenario.as_option() {
@@ -34,7 +34,7 @@ pub fn said(recording: &Recording) -> String {
     out
 }
 
-/// A text without what would move the cursor; lines after its first one are set in.
+/// Replaces control characters, and indents all lines but the first.
 fn plain(text: &str) -> String {
     let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     text.replace('\n', "\n     ")

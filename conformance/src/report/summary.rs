@@ -1,10 +1,11 @@
-//! What a run came to, in a line and as the declared format `suite-summary`: for a README, or a registry of agents.
+//! Summary of a run, as a line and as the declared format `suite-summary`, for a README or a registry of
+//! agents.
 
 use agentese::types::{SuiteReport, SuiteSummary, SuiteSummaryBuilder, SummaryShare};
 
 use super::text::shares;
 
-/// The summary of a report.
+/// Creates the summary of a report.
 pub fn summary(report: &SuiteReport) -> SuiteSummary {
     let totals = &report.totals;
     let passed = totals.pass + totals.lenient;
@@ -28,7 +29,7 @@ pub fn summary(report: &SuiteReport) -> SuiteSummary {
     .build()
 }
 
-/// The summary in one line.
+/// Formats the summary in one line.
 pub fn line(summary: &SuiteSummary) -> String {
     let outcome = if summary.passed { "passes" } else { "does not pass" };
     let mut text = format!(

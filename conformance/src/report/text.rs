@@ -1,4 +1,4 @@
-//! The report for people at a terminal.
+//! The report for a terminal.
 
 use std::fmt::Write as _;
 
@@ -12,14 +12,15 @@ use super::place::{excerpt, place};
 use crate::judge::{counts, shows};
 use crate::words::counted;
 
-/// How much of a line is shown, in characters.
+/// Longest part of a line to show, in characters.
 const LINE: usize = 400;
-/// How many causes are shown with their frames; of the others there is a line each.
+/// Number of causes to show with their frames; each other cause gets a line.
 const CAUSES: usize = 12;
-/// How many cases of a cause are named.
+/// Number of cases to name for a cause.
 const NAMED: usize = 8;
 
-/// What is wrong, each cause once with the cases that show it; cases that are not plain passes in one line each; a summary.
+/// Formats the report: each cause once with its cases, other cases that do not simply pass in one line each,
+/// a summary.
 pub fn text(report: &SuiteReport) -> String {
     let mut out = String::new();
     failures(&mut out, report);
@@ -57,7 +58,7 @@ fn failures(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Which cases show a cause.
+/// Lists the cases of a cause.
 fn shown_by(cause: &Cause<'_>) -> String {
     let names: Vec<&str> = cause.cases.iter().take(NAMED).map(|case| case.name.as_str()).collect();
     let more = cause.cases.len() - names.len();
@@ -73,7 +74,7 @@ fn inconclusive(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Cases by what is the reason of their verdict.
+/// Groups cases by the reason of their verdict.
 fn by_reason<'r>(cases: impl Iterator<Item = &'r ReportCase>) -> Vec<(&'r str, Vec<&'r str>)> {
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
     for case in cases {
@@ -86,7 +87,7 @@ fn by_reason<'r>(cases: impl Iterator<Item = &'r ReportCase>) -> Vec<(&'r str, V
     by_reason
 }
 
-/// One line where all cases are inconclusive for one reason.
+/// Formats one line for a run in which all cases are inconclusive.
 fn none_judged(report: &SuiteReport) -> String {
     let mut reasons: Vec<&str> = report.cases.iter().filter_map(|case| case.reason.as_deref()).collect();
     reasons.dedup();
@@ -94,20 +95,19 @@ fn none_judged(report: &SuiteReport) -> String {
     format!("inconclusive  no case could be judged: {}\n", shown.join("; "))
 }
 
-/// What differs, and where.
+/// Describes a failed check and the path.
 fn head(check: &ReportCheck) -> String {
     let path = check.path.as_ref().map(|path| format!(" at {path}")).unwrap_or_default();
     let says = check.says.as_deref().unwrap_or_default();
     format!("{} ({}){path}: {}", check.check, check.level, clip(says))
 }
 
-/// A check that does not hold: what differs, the frames before, the frame that was expected, and the one
-/// that came.
+/// Formats a failed check: the difference, the frames before, the expected frame, and the found one.
 pub(super) fn told(check: &ReportCheck) -> String {
     format!("    {}\n{}", head(check), evidence(check))
 }
 
-/// The frames before, the frame that was expected and the one that came, with what differs marked.
+/// Formats the frames before, the expected frame and the found one, with marks around the difference.
 fn evidence(check: &ReportCheck) -> String {
     let mut out = String::new();
     for frame in check.before.iter().flatten() {
@@ -132,16 +132,16 @@ fn frame(out: &mut String, label: &str, frame: &ReportFrame, path: Option<&str>)
     let _ = writeln!(out, "      {label} {arrow} {line}");
 }
 
-/// How much is shown on either side of what is marked, in characters.
+/// Number of characters to show on both sides of a mark.
 const AROUND: usize = 160;
 
-/// A line with `»` before the member that differs and `«` behind it, and what stands around it.
+/// Returns the line around the differing member, with `»` before the member and `«` behind it.
 fn marked(line: &str, path: &str) -> Option<String> {
     let [before, value, after] = excerpt(line, place(line, path)?, AROUND);
     Some(format!("{}»{}«{}", clip(&before), clip(&value), clip(&after)))
 }
 
-/// A text as one line of limited length, without what would move the cursor.
+/// Formats a text as one line of limited length, without control characters.
 fn clip(text: &str) -> String {
     let plain = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     let line: String = text.trim_end().replace('\n', " ").chars().map(plain).collect();
@@ -172,7 +172,7 @@ fn lenient(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Cases that are none for the agent, by their reason.
+/// Lists cases that do not apply to the agent, by their reason.
 fn not_applicable(out: &mut String, report: &SuiteReport) {
     let others = report.cases.iter().filter(|case| case.verdict == CaseVerdict::NotApplicable);
     for (reason, names) in by_reason(others) {
@@ -222,7 +222,7 @@ fn summary(out: &mut String, report: &SuiteReport) {
     }
 }
 
-/// Failures by level: a `must` weighs more.
+/// Counts failures by level: a `must` weighs more.
 fn levels(out: &mut String, report: &SuiteReport) {
     let of_level = |level: CheckLevel| {
         let checks = report.cases.iter().flat_map(|case| &case.checks).filter(|check| check.level == level);
@@ -240,7 +240,7 @@ fn levels(out: &mut String, report: &SuiteReport) {
     let _ = writeln!(out, "checks that fail: {}", told.join(", "));
 }
 
-/// How much of the dialect stands in cases that passed.
+/// Describes the part of the dialect that passed cases cover.
 pub(super) fn covered(report: &SuiteReport) -> String {
     let told: Vec<String> = shares(report)
         .into_iter()
@@ -250,7 +250,7 @@ pub(super) fn covered(report: &SuiteReport) -> String {
     told.join(", ")
 }
 
-/// Of commands, events and dialogs: how many stand in cases that passed, and how many there are.
+/// Returns, for commands, events and dialogs, the number that passed cases cover, and the total.
 pub(super) fn shares(report: &SuiteReport) -> Vec<(&'static str, usize, usize)> {
     let Ok(spec) = dynamic::spec(&report.dialect) else { return Vec::new() };
     let good = |case: &&ReportCase| matches!(case.verdict, CaseVerdict::Pass | CaseVerdict::Lenient);

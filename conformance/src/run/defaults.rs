@@ -1,4 +1,4 @@
-//! What a run takes where the command line does not say.
+//! Defaults of a run.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use serde_json::Value;
 use crate::player::package;
 use crate::suite::{Suite, SuiteError};
 
-/// How many cases are played side by side: as many as there are cores.
+/// Returns the default number of concurrent cases: the number of cores.
 pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// The profile for a program that speaks a dialect, where none is named: `PROGRAM-DIALECT` with the revision that is asked
-/// for, then without it, then `PROGRAM` where it is of that dialect. An agent that the suite does not know gets the files and the
-/// environment of the dialect's own profile, and nothing that is said there of one agent alone: its
-/// name, its version, what it lacks, its expected failures.
+/// Finds the profile for a program and a dialect, if the command line names none. The candidates are
+/// `PROGRAM-DIALECT` with the requested revision, then without it, then `PROGRAM` if it is of that dialect.
+/// An unknown agent gets the files and the environment of the dialect's own profile. It does not get the
+/// facts about one agent: name, version, missing features, expected failures.
 ///
 /// # Errors
-/// Where there is no profile for the dialect, or it is wrong.
+/// If there is no profile for the dialect, or if it is invalid.
 pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<Profile, SuiteError> {
     let family = dialect.split('@').next().unwrap_or_default();
     let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
     let program = program.map(|name| name.to_string_lossy().into_owned());
-    // A program that an interpreter runs is called what its package calls it.
+    // A script has the program names of its package.
     let names: Vec<String> = program.iter().cloned().chain(package_names(command)).collect();
     let known = suite.profiles();
     let is_of_dialect = |profile: &Profile| profile.dialect.split('@').next() == Some(family);
@@ -54,7 +54,7 @@ pub fn profile_for(suite: &Suite, dialect: &str, command: &[String]) -> Result<P
     Ok(profile)
 }
 
-/// The names of the programs of the package that a script of the command line belongs to, as its `package.json` has them.
+/// Returns the program names in the `package.json` of the script in a command line.
 fn package_names(command: &[String]) -> Vec<String> {
     let names = || {
         let text = std::fs::read_to_string(package(command)?.join("package.json")).ok()?;
@@ -89,7 +89,7 @@ mod tests {
         };
         let found = profile(r#"{"pi": "dist/cli.js"}"#);
         assert_eq!((found.name.as_str(), found.expected_failures.as_deref()), ("pi", Some("pi")));
-        // A package of another name is an agent that nobody knows.
+        // A package with another name is an unknown agent.
         for other in [r#"{"other": "dist/cli.js"}"#, r#""dist/cli.js""#] {
             let found = profile(other);
             assert_eq!((found.agent.as_str(), found.expected_failures, found.choices), ("node", None, None));

@@ -1,4 +1,4 @@
-//! Failures that are known: a file says which, and why.
+//! Known failures: a file lists them with their reasons.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::suite::{Suite, SuiteError};
 /// A file of expected failures.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    /// What problems call the file.
+    /// Name of the file in problems.
     pub source: String,
-    /// What it says.
+    /// Content of the file.
     pub file: ExpectedFailures,
 }
 
@@ -27,16 +27,17 @@ impl Expected {
     /// Reads a file.
     ///
     /// # Errors
-    /// Where it cannot be read, or is not of the format.
+    /// If the file cannot be read, or does not fit the format.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let file = file::load(path, "expected-failures")?;
         Ok(Self { source: path.display().to_string(), file })
     }
 
-    /// Those that a profile names, if it names any. `place` is the folder of the profile, where it is a file.
+    /// Reads the file that a profile names, if it names one. `place` is the folder of the profile, if the
+    /// profile is a file.
     ///
     /// # Errors
-    /// Where there is no such file, or it is wrong.
+    /// If the file does not exist or is invalid.
     pub fn of(profile: &Profile, suite: &Suite, place: &Path) -> Result<Option<Self>, SuiteError> {
         let Some(name) = &profile.expected_failures else { return Ok(None) };
         if name.ends_with(".json") {
@@ -54,11 +55,11 @@ impl Expected {
     }
 }
 
-/// Marks what is known to fail, and says what is wrong with the file: a failure that does not happen any
-/// more, a case or a check that does not exist, a line that stands there twice, a line without a reason.
+/// Marks known failures, and returns problems of the file: a failure that no longer happens, an unknown case
+/// or check, a repeated line, a line without a reason.
 ///
-/// `known` are the names of all cases, played or not. A check that fails below the level of the run keeps
-/// its line.
+/// `known` are the names of all cases, played or not. A check that fails below the level of the run keeps its
+/// line.
 pub fn apply(
     expected: &Expected,
     cases: &mut [ReportCase],
@@ -92,7 +93,7 @@ pub fn apply(
     problems
 }
 
-/// A path without the places of elements: `messages[3].usage` is `messages[].usage`.
+/// Removes indexes from a path: `messages[3].usage` becomes `messages[].usage`.
 pub(crate) fn without_places(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut within = false;
@@ -105,13 +106,13 @@ pub(crate) fn without_places(path: &str) -> String {
     out
 }
 
-/// The event, the command or the dialog that a failure is about, as far as a frame says it: an answer of JSON-RPC does not, and an
-/// expectation may name a part of a frame, which then is the one that came.
+/// Returns the event, command or dialog of a failure, as far as a frame contains it. A JSON-RPC answer does
+/// not contain it. If an expectation has only a part of a frame, the found frame is used.
 fn row(check: &ReportCheck) -> Option<String> {
     [&check.expected, &check.found].into_iter().flatten().find_map(|shown| named(&shown.line))
 }
 
-/// What a frame says it is.
+/// Returns the name in a frame.
 fn named(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok()?;
     let name = match (&frame["method"], &frame["type"]) {
@@ -123,12 +124,12 @@ fn named(line: &str) -> Option<String> {
     name?.as_str().map(str::to_owned)
 }
 
-/// Marks a failure of a case as known. What is wrong with the line, where there is no such failure.
+/// Marks a failure of a case as known. Returns a problem if there is no such failure.
 fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<String> {
     let name = case.name.clone();
     let check = line.check.as_str();
     match case.verdict {
-        // Nothing is known of it this time.
+        // An inconclusive case proves nothing about the line.
         CaseVerdict::Inconclusive => return None,
         CaseVerdict::NotApplicable => {
             return Some(format!("{source}: {name} is not applicable, take its lines out"));

@@ -1,7 +1,7 @@
-//! Playing and judging many cases.
+//! Player and judge of many cases.
 //!
-//! Cases are played side by side, as many as there are jobs; those that have to be alone come last.
-//! The order of the outcome is the order of the cases, whichever was over first.
+//! Cases are played concurrently, one per job; cases that must be alone come last. Results are in the order
+//! of the cases.
 
 mod defaults;
 mod expected;
@@ -29,26 +29,26 @@ pub use expected::{Expected, apply};
 pub use probe::{Probe, probe};
 pub use select::{Selection, SelectionError, select};
 
-/// How cases are played.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// How many cases are played side by side.
+    /// Number of concurrent cases.
     pub jobs: usize,
-    /// The least level of the checks that count.
+    /// Least level of the checks that count.
     pub level: CheckLevel,
-    /// How long a case may take.
+    /// Time limit of a case.
     pub limit: Duration,
-    /// Waits are that many times as long as the case says.
+    /// Factor for all waits of the case.
     pub patience: f64,
-    /// How many times as long as usual the agent takes to start. Waits are longer to the same degree.
+    /// Start time of the agent, in multiples of the usual one. Waits get longer by the same factor.
     pub slowness: f64,
     /// Program and arguments, in place of the profile's.
     pub command: Option<Vec<String>>,
-    /// Keeps the directories in which the cases are played.
+    /// Keeps the directories of the cases.
     pub keep: bool,
-    /// Where the log of the model goes; of one case alone.
+    /// Output file for the model's log, for one case alone.
     pub model_log: Option<PathBuf>,
-    /// Ends the run: what is being played breaks off, what was not is not.
+    /// Ends the run: running cases break off, and no others begin.
     pub stop: CancellationToken,
 }
 
@@ -68,32 +68,32 @@ impl Default for RunOptions {
     }
 }
 
-/// A case that was judged.
+/// A judged case.
 #[derive(Debug, Clone)]
 pub struct Ran {
-    /// What is said of it.
+    /// Judgement of the case.
     pub judged: Judged,
-    /// How long it took; none where it was not played.
+    /// Duration of the case; `None` if it was not played.
     pub took: Option<Duration>,
-    /// The directory in which it was played, where that was kept.
+    /// Directory of the case, if it was kept.
     pub kept: Option<PathBuf>,
-    /// Whether the client waited until its time was over, so that it was not played to its end.
+    /// `true` if a wait of the client timed out, so that the case was not played to its end.
     pub in_vain: bool,
 }
 
 impl Ran {
-    /// A case that was not played.
+    /// Creates the result of a case that was not played.
     pub(crate) fn set_aside(judged: Judged) -> Self {
         Self { judged, took: None, kept: None, in_vain: false }
     }
 
-    /// A case that was played.
+    /// Creates the result of a case that was played.
     pub(crate) fn played(judged: Judged, took: Duration) -> Self {
         Self { took: Some(took), ..Self::set_aside(judged) }
     }
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A case began.
@@ -102,10 +102,11 @@ pub enum Progress<'a> {
     Judged(&'a Ran),
 }
 
-/// Plays and judges cases. Never fails: what cannot be played is inconclusive, with the reason.
+/// Plays and judges cases. Never fails: a case that cannot be played is inconclusive, with the reason.
 ///
-/// A few cases from all over the set are played first, and a few others where the client waits in vain in each of them.
-/// Where it does in those as well, the rest is not played. Whatever others do, a case waits as long as it says.
+/// A few cases from all over the set are played first. If a wait times out in each of them, a few others
+/// follow. If these time out as well, the rest is not played. The time limits of a case do not depend on
+/// other cases.
 pub async fn run(
     suite: &Suite,
     profile: &Profile,
@@ -146,11 +147,11 @@ pub async fn run(
     play_all(cases, outcome, options.jobs, play, tell).await
 }
 
-/// How many times as many cases may be going on as there are jobs: those that are too much wait for agents that say
-/// nothing, or did before.
+/// Largest number of running cases for each job. The cases beyond the number of jobs wait for silent agents,
+/// or did so before.
 const WAITING: usize = 8;
 
-/// Plays the cases that have no outcome yet, as many side by side as there are jobs.
+/// Plays the cases without an outcome, one per job.
 pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     cases: &[Scenario],
     mut outcome: Vec<Option<Ran>>,
@@ -164,12 +165,12 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     let (news, mut heard) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
-        // Dropped, it ends what is being played.
+        // Dropping the set ends the running cases.
         let mut tasks = JoinSet::new();
         for at in left {
-            // One that is alone begins when all others are over, those too that have left their rooms.
+            // A case that must be alone begins after all others, also those that gave up their places.
             let (room, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
-            // Taken here, so that they begin in their order. The semaphore is never closed.
+            // Takes the places here, so that cases begin in their order. The semaphore is never closed.
             let part = all.clone().acquire_many_owned(part).await;
             let room = rooms.take(room).await;
             let (playing, news) = (play(cases[at].clone(), room.clone()), news.clone());
@@ -177,7 +178,7 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
                 let _ = news.send((at, None));
                 let ran = playing.await;
                 let _ = news.send((at, Some(ran)));
-                // Given back when the outcome has been told.
+                // Gives the places back after the outcome has been sent.
                 drop((part, room));
             });
         }
@@ -195,12 +196,13 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
         }
     };
     tokio::join!(begin, hear);
-    // One that is missing panicked.
+    // A case without an outcome panicked.
     let missing = |case| Ran::set_aside(could_not_play(case, "the suite itself failed"));
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
-/// Those that have to be alone come last: they would make the others wait.
+/// Returns the order of the cases: cases that must be alone come last, because the others would wait for
+/// them.
 fn order(cases: &[Scenario]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|at| cases[*at].alone == Some(true));
@@ -241,12 +243,12 @@ async fn run_case(case: &Scenario, room: Room, shared: &(Suite, Profile, RunOpti
     Ran { kept, in_vain, ..Ran::played(judged, begin.elapsed()) }
 }
 
-/// All cases, set aside for one reason: the agent does not start, say.
+/// Sets all cases aside for one reason, for example if the agent does not start.
 pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<Ran> {
     cases.iter().map(|case| Ran::set_aside(could_not_play(case, reason))).collect()
 }
 
-/// Whether a run came to its end: nothing is inconclusive.
+/// Returns `true` if no case of a run is inconclusive.
 pub fn is_conclusive(ran: &[Ran], level: CheckLevel) -> bool {
     ran.iter().all(|ran| ran.judged.verdict(level) != Verdict::Inconclusive)
 }

@@ -1,4 +1,4 @@
-//! What an agent is, before a hundred cases are played against it.
+//! Probe of an agent before its cases are played.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use crate::matching::Rules;
 use crate::player::{PlayOptions, play, relative_argument};
 use crate::transcript::Transcript;
 
-/// How long agents take to say something at most, where nothing holds them up, in milliseconds.
+/// Longest usual time to the first output of an agent, in milliseconds.
 const USUAL: f64 = 1500.0;
 
-/// How long the agent may take to answer at all.
+/// Time limit for the agent's answers.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Nothing is waited for longer than that, however slow an agent is.
+/// Largest factor for waits, even for very slow agents.
 const SLOWEST: f64 = 10.0;
 
-/// How sure one has to be of another dialect before the cases are not played.
+/// Confidence in another dialect from which the cases are not played.
 const SURE: f64 = 0.95;
 
-/// What an agent answers when it is asked a few things.
+/// Result of a probe.
 #[derive(Debug)]
 pub enum Probe {
-    /// It speaks.
+    /// The agent answers in a known dialect.
     Speaks {
-        /// Where it seems to speak another dialect of the same make, what is to be said of that.
+        /// Remark about another dialect of the same kind that fits better.
         remark: Option<String>,
-        /// What it chose for itself, as its first answer says.
+        /// The agent's own choices, from its first answer.
         choices: Option<Map<String, Value>>,
-        /// How much longer than usual it takes to say something: 1 where it is as fast as agents are.
+        /// Start time in multiples of the usual one; at least 1.
         slowness: f64,
     },
-    /// There is nothing to judge, and why.
+    /// The agent cannot be judged, for this reason.
     No(String),
 }
 
-/// Starts the agent once and looks whether it speaks the dialect of its profile.
+/// Starts the agent once, and checks that it speaks the dialect of its profile.
 pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     let play_options = PlayOptions {
         command: options.command.clone(),
@@ -70,7 +70,7 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     }
 }
 
-/// When the agent first said something, in milliseconds.
+/// Returns the time of the agent's first output, in milliseconds.
 fn first(records: &[TranscriptRecord]) -> f64 {
     let mut times = records.iter().filter_map(|record| match record {
         TranscriptRecord::Line(line) if line.dir == Direction::S2c => line.t.as_ref()?.as_f64(),
@@ -79,7 +79,7 @@ fn first(records: &[TranscriptRecord]) -> f64 {
     times.next().unwrap_or_default()
 }
 
-/// What a fresh agent answers to the first question of its dialect.
+/// Returns a fresh agent's answer to the probe command of its dialect.
 pub(crate) fn choices(transcript: &Transcript, dialect: &str) -> Option<Map<String, Value>> {
     let question = Rules::of(dialect)?.probe_command();
     let mut answers =
@@ -109,7 +109,7 @@ fn judge(guesses: &[Guess], dialect: &str, slowness: f64, choices: Option<Map<St
     }
 }
 
-/// How an agent ended that said nothing.
+/// Describes the end of an agent without output.
 fn end(records: &[TranscriptRecord]) -> String {
     let last = records.iter().rev().find_map(|record| match record {
         TranscriptRecord::Control(control) if control.event == "exit" => Some(control),

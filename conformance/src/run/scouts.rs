@@ -1,17 +1,17 @@
-//! The cases that are played first, to see whether there is any use in playing the rest.
+//! Scouts: cases that are played first, to decide if the rest is worth playing.
 
 use agentese::types::Scenario;
 
 use super::Ran;
 
-/// How many are played at once.
+/// Number of scouts in a round.
 const MOST: usize = 4;
 
-/// How often they are chosen before the rest is given up: what is broken in the first ones may be whole in others.
+/// Number of rounds before the rest is given up: a fault of the first scouts may not affect others.
 pub(super) const ROUNDS: usize = 2;
 
-/// Their places: spread over all cases that are to be played, so that one thing that is broken is not in all of them. The
-/// same set of cases has the same ones. None where there are hardly more cases than that.
+/// Returns the indexes of the scouts. They are spread over all cases, so that a single fault does not affect
+/// all of them. The same set of cases has the same scouts. Returns none if there are hardly more cases.
 pub(super) fn chosen(cases: &[Scenario], outcome: &[Option<Ran>]) -> Vec<usize> {
     let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
     let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();

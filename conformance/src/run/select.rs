@@ -1,58 +1,59 @@
-//! Which cases are played.
+//! Selection of cases.
 
 use agentese::types::Scenario;
 use globset::{Glob, GlobMatcher};
 
 use crate::words::{either, nearest};
 
-/// Patterns of names, and of what cases cover.
+/// Patterns for names and covered items of cases.
 #[derive(Debug, Clone, Default)]
 pub struct Selection(Vec<Pattern>);
 
 #[derive(Debug, Clone)]
 enum Pattern {
-    /// A part of the name, or of something that the case covers.
+    /// A part of the name or of a covered item.
     Part(String),
-    /// A pattern of the whole name, or of the whole of something that the case covers.
+    /// A glob for the whole name or a whole covered item.
     Glob(GlobMatcher),
 }
 
-/// Why cases cannot be selected.
+/// Reason why a selection fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectionError {
-    /// A pattern is none.
+    /// A pattern is invalid.
     #[error("`{pattern}` is no pattern: {reason}")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
     },
-    /// A pattern fits nothing.
+    /// A pattern fits no case.
     #[error("no case fits `{pattern}`; {instead}`list --covers` shows names and what is covered")]
     Nothing {
         /// The pattern.
         pattern: String,
-        /// Names that are like it, as a question; empty where none is.
+        /// Similar names as a question; empty if there are none.
         instead: String,
     },
 }
 
-/// The cases that patterns choose, as [`Selection`] reads them: what `--only` means wherever there is one.
+/// Returns the cases that fit patterns, as [`Selection`] reads them. Each option `--only` has this meaning.
 ///
 /// # Errors
-/// Where a pattern is none, or fits no case.
+/// If a pattern is invalid, or fits no case.
 pub fn select(patterns: &[String], cases: Vec<Scenario>) -> Result<Vec<Scenario>, SelectionError> {
     Selection::new(patterns)?.of(cases)
 }
 
 impl Selection {
-    /// Reads patterns. One with `*`, `?`, `[` or `{` fits the whole name or the whole of something that
-    /// the case covers, as in `command *`; any other fits a part of it, and a name that is the same alone.
+    /// Parses patterns. A pattern with `*`, `?`, `[` or `{` fits a whole name or a whole covered item, as in
+    /// `command *`. Any other pattern fits a part; if it is the whole name of a case, it selects only that
+    /// case.
     ///
     /// # Errors
-    /// Where a pattern is none.
+    /// If a pattern is invalid.
     pub fn new(patterns: &[String]) -> Result<Self, SelectionError> {
         let read = |pattern: &String| {
             if !pattern.contains(['*', '?', '[', '{']) {
@@ -67,10 +68,10 @@ impl Selection {
         patterns.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The cases that fit a pattern, in their order; all of them where there is no pattern.
+    /// Returns the cases that fit a pattern, in their order, or all cases if there is no pattern.
     ///
     /// # Errors
-    /// Where a pattern fits no case: it is misspelt, and a run of nothing would say that all is well.
+    /// If a pattern fits no case: it may be misspelt, and a run without cases would look like a success.
     pub fn of(&self, cases: Vec<Scenario>) -> Result<Vec<Scenario>, SelectionError> {
         if self.0.is_empty() {
             return Ok(cases);
@@ -95,9 +96,9 @@ impl Pattern {
         }
     }
 
-    /// For each case, whether it fits.
+    /// Returns for each case if it fits.
     fn of(&self, cases: &[Scenario]) -> Vec<bool> {
-        // A whole name means that case, although others may have it in theirs.
+        // A whole name selects only that case, although other names may contain it.
         let named: Vec<bool> = cases.iter().map(|case| case.name == self.text()).collect();
         if named.contains(&true) {
             return named;

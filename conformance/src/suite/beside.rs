@@ -1,4 +1,4 @@
-//! What a profile says of places: they are beside its file, wherever the suite is started.
+//! Paths in a profile, relative to its file and not to the working directory.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::file::FileError;
 
-/// Stands for the folder of the profile's file, in all of its texts.
+/// Variable for the folder of the profile's file, in all texts of the profile.
 const FOLDER: &str = "${PROFILE}";
 
-/// A profile with its places resolved: a program with a relative path is beside the file. One without a path is
-/// looked up in `PATH`, and arguments are left alone: nobody knows which of them are paths.
+/// Resolves the paths of a profile: a program with a relative path is beside the file. A program without a
+/// path comes from `PATH`. Arguments stay unchanged, because it is unknown which of them are paths.
 ///
 /// # Errors
-/// Where the working directory cannot be told.
+/// If the working directory is unavailable.
 pub(super) fn resolve(profile: Profile, file: &Path) -> Result<Profile, FileError> {
     let failed = |source| FileError::Read { path: file.to_owned(), source };
     let file = std::path::absolute(file).map_err(failed)?;
@@ -22,7 +22,7 @@ pub(super) fn resolve(profile: Profile, file: &Path) -> Result<Profile, FileErro
     let mut profile = replaced(profile, folder);
     if let Some(program) = profile.command.as_mut().and_then(|command| command.first_mut()) {
         let path = Path::new(program.as_str());
-        // A variable stands for a place of its own.
+        // A variable may contain an absolute path.
         if path.is_relative() && path.components().count() > 1 && !program.starts_with("${") {
             *program = std::path::absolute(folder.join(path)).map_err(failed)?.to_string_lossy().into_owned();
         }

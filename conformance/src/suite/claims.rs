@@ -1,4 +1,4 @@
-//! Names in a profile's claims. One that nothing has would take cases away, and nobody would see why.
+//! Names in a profile's claims. An unknown name would silently exclude cases.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::player::needs;
 /// Checks each name in the claims: the dialect declares it, or a case of the suite names it.
 ///
 /// # Errors
-/// Names the first that is neither, and those that are like it.
+/// Names the first unknown name, and similar ones.
 pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> {
     let Some(claims) = &profile.claims else { return Ok(()) };
-    // A dialect that is not known is an error wherever it is used.
+    // Other functions report an unknown dialect.
     let Ok(spec) = dynamic::spec(&profile.dialect) else { return Ok(()) };
     let commands: BTreeSet<&str> = spec.commands.iter().map(|row| row.wire).collect();
     let events: BTreeSet<&str> = spec.events.iter().map(|row| row.name).collect();
@@ -34,7 +34,7 @@ pub(super) fn check(suite: &Suite, profile: &Profile) -> Result<(), SuiteError> 
     ];
     for (what, member, names, declared) in claimed {
         for name in names.iter().filter(|name| !declared.contains(name.as_str())) {
-            // A suite of somebody's own may have cases about more than the dialect declares.
+            // The suite of a user may have cases about undeclared names.
             let covers = format!("{what} {name}");
             if cases.iter().any(|case| case.covers.iter().flatten().any(|covered| *covered == covers)) {
                 continue;

@@ -1,4 +1,5 @@
-//! A difference as text: what was expected and what came, with the part that differs marked, and what came before.
+//! A difference as text: the expected and the found frame, with marks around the difference, and the frames
+//! before.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,15 +10,15 @@ use serde_json::value::RawValue;
 
 use super::{Mismatch, Shown};
 
-/// Characters of a line that are shown where nothing of it is marked.
+/// Number of characters to show of a line without a mark.
 const LINE: usize = 200;
-/// Characters that are shown on both sides of what is marked.
+/// Number of characters to show on both sides of a mark.
 const AROUND: usize = 40;
-/// Characters of what is marked.
+/// Number of characters to show between the marks.
 const MARKED: usize = 160;
 
-/// A difference as text of several lines, each at most some 300 characters long: what it says and where, the
-/// frames that came before, and the two frames with the part that differs between `⟦` and `⟧`.
+/// Formats a difference as several lines of at most about 300 characters: description and path, the frames
+/// before, and the two frames with the difference between `⟦` and `⟧`.
 pub fn render(mismatch: &Mismatch) -> String {
     let mut out = mismatch.says.clone();
     if !mismatch.path.is_empty() {
@@ -35,7 +36,7 @@ pub fn render(mismatch: &Mismatch) -> String {
             Some(shown) => {
                 let _ = write!(out, "\n  {title:<9}{}", frame(shown, &line.unwrap_or_default()));
             }
-            // What has neither is about the transcript as a whole.
+            // A difference without frames concerns the transcript as a whole.
             None if mismatch.expected.is_some() || mismatch.found.is_some() => {
                 let _ = write!(out, "\n  {title:<9}nothing");
             }
@@ -53,12 +54,12 @@ fn frame(shown: &Shown, line: &str) -> String {
     format!("{:>4} {arrow} {line}", shown.record)
 }
 
-/// Both lines, each with its mark.
+/// Returns both lines with their marks.
 fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     let lines =
         [&mismatch.expected, &mismatch.found].map(|shown| shown.as_ref().map(|shown| shown.line.as_str()));
     let parts = lines.map(|line| line.and_then(|line| locate(line, &mismatch.path)));
-    // Both values are shown from the place on where they begin to differ.
+    // Shows both values from their first difference on.
     let same = match (lines, &parts) {
         ([Some(expected), Some(found)], [Some(was), Some(came)]) => {
             let both = expected[was.clone()].chars().zip(found[came.clone()].chars());
@@ -73,7 +74,7 @@ fn marked_lines(mismatch: &Mismatch) -> (Option<String>, Option<String>) {
     (expected, found)
 }
 
-/// A line around a part of it, with the part marked.
+/// Returns the line around a part, with marks around the part.
 fn marked(line: &str, part: Range<usize>, same: usize) -> String {
     let value = &line[part.clone()];
     let skipped = same.saturating_sub(AROUND);
@@ -105,10 +106,10 @@ fn clip(line: &str) -> String {
     line.chars().take(LINE).chain(['…']).collect()
 }
 
-/// Members in which the envelopes of dialects have what a path begins in.
+/// Members of envelopes in which a path may begin.
 const ENVELOPES: [&str; 2] = ["event", "params"];
 
-/// The bytes of a line in which the value at a path stands: of the deepest part of the path that is there.
+/// Returns the byte range of the value at a path, or of the deepest existing part of the path.
 fn locate(line: &str, path: &str) -> Option<Range<usize>> {
     if path.is_empty() {
         return None;
@@ -151,7 +152,7 @@ fn element(value: &str, index: usize) -> Option<&str> {
     elements.get(index).map(|value| value.get())
 }
 
-/// `a.b[0].c` as `a`, `b`, `[0]`, `c`.
+/// Splits a path: `a.b[0].c` becomes `a`, `b`, `[0]`, `c`.
 fn steps(path: &str) -> Vec<Cow<'_, str>> {
     let mut steps = Vec::new();
     for part in path.split('.').filter(|part| !part.is_empty()) {

@@ -1,5 +1,5 @@
-//! What the model answers reaches the client. Where the loss report says that words of the user may have other answers than
-//! they were recorded with, each of them is held against what the model said.
+//! Check that the model's answers reach the client. According to the loss report, some inputs of the user
+//! have other answers than in the recording. This check compares each answer with the model's script.
 
 use agentese::script::{self, Asked, Kind, Playlist};
 use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
@@ -9,17 +9,17 @@ use serde_json::Value;
 use crate::excuse::Left;
 use crate::told::{Told, told};
 
-/// The check that each answer is told whole, in its order, and stands in the history.
+/// Name of the check that each answer arrives whole, in order, and in the history.
 const ANSWERED: &str = "answered";
 
-/// The texts of the model's answers, and the names of the tools that they call.
+/// Texts of the model's answers, and names of the called tools.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answers {
     texts: Vec<String>,
     calls: Vec<String>,
 }
 
-/// Answers of the model that are missing, or other than it gave them.
+/// Returns answers of the model that are missing or changed.
 pub fn unanswered(case: &Scenario, requests: &[ModelRequest], observed: &Transcript) -> Vec<Left> {
     let given = given(case, requests);
     let (told, mut left) = heard(observed);
@@ -34,7 +34,8 @@ fn of(row: &str, says: String) -> Left {
     Left { check: ANSWERED.to_owned(), row: row.to_owned(), path: String::new(), says }
 }
 
-/// What the model gave, request by request. Those for a summary offer no tools, and their answers are no messages.
+/// Returns the model's answers, request by request. Requests for a summary offer no tools, and their answers
+/// are not messages.
 fn given(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     let mut given = Answers::default();
     let Some(model) = &case.model else { return given };
@@ -48,7 +49,7 @@ fn given(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     given
 }
 
-/// What a script gives when it has run out.
+/// Returns the answer of a script that has run out.
 fn beyond(model: &ModelScript) -> ScriptResponse {
     let mut rest = ModelScript::new(Vec::new());
     rest.default.clone_from(&model.default);
@@ -67,16 +68,16 @@ impl Answers {
         }));
     }
 
-    /// An answer of calls alone says nothing.
+    /// Adds a text. An answer with nothing but calls has no text.
     fn said(&mut self, text: String) {
         self.texts.extend(Some(text).filter(|text| !text.is_empty()));
     }
 }
 
-/// What the client was told, and the histories in which that stands otherwise.
+/// Returns the answers that the client received, and the histories with a different content.
 fn heard(observed: &Transcript) -> (Answers, Vec<Left>) {
     let (mut heard, mut left) = (Answers::default(), Vec::new());
-    // Of dialects without ends of messages, the answer that grows.
+    // The growing answer, for dialects without ends of messages.
     let mut grows = String::new();
     for frame in told(observed) {
         match frame {
@@ -109,7 +110,7 @@ fn heard(observed: &Transcript) -> (Answers, Vec<Left>) {
     (heard, left)
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 fn text(message: &Value) -> String {
     let blocks = message["content"].as_array().into_iter().flatten();
     blocks.filter_map(|block| block["text"].as_str()).collect()

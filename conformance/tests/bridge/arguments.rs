@@ -1,26 +1,26 @@
-//! The text of arguments that grow. Agents whose frames have the message so far tell arguments as they can be read of it, and a
-//! bridge writes these down without white space: so do the recordings that it is held against, or their text would never be
-//! compared.
+//! Text of growing arguments. Agents with snapshots show the arguments as parsed so far, and a bridge writes
+//! them without white space. So the recordings for the comparison are rewritten in the same way; otherwise
+//! the texts would never be compared.
 
 use serde_json::Value;
 
-/// The event that tells a piece, and the piece that it looks for.
+/// Event of a piece, and type of the piece.
 const UPDATE: &str = "message_update";
 const PIECE: &str = "toolcall_delta";
 
-/// Where the text of a piece stands in its event.
+/// Path of a piece's text in its event.
 const TEXT: &str = "/assistantMessageEvent/delta";
 
-/// The pieces of the call that is written.
+/// Pieces of the current call.
 struct Call {
     block: Value,
-    /// The lines of the pieces, by their place.
+    /// Indexes of the lines with the pieces.
     lines: Vec<usize>,
     text: String,
 }
 
-/// The lines of a recording in which the arguments of each call are written without white space, all of them in the first piece.
-/// Those that are no JSON, because they broke off, stay as they are.
+/// Rewrites a recording: the arguments of each call have no white space, and the first piece has them all.
+/// Arguments that are not JSON, because they broke off, stay unchanged.
 pub fn without_white_space(recording: &str) -> String {
     let mut records: Vec<String> = recording.lines().map(str::to_owned).collect();
     let mut call: Option<Call> = None;
@@ -43,7 +43,7 @@ pub fn without_white_space(recording: &str) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// A record with its event, where that tells that a message grows. What is not looked at stays as it is written.
+/// Parses a record whose event shows that a message grows. All other records keep their spelling.
 fn update(record: &str) -> Option<(Value, Value)> {
     let record: Value = serde_json::from_str(Some(record).filter(|record| record.contains(UPDATE))?).ok()?;
     let event: Value =

@@ -1,5 +1,6 @@
-//! What a front tells of calls: each that begins ends once, before its run does; what an abort of Opal leaves is not told. A bridge
-//! tells both, so that no agent is to blame where one is missing.
+//! Check of a front's calls: each call that begins ends once, before the end of its run. A call that an Opal
+//! agent drops after an abort has no events. A bridge sends both events itself, so that a missing event is
+//! never the fault of an agent.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +10,10 @@ use serde_json::Value;
 use crate::excuse::Left;
 use crate::told::{Told, matching, told};
 
-/// The check that calls begin and end once.
+/// Name of the check that calls begin and end once.
 const CALLS: &str = "calls";
 
-/// Calls that begin twice, end without a beginning, or have not ended when their run is over.
+/// Returns calls that begin twice, end without a beginning, or have not ended at the end of their run.
 pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
     let Some(tools) = matching(agentese::dynamic::spec(front).unwrap()).tools else { return Vec::new() };
     let (mut begun, mut open, mut left) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
@@ -34,7 +35,7 @@ pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
             (kind, Some(call)) if kind == tools.ends && !open.remove(call) => {
                 wrong(kind, format!("`{call}` has not begun"));
             }
-            // A run that was broken off has no end.
+            // A run that broke off has no end.
             ("agent_start", _) => {
                 open.clear();
                 begun.clear();

@@ -103,7 +103,7 @@ pub enum Shape {
         /// Other members.
         fields: &'static [Field],
     },
-    /// One of several records, which a tag tells apart.
+    /// One of several records, distinguished by a tag.
     Union {
         /// Member with the tag.
         tag: &'static str,
@@ -119,9 +119,9 @@ pub enum Shape {
     },
     /// A set of strings.
     Strings {
-        /// Whether other strings may come.
+        /// `true` if other strings are allowed.
         open: bool,
-        /// The strings.
+        /// Declared strings.
         values: &'static [&'static str],
     },
 }

@@ -1,4 +1,4 @@
-//! A case on the page: what its checks say, and what was said.
+//! A case on the page: its checks, and its lines.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
 
-/// A case; with whole lines where somebody will want to read them, and there is room.
+/// Renders a case. Shows whole lines for failed, known and inconclusive cases, if there is room.
 pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, has_room: bool) -> Markup {
     let (class, word) = kind(case);
     let whole = has_room && matches!(class, "fail" | "known" | "unsure");
@@ -44,7 +44,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, 
     }
 }
 
-/// The lines that checks blame.
+/// Returns the records of lines with a failed check.
 fn blamed(checks: &[&ReportCheck]) -> BTreeSet<u64> {
     let failed = checks.iter().filter(|check| check.outcome == CheckOutcome::Failed);
     failed.filter_map(|check| check.found.as_ref().map(|frame| frame.record)).collect()
@@ -81,11 +81,11 @@ fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
     }
 }
 
-/// Lines that are shorter have the member that differs marked.
+/// Length in bytes up to which the differing member of a line is marked.
 const MARKED: usize = 20_000;
-/// How much is shown on either side of that member, and of the member itself, where lines are not shown whole.
+/// Number of characters to show on both sides of that member, and of the member, if lines are shortened.
 const AROUND: usize = 80;
-/// How many checks of a case are shown where lines are not shown whole.
+/// Number of checks to show if lines are shortened.
 const FEW: usize = 5;
 
 fn shown(

@@ -1,4 +1,4 @@
-//! What was said, in order, both ways.
+//! The lines of both sides, in order.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,26 +9,26 @@ use serde_json::Value;
 
 use crate::recording::Recording;
 
-/// How much of a line the page has, in characters.
+/// Longest part of a line on the page, in characters.
 pub(super) const LONGEST: usize = 20_000;
-/// How much of a line is shown before it is opened.
+/// Longest part of a line in the summary, in characters.
 const PREVIEW: usize = 300;
-/// How much of a line there is in cases with nothing to look at. `--transcripts` has the whole lines.
+/// Longest part of a line in cases without a failure, in characters. `--transcripts` has the whole lines.
 const GLIMPSE: usize = 60;
-/// Behind so many lines there are no more such beginnings in a case.
+/// Number of such short lines in a case.
 const MOST: u64 = 40;
-/// Members that say what a frame is, as far as it has them.
+/// Members that identify a frame, if they are present.
 const HEAD: [&str; 4] = ["type", "method", "command", "id"];
 
-/// The anchor of a line.
+/// Returns the anchor of a line.
 pub(super) fn anchor(case: usize, record: u64) -> String {
     format!("case-{case}-{record}")
 }
 
-/// How much of the lines of a case is there whole, in bytes.
+/// Limit for whole lines in a case, in bytes.
 const WHOLE: usize = 200_000;
 
-/// A text of limited length, in characters.
+/// Limits the length of a text, in characters.
 pub(super) fn clip(text: &str, longest: usize) -> Cow<'_, str> {
     match text.char_indices().nth(longest) {
         None => Cow::Borrowed(text),
@@ -36,9 +36,10 @@ pub(super) fn clip(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// The lines, and what happened beside them; whole ones as far as there is room, and those that checks blame.
+/// Renders the lines and the events beside them. With `whole`, shows lines whole while there is room, and
+/// lines with a failed check even beyond that.
 pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>, whole: bool) -> Markup {
-    // Notes have no number: transcripts that are compared do not have them.
+    // Notes have no number, because transcripts for comparisons do not contain them.
     let mut next = 0;
     let mut number = || {
         next += 1;
@@ -102,7 +103,7 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
     }
 }
 
-/// The beginning of a line.
+/// Renders the beginning of a line.
 fn glimpse(case: usize, number: u64, line: &TranscriptLine) -> Markup {
     let text = line.line.as_deref().unwrap_or_default();
     let way = if line.dir == Direction::C2s { "→" } else { "←" };
@@ -110,7 +111,7 @@ fn glimpse(case: usize, number: u64, line: &TranscriptLine) -> Markup {
     html! { div.beside id=(anchor(case, number)) { (time(line.t.as_ref())) span { (way) } span { (beginning) @if beginning.len() < text.len() { "…" } } } }
 }
 
-/// What a frame is, in a few words.
+/// Describes a frame by its identifying members.
 fn head(text: &str) -> Option<String> {
     let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
     let words = HEAD.iter().filter_map(|name| members.get(*name)).filter_map(|value| match value {

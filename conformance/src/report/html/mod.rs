@@ -1,4 +1,4 @@
-//! The report as one page: no network, no other file, readable without its script.
+//! The report as one page: needs no network and no other file, and is readable without its script.
 
 mod case;
 mod frames;
@@ -20,10 +20,10 @@ use crate::words::counted;
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 
-/// The colours. The style sheet knows the ids.
+/// The colours. The style sheet uses the ids.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
-/// Nothing is loaded and nothing runs but the style and the script of this file, which are named by their hashes.
+/// Allows only the style and the script of this file, which are named by their hashes.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(
@@ -33,7 +33,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What the page calls the outcome of a case: the class, the word, the id of its filter.
+/// Returns the outcome of a case on the page: class and name.
 fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     match case.verdict {
         CaseVerdict::Pass => ("pass", "pass"),
@@ -45,11 +45,11 @@ fn kind(case: &ReportCase) -> (&'static str, &'static str) {
     }
 }
 
-/// How many bytes of the page show cases with whole lines, those that fail first. Of the others it has beginnings of lines,
-/// and excerpts of those that differ.
+/// Number of bytes of the page for cases with whole lines, failed ones first. Other cases have beginnings of
+/// lines, and excerpts of lines with a difference.
 const WHOLE: usize = 400_000;
 
-/// The page.
+/// Renders the page.
 pub fn html(report: &Report) -> String {
     let data = &report.data;
     let mut left = WHOLE;
@@ -98,7 +98,7 @@ pub fn html(report: &Report) -> String {
     page.into_string()
 }
 
-/// The cases with their places, those that fail first.
+/// Returns the cases with their indexes, failed ones first.
 fn in_order(report: &Report) -> Vec<(usize, (&ReportCase, &Option<Recording>))> {
     let mut cases: Vec<_> = report.data.cases.iter().zip(&report.recordings).enumerate().collect();
     cases.sort_by_key(|(_, (case, _))| match kind(case).0 {
@@ -110,7 +110,7 @@ fn in_order(report: &Report) -> Vec<(usize, (&ReportCase, &Option<Recording>))> 
     cases
 }
 
-/// What is wrong, each cause once, with links to the cases that show it.
+/// Renders the causes, with links to their cases.
 fn causes_of(data: &SuiteReport) -> Markup {
     let causes = causes(data);
     let place = |name: &str| data.cases.iter().position(|case| case.name == name).unwrap_or_default();
@@ -137,7 +137,7 @@ fn causes_of(data: &SuiteReport) -> Markup {
     }
 }
 
-/// What can be looked at: the class, the word, how many cases.
+/// Returns the filters of the page: class, name, number of cases.
 fn views(data: &SuiteReport) -> Vec<(&'static str, &'static str, usize)> {
     let words = [
         ("all", "all"),
@@ -195,7 +195,7 @@ fn seconds(ms: u64) -> String {
 mod tests {
     use super::*;
 
-    /// A page that shows everything of a hundred failing cases would be one of forty megabytes.
+    /// All details of a hundred failed cases would need forty megabytes.
     #[test]
     fn a_page_about_many_failures_has_less_than_two_megabytes() {
         use serde_json::json;
@@ -231,7 +231,7 @@ mod tests {
         assert!(page.contains("case-99") && page.contains("<mark>3</mark>"));
     }
 
-    /// Either would end its element early.
+    /// Each of these texts would end its element early.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
