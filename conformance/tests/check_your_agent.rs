@@ -1,5 +1,5 @@
-//! The page "check your own agent in five minutes": its commands are run as they stand there, in a folder that
-//! looks like a clone of this repository, and its files are of their formats.
+//! Tests of the page "check your own agent in five minutes": its commands run unchanged in a folder with the
+//! layout of a clone of this repository, and its files fit their formats.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,10 +12,10 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../../docs/check-your-agent.md");
 const AGENT: &str = include_str!("../examples/echo_agent.py");
 
-/// Held by tests that play cases: side by side they would take the time from each other's agents.
+/// Held by tests that play cases: concurrent tests would slow down each other's agents.
 static PLAYING: Mutex<()> = Mutex::new(());
 
-/// What stands between fences with that label.
+/// Returns the text between fences with this label.
 fn blocks(label: &str) -> Vec<&'static str> {
     let fence = format!("```{label}\n");
     let found = PAGE.match_indices(&fence).map(|(at, _)| {
@@ -30,7 +30,7 @@ fn commands() -> Vec<&'static str> {
     lines.map(|line| line.strip_prefix("$ ").unwrap_or_else(|| panic!("{line}"))).collect()
 }
 
-/// A folder with `conformance` in it, and a folder in which the program is found, as after the installation.
+/// A folder with `conformance` in it, and a folder with the program, as after the installation.
 struct Clone {
     folder: tempfile::TempDir,
 }
@@ -62,7 +62,7 @@ impl Clone {
     }
 }
 
-/// Every command of the page but the installation, whose result is this very program.
+/// Runs every command of the page except the installation, whose result is this program.
 #[test]
 fn every_command_of_the_page_runs() {
     let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ fn every_command_of_the_page_runs() {
     }
 }
 
-/// The report of the example is clean: cases pass, the rest is not applicable, and nothing fails.
+/// Checks the report of the example: some cases pass, the others are not applicable, and none fails.
 fn judged(said: &str) {
     let summary = said
         .lines()
@@ -137,10 +137,10 @@ fn the_files_of_the_page_are_of_their_formats() {
             failure.check
         );
     }
-    // What the page claims is what the example claims.
+    // The page and the example have equal claims.
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
     assert_eq!(file::load::<Profile>(Path::new(example), "profile").unwrap().claims, Some(claims));
-    // The commands of the CI are those of the page.
+    // The example for CI uses the commands of the page.
     let ci = blocks("yaml").concat();
     assert!(
         ci.contains("agentese-conformance run --profile my_agent.profile.json --junit report.xml"),
@@ -148,7 +148,7 @@ fn the_files_of_the_page_are_of_their_formats() {
     );
 }
 
-/// Links of the page lead to files.
+/// The links of the page lead to files.
 #[test]
 fn the_links_of_the_page_lead_somewhere() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
@@ -160,7 +160,7 @@ fn the_links_of_the_page_lead_somewhere() {
     }
 }
 
-/// Members that nobody looks at would be a way to claim nothing.
+/// A claim has to exclude cases; otherwise it would have no effect.
 #[test]
 fn a_claim_takes_cases_away() {
     let suite = Suite::embedded();
@@ -180,10 +180,10 @@ fn a_claim_takes_cases_away() {
     assert_eq!(left(&profile), cases.len());
 }
 
-/// Cases that need three commands and no more, for agents that speak a part of pi.
+/// Cases that need only three commands, for agents with a part of pi.
 const PLAIN: &[&str] = &["plain-history", "plain-second-prompt", "plain-state"];
 
-/// What the example does after a text in it was replaced by another, and which check of which case says so.
+/// Defects of the example: description, text, replacement, and the case and the check that report it.
 const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
     (
         "the model is sent the last two messages and no others",
@@ -215,7 +215,7 @@ const BROKEN: &[(&str, &str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The report over these cases, of an agent with that text in place of the example's.
+/// Returns the report on these cases, of an agent with this source text.
 fn report(agent: &str, cases: &[&str]) -> Value {
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -235,7 +235,7 @@ fn report(agent: &str, cases: &[&str]) -> Value {
     report
 }
 
-/// The `must` checks that fail, as case and check.
+/// Returns the failed `must` checks, as case and check.
 fn failures(report: &Value) -> Vec<(&str, &str)> {
     let cases = report["cases"].as_array().unwrap();
     let checks = cases.iter().flat_map(|case| {

@@ -1,4 +1,4 @@
-//! The command line: what it says, and what it says where something is wrong.
+//! Tests of the command line: its output, and its error messages.
 
 use std::process::{Command, Output};
 
@@ -72,7 +72,7 @@ fn errors_are_one_line_and_name_what_there_is() {
     }
 }
 
-/// What is not there is said once, and in words.
+/// A missing program is reported once, in plain English.
 #[test]
 fn a_program_that_is_not_there_is_said_once() {
     for arguments in [
@@ -86,7 +86,7 @@ fn a_program_that_is_not_there_is_said_once() {
     }
 }
 
-/// A client is played a recording, and a case in a file has none.
+/// Client mode needs a recording, and a case in a file has none.
 #[test]
 fn a_case_in_a_file_is_no_case_for_a_client() {
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
@@ -98,7 +98,7 @@ fn a_case_in_a_file_is_no_case_for_a_client() {
     assert_eq!((said.as_str(), output.status.code()), (wanted, Some(2)));
 }
 
-/// The model as a server: it says where it is, logs, and ends when it is told to.
+/// The model as a server: prints its address, logs requests, and ends on a signal.
 #[test]
 fn the_model_serves_until_it_is_told_to_end() {
     use std::io::{Read as _, Write as _};
@@ -139,7 +139,7 @@ fn the_model_serves_until_it_is_told_to_end() {
     assert_eq!((&request["model"], &request["answer"]), (&"m".into(), &0.into()));
 }
 
-/// The dialect of a transcript, and the exit code that scripts look at.
+/// Detects the dialect of a transcript, with the exit code for scripts.
 #[test]
 fn detect_names_the_dialect_of_a_transcript() {
     let transcripts = concat!(env!("CARGO_MANIFEST_DIR"), "/transcripts");
@@ -154,14 +154,14 @@ fn detect_names_the_dialect_of_a_transcript() {
         assert!(stdout(&output).starts_with(wanted), "{name}: {}", stdout(&output));
         assert!(output.status.success());
     }
-    // Nothing in this session tells omp from pisces.
+    // This session has no difference between omp and pisces.
     let output = run(&["detect", "--json", "--transcript", &format!("{transcripts}/omp/bash.jsonl")]);
     let said: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!((&said["sure"], &said["guesses"][0]["dialect"]), (&false.into(), &"omp@13.19".into()));
 }
 
-/// A program that is asked: one that plays a transcript answers as the agent did.
+/// Probes a program: one that plays a transcript answers as the agent did.
 #[test]
 fn detect_asks_a_program() {
     let program = env!("CARGO_BIN_EXE_agentese-conformance");
@@ -178,7 +178,8 @@ fn detect_asks_a_program() {
     assert!(silent.starts_with("error: the agent said nothing within 200 ms ("), "{silent}");
 }
 
-/// Both are asked the same, and tell the same state; the live one has a command that the document does not have.
+/// Both agents get the same commands and answer with the same state; the live one has a command that the
+/// document lacks.
 #[test]
 fn detect_tells_revisions_of_operator_apart() {
     let seed = r#"
@@ -203,7 +204,7 @@ fn detect_tells_revisions_of_operator_apart() {
     }
 }
 
-/// What says something and is no agent is said to be none, with the exit code of what is not known.
+/// A program that is not an agent is reported as such, with the exit code for unknown dialects.
 #[test]
 fn detect_knows_what_is_no_agent() {
     let echo = "not an agent: it sends back what it is sent";
@@ -221,7 +222,7 @@ fn detect_knows_what_is_no_agent() {
     assert_eq!(json, serde_json::json!({"sure": false, "reason": echo, "guesses": []}));
     let noise = of(&[], "while read -r line; do echo what; done");
     assert_eq!(noise, "not an agent: nothing that it says is a JSON object; it begins with `what`\n");
-    // A server of another protocol in the same frames.
+    // A server of another protocol with the same framing.
     let other = of(
         &[],
         r#"while read -r line; do echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}'; done"#,
@@ -229,7 +230,7 @@ fn detect_knows_what_is_no_agent() {
     assert!(other.starts_with("nothing that it says belongs to a known dialect; "), "{other}");
 }
 
-/// A misspelt name in the claims would take cases away in silence.
+/// A misspelt name in the claims would silently exclude cases.
 #[test]
 fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +258,7 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
     }
 }
 
-/// The agent starts elsewhere, where an argument that names a file here names nothing.
+/// The agent starts in another directory, from which a relative argument names no file.
 #[test]
 fn an_argument_that_is_a_file_here_is_named_where_the_agent_does_not_speak() {
     let folder = tempfile::tempdir().unwrap();

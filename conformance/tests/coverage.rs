@@ -1,4 +1,4 @@
-//! Every command, event, dialog and documented edge of a dialect has a case that shows it.
+//! Tests that every command, event, dialog and documented edge of a dialect has a case.
 
 #[path = "coverage/edges.rs"]
 mod edges;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use edges::{EDGES, Written};
 
-/// Cases that were written by hand for framing alone. They have no golden transcript but say what they expect.
+/// Cases for framing, written by hand. They have expectations and no golden transcript.
 const FRAMING: &[&str] = &[
     "framing-u2028",
     "framing-crlf",
@@ -30,7 +30,7 @@ const FRAMING: &[&str] = &[
     "framing-slow-reader",
 ];
 
-/// What no case shows, and why that is. Pisces speaks omp, and omp's cases are its cases too.
+/// Items without a case, with reasons. Pisces speaks omp, so omp's cases cover its commands too.
 const GAPS: &[(&str, &str, &str)] = &[
     ("operator", "event tool_execution_start", "no agent was recorded that runs tools over this dialect"),
     ("operator", "event tool_execution_end", "no agent was recorded that runs tools over this dialect"),
@@ -38,7 +38,7 @@ const GAPS: &[(&str, &str, &str)] = &[
     ("opal", "dialog client/input", "declared in the protocol; no version of the agent sends it"),
 ];
 
-/// Documented failures of pi whose text stands in no golden transcript as it is.
+/// Documented failures of pi whose text is in no golden transcript.
 const PLACEHOLDERS: &[(&str, &str, &str)] =
     &[("compact", "Summarization failed: {reason}", "compact-error: its text is a placeholder there")];
 
@@ -46,7 +46,7 @@ fn index(dialect: &str) -> Index {
     Index::named(dialect).unwrap()
 }
 
-/// The sets of cases: those of each dialect's first revision, and those of later ones that have some of their own.
+/// Returns the sets of cases: each dialect's first revision, and later revisions with cases of their own.
 fn sets(suite: &Suite) -> Vec<String> {
     let mut sets = suite.dialects();
     sets.push("pi@1.5".to_owned());
@@ -67,7 +67,7 @@ fn covered(cases: &[Scenario]) -> BTreeSet<String> {
 fn missing(dialect: &str) -> Vec<String> {
     let suite = Suite::embedded();
     let mut covered = covered(&suite.cases(dialect).unwrap());
-    // What a later revision keeps is shown by the cases of the first.
+    // Cases of the first revision cover items that a later revision keeps.
     for older in [("pisces", "omp"), ("pi@1.5", "pi")].into_iter().filter(|(set, _)| *set == dialect) {
         covered.extend(self::covered(&suite.cases(older.1).unwrap()));
     }
@@ -98,7 +98,7 @@ fn every_edge_of_pi_has_a_case() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// What a dialect's rules speak of is an edge that cases name.
+/// Each edge with a rule in the declaration has to be an edge that cases can name.
 #[test]
 fn edges_with_rules_are_edges_of_cases() {
     let named: BTreeSet<&str> = EDGES.iter().map(|(edge, _)| *edge).collect();
@@ -109,7 +109,7 @@ fn edges_with_rules_are_edges_of_cases() {
     }
 }
 
-/// Each documented failure of pi is shown by a golden transcript: a client sees the text in a case.
+/// A golden transcript has to show each documented failure of pi.
 #[test]
 fn every_documented_failure_of_pi_has_a_case() {
     let suite = Suite::embedded();
@@ -127,7 +127,7 @@ fn every_documented_failure_of_pi_has_a_case() {
         .iter()
         .flat_map(|command| command.errors.iter().map(|error| (command.wire, error.text)));
     let of_dialect = index.dialect.errors.iter().map(|error| ("", error.text));
-    // The recorded agent puts the words of a failed parse before failures of most commands.
+    // The recorded agent puts the prefix of a failed parse before the failures of most commands.
     let prefix = regex::escape(index.revision.edges.parse_prefix);
     let name = Regex::new(r"\\\{\w+\\\}").unwrap();
     for (command, text) in of_commands.chain(of_dialect) {
@@ -140,8 +140,8 @@ fn every_documented_failure_of_pi_has_a_case() {
     }
 }
 
-/// What a case says that it covers is true: its client sends the commands, and its golden transcript has
-/// the events and dialogs.
+/// The coverage of a case has to be true: the client sends the commands, and the golden transcript has the
+/// events and dialogs.
 #[test]
 fn cases_cover_what_they_say() {
     let suite = Suite::embedded();
@@ -152,10 +152,10 @@ fn cases_cover_what_they_say() {
         for case in suite.cases(&dialect).unwrap() {
             let sent: String = case.steps.iter().map(said).collect();
             let golden = suite.golden(&dialect, &case.name).unwrap();
-            // What the case expects in its own words is shown as well as what was recorded.
+            // The expectations of a case cover items in the same way as a recording.
             let expected = serde_json::to_string(&case.expect.clone().unwrap_or_default()).unwrap();
             if golden.is_none() && case.expect.is_none() {
-                // Nothing can be shown without either.
+                // A case without both covers nothing.
                 assert_eq!(case.covers.unwrap_or_default(), [""; 0], "{dialect}/{}", case.name);
                 continue;
             }
@@ -184,7 +184,7 @@ fn cases_cover_what_they_say() {
 fn said(step: &ScenarioStep) -> String {
     match step {
         ScenarioStep::Send(step) => step.send.to_string(),
-        // Escapes are a way of writing a name too.
+        // An escape is also a way to write a name.
         ScenarioStep::Raw(step) => step.raw.replace(' ', "") + &step.raw.replace("\\u005f", "_"),
         _ => String::new(),
     }
@@ -216,7 +216,7 @@ fn cases_are_named_after_their_files_and_can_be_played() {
     assert!(count > 250, "{count}");
 }
 
-/// A case without a golden transcript says what it expects, under names that are there once.
+/// A case without a golden transcript needs expectations, with unique names.
 #[test]
 fn expectations_are_patterns_and_have_names_of_their_own() {
     let suite = Suite::embedded();
@@ -248,7 +248,7 @@ fn framing_has_its_ten_cases_in_every_dialect() {
     }
 }
 
-/// What a profile may claim not to have is something that a case needs: else the claim says nothing.
+/// A profile may exclude only needs that some case has; otherwise the claim has no effect.
 #[test]
 fn every_need_is_that_of_a_case() {
     let suite = Suite::embedded();
@@ -260,7 +260,7 @@ fn every_need_is_that_of_a_case() {
     assert_eq!(needed, declared.map(str::to_owned).collect());
 }
 
-/// What the client of a golden transcript said is what the case says, so that one is of the other.
+/// The client's lines in a golden transcript have to be those of the case.
 #[test]
 fn golden_transcripts_are_of_their_cases() {
     let suite = Suite::embedded();
@@ -280,7 +280,7 @@ fn golden_transcripts_are_of_their_cases() {
     }
 }
 
-/// Other recordings are of cases that there are.
+/// Alternative recordings have to belong to existing cases.
 #[test]
 fn alternatives_are_of_their_cases() {
     let suite = Suite::embedded();

@@ -1,17 +1,17 @@
-//! docs/faults.md is true: every row of the table of faults has a test named after it, or a reason
-//! why not, and every file that the page names is there.
+//! Tests of docs/faults.md: every row of the table of faults has a test with its number, or a reason for its
+//! absence. Every file that the page names exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The rows of the table of faults.
+/// Rows of the table of faults.
 const ROWS: std::ops::RangeInclusive<u32> = 1..=132;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The numbers after an `F` in a text; `F01–F07` is all of them.
+/// Returns the numbers after `F` in a text; `F01–F07` is a range.
 fn rows(text: &str) -> BTreeSet<u32> {
     let number = |text: &str| text.trim().strip_prefix('F').and_then(|digits| digits.parse::<u32>().ok());
     let mut rows = BTreeSet::new();
@@ -24,7 +24,7 @@ fn rows(text: &str) -> BTreeSet<u32> {
     rows
 }
 
-/// The texts of all files that have tests.
+/// Returns the texts of all files with tests.
 fn test_sources() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for part in [
@@ -42,7 +42,7 @@ fn test_sources() -> Vec<(PathBuf, String)> {
     files.into_iter().map(|file| (file.clone(), std::fs::read_to_string(&file).unwrap_or_default())).collect()
 }
 
-/// Whether a test of that name is there, in any of the languages.
+/// Returns `true` if a test with this name exists, in any of the languages.
 fn is_there(name: &str, sources: &[(PathBuf, String)]) -> bool {
     let defined =
         [format!("fn {name}("), format!("def {name}("), format!("test(\"{name}"), format!("\"{name}\"")];
@@ -76,7 +76,7 @@ fn every_row_says_how_far_it_is_covered_and_names_a_test() {
     assert_eq!(seen, ROWS.collect::<Vec<_>>(), "each row stands there once, in order");
 }
 
-/// The first cell of every row of the tables below a heading.
+/// Returns the rows in the first cells of the tables below a heading.
 fn first_cells(page: &str, heading: &str) -> BTreeSet<u32> {
     let (_, section) = page.split_once(heading).unwrap_or_else(|| panic!("{heading} is missing"));
     let section = section.split("\n## ").next().unwrap();
@@ -98,7 +98,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The rows that names of tests carry, as in `fm_f10_f11_…`.
+/// Returns the rows in the names of tests, as in `fm_f10_f11_…`.
 fn tested() -> BTreeSet<u32> {
     let mut files = Vec::new();
     for part in [
@@ -180,7 +180,7 @@ fn every_file_that_the_page_names_is_there() {
     assert!(checked > 50, "{checked}");
 }
 
-/// `a/{b,c}.rs` is two paths.
+/// Expands a path: `a/{b,c}.rs` becomes two paths.
 fn expand(name: &str) -> Vec<String> {
     match (name.find('{'), name.find('}')) {
         (Some(open), Some(close)) => {

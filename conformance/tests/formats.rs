@@ -1,4 +1,4 @@
-//! The published schemas of the file formats, by a validator that knows nothing of this project.
+//! Tests of the published schemas of the file formats, with an independent validator.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn cases_and_profiles_are_of_their_schemas() {
     }
 }
 
-/// What is in the program is what is in the folders.
+/// The binary has to contain the same files as the folders.
 #[test]
 fn the_program_has_all_files() {
     let suite = Suite::embedded();

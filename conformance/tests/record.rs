@@ -1,4 +1,5 @@
-//! `record` between a client and an agent, both of them real processes; `replay` of what it wrote.
+//! Tests of `record` between a client and an agent, both of them real processes, and of `replay` with its
+//! output.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -25,7 +26,7 @@ fn start(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Says lines, each after the one that it waits for, and returns all that came, the exit code and stderr.
+/// Sends lines, each after the awaited output, and returns all output lines, the exit code and stderr.
 async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<String>, i32, String) {
     let talk = async {
         let mut stdin = child.stdin.take().unwrap();
@@ -52,7 +53,7 @@ async fn converse<S: AsRef<str>>(mut child: Child, said: &[(S, &str)]) -> (Vec<S
     tokio::time::timeout(LONG, talk).await.expect("the session ends")
 }
 
-/// An agent of one line of shell that says every line again.
+/// An agent of one line of shell that repeats every line.
 const ECHO: &str =
     r#"while read -r line; do echo "{\"type\":\"echo\",\"of\":$line}"; done; echo bye >&2; exit 5"#;
 
@@ -80,7 +81,7 @@ async fn bytes_pass_through_and_what_is_kept_is_redacted() {
     );
     let (seen, code, stderr) = converse(child, &[(&line, "echo")]).await;
     assert_eq!(code, 5, "{stderr}");
-    // The client sees every byte.
+    // The client receives every byte.
     assert_eq!(seen, [format!(r#"{{"type":"echo","of":{line}}}"#)]);
     assert!(stderr.contains("bye"), "{stderr}");
     let kept = std::fs::read_to_string(&out).unwrap();
@@ -108,13 +109,13 @@ async fn nothing_is_kept_where_a_key_is_left() {
         let (_, code, stderr) = converse(child, &[(line, "echo")]).await;
         assert_eq!(code, 3, "{stderr}");
         assert!(stderr.contains(wanted), "{stderr}");
-        // Not even the message has it in full.
+        // The message does not contain the whole secret either.
         assert!(!stderr.contains("tooth-and-nail") && !stderr.contains("abcdefghij"), "{stderr}");
         assert!(!Path::new(&out).exists());
     }
 }
 
-/// A recorded session is played back to a client that asks the same and a little more.
+/// A recorded session is replayed to a client that sends the same commands and a few more.
 #[tokio::test]
 async fn a_recording_plays_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -134,7 +135,7 @@ async fn a_recording_plays_back() {
     assert_eq!((code, stderr.as_str()), (0, ""));
     let ids = |line: &String| line.replace("\"id\":\"x\"", "\"id\":\"a\"");
     assert_eq!(seen_again.iter().map(ids).collect::<Vec<_>>(), seen);
-    // In another way: told, and with --strict a failure.
+    // A deviation is reported; with --strict it is a failure.
     let other = start(&["replay", "--dialect", "pi", "--strict", out]);
     let (_, code, stderr) = converse(other, &said("a", "something else")).await;
     assert_eq!(code, 1);

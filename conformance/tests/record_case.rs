@@ -1,4 +1,4 @@
-//! `record --case`: a recorded session becomes a case that plays the same session again.
+//! Tests of `record --case`: a recorded session becomes a case that plays the same session again.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
 
-/// The case that the program makes of a transcript of the suite.
+/// Makes a case of a transcript of the suite, with the binary.
 fn made(dialect: &str, name: &str) -> Scenario {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(format!("{name}.json"));
@@ -31,7 +31,7 @@ fn made(dialect: &str, name: &str) -> Scenario {
     case
 }
 
-/// Plays the case that is made of a recording to an agent that plays the recording.
+/// Plays the case from a recording to an agent that plays the recording.
 async fn plays_again(profile: &str, name: &str) {
     let mut profile = Suite::embedded().profile(profile).unwrap();
     (profile.arguments, profile.default_arguments) = (None, None);
@@ -66,7 +66,7 @@ fn responses(case: &Scenario) -> Value {
 #[test]
 fn what_the_model_said_is_the_script() {
     assert_eq!(responses(&made("pi", "prompt-text-anthropic")).as_array().unwrap().len(), 1);
-    // What an answer tells of another session's history, nobody said in this one.
+    // An answer with the history of another session adds nothing to the script.
     assert_eq!(
         responses(&made("pi", "switch-session")),
         json!([{"blocks": [{"text": ["one"]}]}, {"blocks": [{"text": ["continued"]}]}])

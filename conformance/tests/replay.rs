@@ -1,5 +1,5 @@
-//! `RpcClient` against recordings of the five real agents: every session is played to its end, the
-//! events arrive to the byte, and every run that ends in the recording ends here.
+//! Tests of `RpcClient` against recordings of the five real agents. Every session is played to its end, the
+//! events arrive byte for byte, and every run that ends in the recording ends in the test.
 
 #![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 
@@ -21,7 +21,7 @@ use long::LONG;
 
 type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
 
-/// Counts frames that the client could not place.
+/// Collects diagnostics about frames that the client could not place.
 #[derive(Default)]
 struct Odd(std::sync::Mutex<Vec<String>>);
 
@@ -35,7 +35,7 @@ impl Tap for OddTap {
     }
 }
 
-/// What a line of the transcript is for the client.
+/// Returns `true` if a line of the transcript is an event for the client.
 fn is_event<D: Dialect>(line: &Value) -> bool {
     let spec = D::SPEC;
     if !spec.framing_is_flat() {
@@ -45,9 +45,9 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
     kind.is_some_and(|kind| kind != "response" && !spec.is_request(kind))
 }
 
-/// How often the run of a recording ends: its last possible end has come and nothing follows.
+/// Counts of the runs in a recording: a run ends if its last possible end has come and nothing follows.
 struct Played {
-    /// The last event of each run that ended.
+    /// Last event of each run that ended.
     last: Vec<String>,
     runs: usize,
     ended: usize,
@@ -96,7 +96,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
                     members.remove("type");
                     members.remove("id");
                 }
-                // What was sent wrong on purpose cannot be sent by a typed client.
+                // A typed client cannot send an intentionally wrong line.
                 let right = ClientFrame::<D>::decode(line).is_ok();
                 match spec.command(&command).map(|spec| spec.run).filter(|_| right) {
                     None => client.send_raw(line.as_str().trim_end_matches('\r')).unwrap(),
@@ -106,7 +106,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
                         calls.spawn(async move { client.request(&command, &members).await });
                     }
                 }
-                // The line is on its way before the next one: the tasks above run in order.
+                // Lets the tasks run, in order, so that each line is sent before the next one.
                 tokio::task::yield_now().await;
             }
         }
@@ -117,7 +117,7 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
         match run.await.unwrap() {
             Ok(run) => match run.wait().await {
                 Ok(result) => {
-                    // Of a session that was cut off it depends on time whether a run has ended before.
+                    // If the session is cut off, the result depends on timing.
                     played.ended += usize::from(!cut);
                     played.last.extend(result.last.map(|event| event.frame().as_str().to_owned()));
                 }
@@ -141,14 +141,14 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
     played
 }
 
-/// Recordings with frames that their document does not allow.
+/// Returns `true` for recordings with frames that their document does not allow.
 fn listed(dialect: &str, name: &str) -> bool {
     let case = format!("{dialect}/{name} server ");
     include_str!("../schema-exceptions.txt").lines().any(|line| line.starts_with(&case))
 }
 
-/// Recordings whose client wrote half lines, or whose agent glued an answer to an extension's text:
-/// they are about framing, and have tests of their own.
+/// Returns `true` for recordings about framing, which have tests of their own: the client wrote half lines,
+/// or the agent appended an answer to an extension's text.
 fn is_about_writing(name: &str) -> bool {
     [
         "ext-stdout-noise",
@@ -163,9 +163,8 @@ fn is_about_writing(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// Plays all recordings of a dialect. `expected` is how many sessions there are, how many prompts
-/// their clients sent, and how many ran to their end in sessions that are whole (the others were refused, or cut off by
-/// the end of the recording).
+/// Plays all recordings of a dialect. `expected` has the number of sessions, the number of prompts, and the
+/// number of completed runs. Runs of cut sessions, and refused prompts, are not completed.
 async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: Start<D>) {
     let mut total = Played { last: Vec::new(), runs: 0, ended: 0, events: 0 };
     let mut sessions = 0;
@@ -189,7 +188,7 @@ async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: 
 }
 
 fn params<P: serde::de::DeserializeOwned>(members: Map<String, Value>) -> Result<P, Error> {
-    // A prompt that was sent wrong on purpose is not one that a typed client can send.
+    // A typed client cannot send an intentionally wrong prompt.
     serde_json::from_value(Value::Object(members))
         .map_err(|error| Error::Encode { command: "prompt".to_owned(), reason: error.to_string() })
 }
@@ -256,8 +255,8 @@ async fn opal_sessions() {
     .await;
 }
 
-/// What the recording does not have is answered where it changes nothing, and refused else: nobody knows what the agent
-/// would have done.
+/// Commands that are not in the recording get an answer if they change nothing. All others are refused,
+/// because the agent's reaction is unknown.
 #[tokio::test]
 async fn what_the_recording_does_not_have_is_refused() {
     async fn of<D: Dialect>(dialect: &str, name: &str, reads: &str, changes: &str) {
@@ -278,7 +277,7 @@ async fn what_the_recording_does_not_have_is_refused() {
     of::<opal::Opal>("opal", "03_prompt_text", "session/list", "session/delete").await;
 }
 
-/// The three sessions that every change has to keep: text, several tools, retries to the end.
+/// Three sessions that every change has to keep: text, several tools, retries to the end.
 #[tokio::test]
 async fn three_pi_sessions_end_as_recorded() {
     for name in ["prompt-text-anthropic", "tool-multi", "retry-final-failure"] {

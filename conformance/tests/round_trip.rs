@@ -1,5 +1,5 @@
-//! What was decoded encodes to what it was: every frame of the recordings, to the byte where the
-//! frame is kept, to the JSON value where it is typed.
+//! Tests that decoding and encoding gives back every frame of the recordings: byte for byte if the frame is
+//! kept, else with the same JSON value.
 
 #![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 
@@ -12,14 +12,14 @@ use agentese::{omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, recorded};
 use serde_json::Value;
 
-/// Frames that no decoder can take: listed for the schemas, with their reasons.
+/// Returns frames that no decoder can accept: listed for the schemas, with their reasons.
 fn listed() -> Vec<String> {
     let text = include_str!("../schema-exceptions.txt");
     let key = |line: &str| line.splitn(4, ' ').take(3).collect::<Vec<_>>().join(" ");
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(key).collect()
 }
 
-/// The framer hands out a line as it came, whatever pieces it came in.
+/// Passes a line through the framer in chunks, and returns the line.
 fn framed(line: &FrameText) -> Vec<u8> {
     let mut framer = Framer::default();
     let mut out = Vec::new();

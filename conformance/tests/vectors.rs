@@ -1,4 +1,4 @@
-//! The framing vectors that all languages share.
+//! Tests with the framing vectors that all languages share.
 
 use agentese::framing::{Bom, Framer, FramerOptions, FramingError};
 use serde_json::{Value, json};

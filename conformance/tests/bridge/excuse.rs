@@ -1,4 +1,4 @@
-//! Reads the loss report of a pair: which differences from a recording it explains.
+//! Reader of a pair's loss report: finds the differences from a recording that the report explains.
 
 mod answers;
 mod differs;
@@ -25,10 +25,10 @@ use paths::{in_answer, is_about, is_within, without_places};
 
 use crate::runs;
 
-/// Members that say what a frame is: whoever stands between always gets them right.
+/// Members that identify a frame: a bridge always sets them correctly.
 const KINDS: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
 
-/// What an agent's own profile gives it, and no case does: its models.
+/// Members that depend on the models in the agent's own profile and not on the case.
 const GIVEN: &[&str] = &[
     "model.",
     "context.window",
@@ -38,47 +38,48 @@ const GIVEN: &[&str] = &[
     "message<assistant>.usage.cost",
 ];
 
-/// What no table has of that: who the provider of its models is, and which others it knows.
+/// Further members of this kind, which no table contains: the provider of the models, and the other known
+/// providers.
 const PROVIDERS: &[&str] = &["data.auth.provider", "data.auth.providers"];
 
-/// How hard the model thinks at first, the agent's own profile says.
+/// The thinking level: its first value comes from the agent's own profile.
 const LEVEL: &str = "thinkingLevel";
 
-/// From these on it is the client who says that, or a session.
+/// After one of these intents, the client or a session determines the thinking level.
 const SETS_LEVEL: &[Intent] =
     &[Intent::SetThinking, Intent::CycleThinking, Intent::SetModel, Intent::CycleModel, Intent::OpenSession];
 
-/// Which of the blocks of an answer a piece of text belongs to.
+/// Index of the block that a piece of text belongs to.
 const PLACE_OF_TEXT: &str = "message<assistant>.blocks<text>.index";
 
-/// The check that a case was played to its end.
+/// Name of the check that a case was played to its end.
 pub const SCENARIO: &str = "scenario";
 
-/// The check of what the model is asked, and what it says where that is about the words of the user.
+/// Name of the check of the model's requests, and its text if the check is about the input of the user.
 const REQUESTS: &str = "requests";
 pub const WORDS: &str = "the model is sent the words of the user";
 
-/// Checks that are about frames.
+/// Checks of frames.
 pub const OF_FRAMES: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
-/// Checks about the agent's process and its lines: whoever stands between two dialects always passes them.
+/// Checks of the agent's process and its lines: a bridge always passes them.
 pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
-/// A difference that nothing explains.
+/// A difference without an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// The check that does not hold.
+    /// Name of the failed check.
     pub check: String,
-    /// The row that the frame is of; empty where there is no frame.
+    /// Row of the frame; empty if there is no frame.
     pub row: String,
-    /// Where in the frame, as a list of known failures names it.
+    /// Path in the frame, in the form of lists of known failures.
     pub path: String,
-    /// What differs, in words.
+    /// Description of the difference.
     pub says: String,
 }
 
 impl Left {
-    /// Whether a line of a list is about it. One that is about frames as a whole is about those of its row.
+    /// Returns `true` if a line of a list applies. A line without a path applies to whole frames of its row.
     pub fn is_named_by(&self, line: &ExpectedFailure) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
         let row = line.row.as_deref().unwrap_or_default();
@@ -87,23 +88,23 @@ impl Left {
     }
 }
 
-/// What the report of a pair says.
+/// The loss report of a pair.
 pub struct Report {
     front: &'static Spec,
     rows: Vec<RowFate>,
-    /// How the front differs from its recordings with an agent of its own.
+    /// Differences of the front from its recordings, with an agent of its own dialect.
     known: Vec<ExpectedFailure>,
-    /// What was observed: where a frame stands that was not recorded. None where that is not known.
+    /// Observed session, with the positions of frames that are not in the recording; `None` if unknown.
     observed: Option<Transcript>,
 }
 
-/// A frame, as the front's dialect knows it.
+/// A frame with its row in the front's dialect.
 struct Frame {
     kind: RowKind,
     row: String,
-    /// The event, the parameters, or the whole answer with `data` in it.
+    /// The event, the parameters, or `data` of the answer as a member.
     body: Value,
-    /// Of an answer, the line that it is about, and whether it succeeded.
+    /// For an answer: the line that it answers, and its success.
     answers: Option<(String, bool)>,
 }
 
@@ -114,28 +115,28 @@ impl Report {
         Self { front, rows: explain(front, spec(agent)).unwrap(), known: Vec::new(), observed: None }
     }
 
-    /// The same for a front that differs from its recordings in that way, whoever stands behind it.
+    /// Adds known differences of the front from its recordings, which occur with any agent.
     pub fn knowing(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
     }
 
-    /// The same report, of a session in which that was observed.
+    /// Sets the observed session.
     pub fn observe(&mut self, observed: Option<Transcript>) {
         self.observed = observed;
     }
 
-    /// Whether the front's dialect has a row of that name.
+    /// Returns `true` if the front's dialect has a row with this name.
     pub fn has(&self, name: &str) -> bool {
         name == self.front.edges.parse_command || self.rows.iter().any(|row| row.row == name)
     }
 
-    /// Whether the agent tells where a block of an answer ends and the next one begins.
+    /// Returns `true` if the agent shows the boundaries between the blocks of an answer.
     pub fn tells_blocks(&self) -> bool {
         let untold = self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.untold);
         !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
-    /// What a failure is called that names no command.
+    /// Returns the name of a failure that names no command.
     fn parse(&self, shown: &Shown) -> Option<String> {
         self.is_unnamed(&shown.line).then(|| self.front.edges.parse_command.to_owned())
     }
@@ -144,14 +145,14 @@ impl Report {
         self.rows.iter().find(|row| row.kind == kind && row.row == name)
     }
 
-    /// The findings that the report does not explain.
+    /// Returns the findings that the report does not explain.
     pub fn unexplained(&self, case: &Scenario, findings: &[Finding], golden: &Transcript) -> Vec<Left> {
         let failed = |finding: &Finding| match &finding.outcome {
             Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.clone())),
             _ => None,
         };
         let failed: Vec<_> = findings.iter().filter_map(failed).collect();
-        // A case that waits for what does not come is not played further: what stands behind that follows from it.
+        // A case that waits for a missing frame ends there: all later differences follow from that.
         let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
         let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, wait, golden));
         let broken_off = in_vain.map(|step| sent_until(case, step, golden));
@@ -168,13 +169,13 @@ impl Report {
             let is_behind = broken_off.is_some_and(|last| match (check.as_str(), place) {
                 (SCENARIO, _) => true,
                 (_, Some(place)) => place > last,
-                // What was expected of the whole case may be about what was not played.
+                // An expectation of the whole case may be about the part that was not played.
                 (check, None) => check.starts_with("expect ") || check == REQUESTS,
             });
             if is_behind {
                 return false;
             }
-            // What the model is asked beside the words of the user, the agent alone says.
+            // All of a request except for the input of the user depends only on the agent.
             (check != REQUESTS || mismatch.says.starts_with(WORDS))
                 && !is_known()
                 && !self.follows(&lost, mismatch, golden)
@@ -185,14 +186,14 @@ impl Report {
         unexplained.map(|(check, mismatch)| self.left(check, mismatch, golden)).collect()
     }
 
-    /// The failure of a check, as lists name it.
+    /// Converts a failed check to the form of lists.
     fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> Left {
         let shown = [&mismatch.expected, &mismatch.found];
         let named =
             |shown: &Shown| self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown));
         let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
         let path = match mismatch.path.as_str() {
-            // A request that was not sent lacks them all.
+            // A missing request lacks all messages.
             "" if check == REQUESTS => "messages".to_owned(),
             path => without_places(path).0,
         };
@@ -200,13 +201,13 @@ impl Report {
         Left { check: check.to_owned(), row, path, says }
     }
 
-    /// Whether the report says of the frame, or of its member, that it is approximated or lost.
+    /// Returns `true` if the report calls the frame, or its member, approximated or lost.
     fn explains(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
-        // What an expectation names is a part of a frame: then it is the one that came.
+        // An expectation names a part of a frame; then the found frame comes first.
         let shown = [&mismatch.expected, &mismatch.found];
         let frames: Vec<Frame> =
             shown.into_iter().flatten().filter_map(|shown| self.frame(shown, golden)).collect();
-        // A refusal that names no command is that of one that may be refused.
+        // A refusal without a command's name belongs to any command that may be refused.
         let unnamed = mismatch.found.as_ref().filter(|_| mismatch.expected.is_none());
         if unnamed.is_some_and(|found| self.parse(found).is_some())
             && self.is_refused_otherwise(None, None, golden)
@@ -222,17 +223,17 @@ impl Report {
         let is_refusal = path == "success" || successes.first() != successes.last();
         match row.fate {
             Fate::Lost => true,
-            // Whether it is answered at all, and with success.
+            // The presence and the success of an answer.
             _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
                 let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
                 sent.is_some_and(|sent| {
                     sends_any(sent, &row.untaken) || self.is_refused_otherwise(Some(row), Some(sent), golden)
                 })
             }
-            // That it comes at all, how often, and in which order.
+            // The presence, the number and the order of frames.
             fate if path.is_empty() => fate == Fate::Approximated,
             _ if KINDS.contains(&path.as_str()) => false,
-            // What else is other behind a command leaves its failures as they are.
+            // Other differences after a command do not change its failures.
             fate if path.starts_with("error") => {
                 let refuses = row.differs.iter().any(|differs| differs.refuses);
                 fate == Fate::Approximated && (row.differs.is_empty() || refuses || !row.untaken.is_empty())
@@ -246,14 +247,14 @@ impl Report {
                     .iter()
                     .filter(about)
                     .partition(|member| self.is_given(member, mismatch, golden));
-                // What nobody has declared is not the agent's, and has to be right.
+                // An undeclared member does not come from the agent, and has to be right.
                 told.is_empty() && (!given.is_empty() || row.untold.iter().any(|member| about(&member)))
             }
         }
     }
 
-    /// Whether a frame is about a session that stands beside the first one of its connection, where the report says of what
-    /// opens them that not all of it is carried.
+    /// Returns `true` if the frame belongs to a session other than the first of its connection. Applies only
+    /// if the report does not call the command that opens sessions carried.
     fn is_of_another_session(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(member), Some(opens)) = (self.front.session_member, self.front.opens_session) else {
             return false;
@@ -288,7 +289,7 @@ impl Report {
         names(line) || asked().is_some_and(|asked| names(&asked))
     }
 
-    /// Whether the agent's own profile gives it that member.
+    /// Returns `true` if the agent's own profile determines the member.
     fn is_given(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let before = mismatch.expected.as_ref().map_or(0, |shown| shown.record);
         let is_level = member.neutral == LEVEL;
@@ -296,12 +297,12 @@ impl Report {
             || (is_level && !self.sends(SETS_LEVEL, golden.records.get(..before).unwrap_or_default()))
     }
 
-    /// Whether a command that stands for one of these intents is sent in those records.
+    /// Returns `true` if the records contain a command with one of these intents.
     fn sends(&self, intents: &[Intent], records: &[Record]) -> bool {
         let stands_for = |name: String| {
             let row = self.row(RowKind::Command, &name);
             let is_for = |intent: &Intent| row.is_some_and(|row| row.intents.contains(&intent.name()));
-            // What may begin a fresh session need not open one.
+            // A command that may begin a fresh session need not open a stored one.
             intents.iter().any(is_for) && !is_for(&Intent::NewSession)
         };
         records.iter().any(|record| match record {
@@ -310,8 +311,9 @@ impl Report {
         })
     }
 
-    /// The number of a step, from 1, that waits for a frame of which the report says that it is approximated or lost; or for
-    /// a member of an answer whose refusal the report explains. The agent is still there, and has answered what it was asked.
+    /// Returns the number of the step, from 1, that waits for an approximated or lost frame. The step may
+    /// also wait for a member of an answer whose refusal the report explains. The agent has to be running,
+    /// and has to have answered its commands.
     fn awaited_in_vain(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
         let says = wait.says.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
@@ -338,13 +340,13 @@ impl Report {
         rows.next().is_some_and(explained).then_some(number)
     }
 
-    /// Whether a line is a failure that names no command.
+    /// Returns `true` if the line is a failure without a command's name.
     fn is_unnamed(&self, line: &str) -> bool {
         serde_json::from_str::<Value>(line)
             .is_ok_and(|frame| frame["command"] == self.front.edges.parse_command)
     }
 
-    /// The recorded answer to the command that an answer is about.
+    /// Returns the recorded answer with the id of the found answer.
     fn recorded_answer(&self, found: &Shown, golden: &Transcript) -> Option<Shown> {
         let id_of = |line: &str| serde_json::from_str::<Value>(line).ok()?.get("id").cloned();
         let id = id_of(&found.line)?;
@@ -381,7 +383,7 @@ impl Report {
                         };
                         golden.sent().find(is_meant).map(|sent| sent.as_str().to_owned())
                     }
-                    // A failure that names no command stands behind the one that it is about.
+                    // A failure without a command's name follows the line that it is about.
                     None => sent_before(shown.record, golden),
                 };
                 let name = || command(asked.as_deref()?);

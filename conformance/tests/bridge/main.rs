@@ -1,5 +1,5 @@
-//! The suite's cases of a front's dialect, played through `agentese bridge` against agentese in another dialect: they
-//! agree with the recording, or differ where the loss report of the pair says so.
+//! The suite's cases of a front's dialect, played through `agentese bridge` against agentese in another
+//! dialect. They agree with the recording, or differ only as the loss report of the pair allows.
 #![expect(clippy::print_stdout, reason = "what came of each pair is told")]
 
 mod answered;
@@ -23,14 +23,14 @@ use excuse::{Left, Report, SCENARIO};
 use futures::{StreamExt, stream};
 use pairs::{Pair, all};
 
-/// Which pairs are played, and which of their cases: `all`, one as in `pi-opal`, one of its cases as in `pi-opal/steer-text`,
-/// or none for a sample.
+/// Environment variable with the selection: `all`, one pair as in `pi-opal`, or one of its cases as in
+/// `pi-opal/steer-text`. Without it, a sample is played.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
-/// The seed of the sample.
+/// Seed of the sample.
 const SEED: u64 = 18;
 
-/// How many cases of how many pairs are in the sample.
+/// Size of the sample: number of pairs, and number of cases for each.
 const SAMPLE: (usize, usize) = (4, 2);
 
 fn program() -> String {
@@ -39,18 +39,18 @@ fn program() -> String {
     program.to_str().unwrap().to_owned()
 }
 
-/// What came of a pair: the cases that agree, those that differ where the report says so, and what else differs.
+/// Result of a pair: cases that agree, cases with explained differences, and unexplained differences.
 #[derive(Default)]
 struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
     unexplained: BTreeMap<String, Vec<Left>>,
-    /// What no difference of dialects is behind.
+    /// Failures that a difference of dialects cannot cause.
     broken: BTreeMap<String, Vec<String>>,
 }
 
-/// What a finding says that no difference of dialects is behind: a crash, a command without an answer, frames that nobody
-/// declares.
+/// Describes a failure that a difference of dialects cannot cause: a crash, a command without an answer,
+/// undeclared frames.
 fn breaks(finding: &Finding) -> Option<String> {
     let verdict::Outcome::Failed(mismatch) = &finding.outcome else { return None };
     let is_live = excuse::is_wait_of_a_live_agent(&mismatch.says);
@@ -59,7 +59,7 @@ fn breaks(finding: &Finding) -> Option<String> {
     is_broken.then(|| format!("{}: {}", finding.check, mismatch.says))
 }
 
-/// A case that came to nothing.
+/// Creates an entry for a case that could not be judged.
 fn of_the_case(says: String) -> Left {
     Left { check: String::new(), row: String::new(), path: String::new(), says }
 }
@@ -84,7 +84,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     let mut outcome = Outcome::default();
     for Ran { judged, .. } in ran {
         let name = judged.case.name.clone();
-        // Who plays one case wants to see it.
+        // With a single case, shows its lines.
         if std::env::var(WHICH).is_ok_and(|which| which.ends_with(&format!("/{name}"))) {
             println!("{}", judged.recording.as_ref().map(said).unwrap_or_default());
         }
@@ -96,7 +96,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
         };
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
         let golden = played.golden(&judged.case.dialect, &name).unwrap();
-        // A case without a recording says by itself what is expected; what was sent is the same.
+        // A case without a recording has its own expectations; its commands are the same.
         if golden.as_ref().or(observed.as_ref()).is_some_and(|session| report.moves_answers(session)) {
             let told =
                 observed.iter().flat_map(|told| answered::unanswered(&judged.case, &judged.requests, told));
@@ -113,7 +113,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 outcome.unexplained.insert(name, vec![of_the_case(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
-                // Where it was not played to its end, that says why.
+                // If the case was not played to its end, this finding has the reason.
                 let counts =
                     |finding: &&Finding| finding.level == CheckLevel::Must || finding.check == "scenario";
                 let musts: Vec<_> = judged.findings.iter().filter(counts).cloned().collect();
@@ -121,7 +121,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 if !broken.is_empty() {
                     outcome.broken.insert(name.clone(), broken);
                 }
-                // A case without a recording says by itself what is expected.
+                // A case without a recording has its own expectations.
                 let nothing = || Transcript { header: TranscriptHeader::new(1, "none"), records: Vec::new() };
                 let golden = golden.unwrap_or_else(nothing);
                 report.observe(observed);
@@ -143,7 +143,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     outcome
 }
 
-/// What is played: pairs, and the names of their cases; none for all of them.
+/// Returns the pairs to play, with the names of their cases; `None` selects all cases.
 fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
     match std::env::var(WHICH) {
         Ok(which) if which == "all" => all().into_iter().map(|pair| (pair, None)).collect(),
@@ -171,7 +171,7 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     let mut wrong = Vec::new();
     let plan = plan(&suite);
     assert!(!plan.is_empty(), "{WHICH} names neither a pair, as in `pi-opal`, nor `all`");
-    // Of a sample the pairs are played side by side, of all of them the cases of one.
+    // In a sample, the pairs are played concurrently; otherwise the cases of one pair are.
     let beside = if plan.iter().all(|(_, names)| names.is_some()) { SAMPLE.0 } else { 1 };
     let played = stream::iter(plan).map(|(pair, names)| {
         let suite = &suite;
@@ -202,8 +202,8 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
     assert!(wrong.is_empty(), "the loss report does not explain this:\n{}", wrong.join("\n"));
 }
 
-/// How our fronts differ from their recordings with agents of their own is excused in a bridge, too: such lines about frames
-/// as a whole name the row.
+/// The bridge also excuses the known differences of our fronts from their recordings with agents of their
+/// own. Lines of such a list about whole frames have to name the row.
 #[test]
 fn known_failures_of_fronts_name_a_path_or_a_row() {
     let suite = Suite::embedded();

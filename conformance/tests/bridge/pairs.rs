@@ -1,4 +1,4 @@
-//! Pairs of dialects, the profiles that play them, and the cases that can be played.
+//! Pairs of dialects, profiles to play them, and their playable cases.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use serde_json::Value;
 use crate::arguments;
 use crate::excuse::{GOES_ON, ORDER, WORDS, command, sends, sends_any};
 
-/// A front's dialect, and the dialect of the agent behind it.
+/// The dialect of a front, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     pub front: &'static str,
     pub agent: &'static str,
 }
 
-/// All pairs of two dialects.
+/// Returns all pairs of two dialects.
 pub fn all() -> Vec<Pair> {
     let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
     let pairs = names.iter().flat_map(|front| names.iter().map(move |agent| Pair { front, agent }));
     pairs.filter(|pair| pair.front != pair.agent).collect()
 }
 
-/// How long a pair may take to end.
+/// Time for a pair to end, in milliseconds.
 const EXIT_GRACE_MS: u64 = 60_000;
 
 impl Pair {
@@ -33,7 +33,7 @@ impl Pair {
         format!("{}-{}", self.front, self.agent)
     }
 
-    /// Our agent in its own dialect, started as its own profile says, behind the bridge.
+    /// Returns the profile of our agent in its own dialect, started as in its own profile, behind the bridge.
     pub fn profile(&self, suite: &Suite, program: &str) -> Profile {
         let named = |dialect: &str| suite.profile(&format!("agentese-{dialect}")).unwrap();
         let (front, mut profile) = (named(self.front), named(self.agent));
@@ -46,29 +46,29 @@ impl Pair {
         profile.command = Some(command);
         profile.name = self.name();
         profile.expected_failures = None;
-        // What its model's API counts, whether it thinks, and how much a compaction keeps, is no matter of dialects.
+        // The model's usage, its thinking and the size of a compaction do not depend on dialects.
         speak_as(&mut profile, &front);
         profile.dialect = front.dialect;
-        // A front of pi ends when its run is over, and that of a case that broke off goes on as long as its tools.
+        // A front of pi ends with its run; after a case that broke off, the run lasts as long as its tools.
         profile.exit_grace_ms = Some(EXIT_GRACE_MS);
-        // What this agent chooses is found out by asking it.
+        // The suite finds this agent's choices with its first question.
         profile.choices = None;
         profile
     }
 
-    /// The front's dialect with its revision.
+    /// Returns the front's dialect with its revision.
     pub fn front_id(&self, suite: &Suite) -> String {
         suite.profile(&format!("agentese-{}", self.front)).unwrap().dialect
     }
 
-    /// How the front differs from its recordings with an agent of its own.
+    /// Returns the front's known differences from its recordings with an agent of its own.
     pub fn known(&self, suite: &Suite) -> Vec<ExpectedFailure> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let file = front.expected_failures.and_then(|name| suite.expected(&name).unwrap());
         file.map(|file| file.failures).unwrap_or_default()
     }
 
-    /// The cases of the front's dialect.
+    /// Returns the playable cases of the front's dialect.
     pub fn cases(&self, suite: &Suite) -> Vec<Scenario> {
         let front = suite.profile(&format!("agentese-{}", self.front)).unwrap();
         let cases = suite.cases(&front.dialect).unwrap();
@@ -88,13 +88,14 @@ impl Pair {
         cases.map(|case| of_the_words(Self::waiting_for_the_end(case, &rows), &rows)).collect()
     }
 
-    /// What the loss report says of the front's rows, whichever revision of them the agent has.
+    /// Returns the rows of the loss report, independent of the agent's revision.
     fn rows(&self) -> Vec<RowFate> {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
         agentese::any::explain(spec(self.front), spec(self.agent)).unwrap()
     }
 
-    /// The case with a client that waits for the end of a run which the agent alone begins when it has compacted.
+    /// Adds a wait for the end of a run to the case, if the agent begins that run by itself after a
+    /// compaction.
     fn waiting_for_the_end(case: Scenario, rows: &[RowFate]) -> Scenario {
         let goes_on =
             |row: &RowFate| row.differs.iter().any(|one| one.places.iter().any(|place| place == GOES_ON));
@@ -110,8 +111,8 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// The suite with its recordings as the pair has them: they call tools as the agent does, with arguments as a bridge writes
-    /// them. It is written to that folder.
+    /// Writes the suite to a folder, with recordings that are adapted to the pair: the tools have the agent's
+    /// names, and arguments have the bridge's form.
     pub fn suite(&self, folder: &Path) -> Suite {
         let suite = Path::new(env!("CARGO_MANIFEST_DIR"));
         for name in ["cases", "profiles", "expected"] {
@@ -120,7 +121,7 @@ impl Pair {
         for name in ["transcripts", "alternatives"] {
             let to = folder.join(name).join(self.front);
             std::fs::create_dir_all(&to).unwrap();
-            // A dialect need not have other recordings.
+            // A dialect may lack other recordings.
             let files = std::fs::read_dir(suite.join(name).join(self.front)).into_iter().flatten();
             for file in files.map(|file| file.unwrap().path()) {
                 let text = std::fs::read_to_string(&file).unwrap();
@@ -132,13 +133,14 @@ impl Pair {
         Suite::at(folder)
     }
 
-    /// Whether a bridge refuses a line, which readers may take for two commands; agents take one of them.
+    /// Returns `true` if a bridge refuses the line, because some readers treat it as two commands. Agents
+    /// accept one of them.
     fn refuses(&self, line: &str) -> bool {
         let front = agentese::dynamic::spec(self.front).unwrap();
         strict::client_frame(front, line).is_err_and(StrictError::is_ambiguity)
     }
 
-    /// The case without the lines that a bridge refuses.
+    /// Removes the lines that a bridge refuses from a case.
     fn without_refused_lines(&self, case: Scenario) -> Scenario {
         let mut written = serde_json::to_value(case).unwrap();
         let is_refused = |step: &Value| step["raw"].as_str().is_some_and(|line| self.refuses(line));
@@ -146,7 +148,7 @@ impl Pair {
         serde_json::from_value(written).unwrap()
     }
 
-    /// A recording without the lines that a bridge refuses, and their answers.
+    /// Removes the lines that a bridge refuses, and their answers, from a recording.
     fn without_refused_records(&self, text: &str) -> String {
         let mut refused = Vec::new();
         let is_kept = |record: &&str| {
@@ -165,16 +167,17 @@ impl Pair {
         text.lines().filter(is_kept).map(|record| format!("{record}\n")).collect()
     }
 
-    /// The case with a model that calls the tools of the agent behind the bridge.
+    /// Adapts the model of a case to the tools of the agent behind the bridge.
     fn with_tools_of_the_agent(&self, case: Scenario) -> Scenario {
         let text = self.renamed(serde_json::to_string(&case).unwrap(), "\"");
         let mut renamed: Scenario = serde_json::from_str(&text).unwrap();
-        // A case may be called as a tool is.
+        // A case may have the name of a tool.
         renamed.name = case.name;
         renamed
     }
 
-    /// JSON in which the tools of the front's dialect have the names of the agent's; the mark stands before and behind strings.
+    /// Replaces the tool names of the front's dialect with the agent's in JSON; `mark` is the quote around
+    /// strings.
     fn renamed(&self, text: String, mark: &str) -> String {
         let (from, to) = (shell(self.front), shell(self.agent));
         let named = |text: String, key: &&str| {
@@ -185,14 +188,13 @@ impl Pair {
     }
 }
 
-/// The members of a profile's models that say how their API is spoken.
+/// Members of a profile's models that select their API.
 const API: &[&str] = &["api", "baseUrl"];
 
-/// Whether a model thinks.
+/// Member for a model's thinking.
 const THINKS: &str = "reasoning";
 
-/// Gives an agent models that speak the API of another one's and think as they do, one after the other, and its settings of
-/// compaction.
+/// Gives an agent the API, the thinking of each model, and the compaction settings of the front's profile.
 fn speak_as(profile: &mut Profile, front: &Profile) {
     let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
     let mut own = written(profile);
@@ -217,26 +219,26 @@ fn speak_as(profile: &mut Profile, front: &Profile) {
     *profile = serde_json::from_value(own).unwrap();
 }
 
-/// The members that name a tool.
+/// Members with the name of a tool.
 const TOOL_NAMES: &[&str] = &["name", "toolName", "tool"];
 
-/// The tool of a dialect's agents that runs commands of the shell.
+/// Returns the tool for shell commands of a dialect's agents.
 fn shell(dialect: &str) -> &'static str {
     let found = agentese_protocol::dialects::DIALECTS.iter().find(|one| one.name == dialect);
     found.unwrap().matching.sessions.shell
 }
 
-/// The event that tells of a summary which the agent has made by itself.
+/// Event of an automatic compaction.
 const COMPACTED: &str = "auto_compaction_end";
 
-/// The events that tell a piece of an answer.
+/// Events with a piece of an answer.
 const PIECES: &[&str] = &["message_update", "message_delta"];
 
-/// Pieces that come that many milliseconds apart stay apart.
+/// Pause between pieces, in milliseconds, from which the bridge does not join them.
 const APART_MS: u64 = 50;
 
-/// The case as it can be played through a bridge, which puts pieces together that come at once: where it waits for several of
-/// them, it goes on with the first.
+/// Adapts a case to a bridge, which joins pieces that come at once: a wait for several pieces becomes a wait
+/// for one.
 fn waiting_for_one_piece(case: Scenario) -> Scenario {
     let mut written = serde_json::to_value(case).unwrap();
     let mut answers = written["model"]["responses"].as_array().into_iter().flatten();
@@ -256,9 +258,9 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
     serde_json::from_value(written).unwrap()
 }
 
-/// The case with a model that has to be sent the last words of the user, and as many images as there were: what else it is
-/// sent, the agent alone says. Words that the agent may read at another time, as the loss report says, have to be among those of
-/// the last request; images of which it says that the agent does not get them are sent by none.
+/// Reduces a case's checks of requests to the user's last input and its images; the rest depends on the
+/// agent. If, by the loss report, the agent may read the input at another time, any message of the last
+/// request may contain it. If the agent does not receive images, no request has to contain them.
 fn of_the_words(mut case: Scenario, rows: &[RowFate]) -> Scenario {
     let sends_one = |is_one: &dyn Fn(&RowFate, &str) -> bool| {
         let of = |line: &str| {
@@ -287,10 +289,10 @@ fn of_the_words(mut case: Scenario, rows: &[RowFate]) -> Scenario {
     case
 }
 
-/// The parameter that takes images, and the member of a request that counts them.
+/// Parameter for images, and the member of a request with their number.
 const IMAGES: &str = "images";
 
-/// The ids of the models that a profile gives its agent. A case that names them is about that agent.
+/// Returns the ids of the models in a profile. A case with such an id is about that agent.
 fn ids(models: &Value) -> Vec<String> {
     match models {
         Value::Object(members) => {
@@ -302,8 +304,8 @@ fn ids(models: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a case starts its agent in a way of its own, or lays out what agents of one dialect alone read: settings,
-/// models, extensions, sessions. Those behind the bridge are other agents.
+/// Returns `true` if a case starts its agent in a special way, or writes files that only agents of one
+/// dialect read: settings, models, extensions, sessions. The agents behind the bridge are others.
 fn equips_the_agent(case: &Scenario) -> bool {
     let mut files = case.files.iter().flatten().map(|(path, _)| path);
     case.arguments.is_some()
@@ -326,7 +328,7 @@ fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
         let case = case(agent, "steer-and-follow-up");
         assert_eq!(case["model"]["responses"][0]["blocks"][0]["tool"]["name"], tool, "{agent}");
         let words = &case["requests"][2];
-        // Opal's agents read them when they would stop: the last request has them all.
+        // Opal's agents read the input before they would stop, so that only the last request has all of it.
         let (request, place) = if agent == "opal" { (-1, "$some") } else { (1, "$last") };
         assert_eq!(
             (&words["says"], &words["expect"]["messages"][place]["text"]),

@@ -1,4 +1,4 @@
-//! What streams of an answer: its pieces are its text, however many they are.
+//! Check of streamed answers: the pieces make up the text, for any number of pieces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::excuse::Left;
 use crate::told::{Told, told};
 
-/// The check that the pieces of an answer are its text.
+/// Name of the check that the pieces of an answer make up its text.
 const PIECES: &str = "pieces";
 
-/// A kind of blocks: what its pieces are called, and the members of a block that may have its text.
+/// A kind of block: the type of its pieces, and the members of a block that may have its text.
 struct Kind {
     block: &'static str,
     piece: &'static str,
@@ -23,24 +23,24 @@ const KINDS: &[Kind] = &[
     Kind { block: "thinking", piece: "thinking_delta", texts: &["thinking", "content"] },
 ];
 
-/// What the pieces of an answer said so far, by the kind of its blocks and, where the dialect numbers them, the block.
+/// Text of the pieces so far, by the kind of block and, if the dialect numbers blocks, the block.
 type Said = BTreeMap<(&'static str, Option<u64>), String>;
 
 #[derive(Default)]
 struct Pieces {
-    /// Whether the agent tells where blocks begin and end.
+    /// `true` if the agent shows the boundaries of blocks.
     tells_blocks: bool,
-    /// The blocks that pieces named, with what they are, where the pieces of all are compared together.
+    /// Blocks that pieces name, with their kind, if all pieces of a kind are compared together.
     named: BTreeSet<(&'static str, usize)>,
     said: Said,
-    /// Of dialects without ends of messages: the answers so far, and the one that grows.
+    /// For dialects without ends of messages: the answers so far, and the growing one.
     answers: BTreeSet<String>,
     answer: Option<String>,
     left: Vec<Left>,
 }
 
-/// Answers whose text is not what the pieces before told. Where the agent does not tell where a block ends and the next one
-/// begins, the pieces of all blocks of a kind are their text together.
+/// Returns answers whose text is not equal to the pieces before. If the agent does not show the boundaries of
+/// blocks, all pieces of a kind make up the text of all its blocks.
 pub fn untold(observed: &Transcript, tells_blocks: bool) -> Vec<Left> {
     let mut pieces = Pieces { tells_blocks, ..Pieces::default() };
     for frame in told(observed) {
@@ -103,10 +103,10 @@ impl Pieces {
         }
     }
 
-    /// The conversation, in dialects in which no end of a message has its text.
+    /// Compares the conversation, for dialects in which no end of a message has its text.
     fn history(&mut self, data: &Value) {
         let messages = data["messages"].as_array().into_iter().flatten();
-        // A summary nobody has told piece by piece.
+        // A summary has no pieces.
         let is_answer =
             |message: &&Value| message["role"] == "assistant" && message.pointer("/metadata/type").is_none();
         let texts = messages.filter(is_answer).filter_map(|message| message["content"].as_str());
@@ -131,7 +131,7 @@ impl Pieces {
     }
 }
 
-/// The texts of an answer, by the kind of its blocks and, where they are numbered, the block.
+/// Returns the texts of an answer, by the kind of block and, if blocks are numbered, the block.
 fn whole(message: &Value, tells_blocks: bool) -> Said {
     let numbered = tells_blocks && message.get("content").is_some();
     let mut whole = Said::new();
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::told::heard;
 
-    /// The frames of an answer in these pieces, in each kind of dialect.
+    /// Creates the frames of an answer in these pieces, for each kind of dialect.
     fn answers(pieces: &[&str]) -> [Vec<Value>; 4] {
         let whole = "one two";
         let frames = |piece: &dyn Fn(&str) -> Value, end: &dyn Fn(Value) -> Value| {

@@ -1,5 +1,5 @@
-//! What a front says of its own runs. Runs, turns and messages begin and end in order, and what repeats messages says what
-//! was said of them before: a bridge makes all of that itself, so that no agent is to blame where it is wrong.
+//! Check of a front's runs. Runs, turns and messages begin and end in order, and repeated messages equal the
+//! original ones. A bridge makes all of that itself, so that an error is never the fault of an agent.
 
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
@@ -7,42 +7,42 @@ use serde_json::Value;
 use crate::excuse::Left;
 use crate::told::{Told, told};
 
-/// The check that runs are in order and say again what was said.
+/// Name of the check that runs are in order and repeat messages correctly.
 const RUNS: &str = "runs";
 
-/// Members that repeat what other frames say, by their event. Whether they do is a check of its own, so that they differ from a
-/// recording where these frames do.
+/// Members that repeat content of other frames, by event. A separate check compares them with these frames,
+/// so that they differ from a recording in the same way as these frames.
 const REPEATS: &[(&str, &[&str])] =
     &[("agent_end", &["messages"]), ("turn_end", &["message", "toolResults", "tool_results"])];
 
-/// Whether that member of an event repeats what other frames say.
+/// Returns `true` if the member of an event repeats content of other frames.
 pub fn repeats(event: &str, path: &str) -> bool {
     let first = path.split(['.', '[']).next().unwrap_or_default();
     REPEATS.iter().any(|(known, members)| *known == event && members.contains(&first))
 }
 
-/// A member of tool calls that is written into them when they begin to run, behind the end of their message.
+/// A member that is added to a tool call when it begins to run, after the end of its message.
 const WRITTEN_LATER: &str = "intent";
 
-/// Whose messages stand in a run; others may be put into a conversation at any time.
+/// Roles of messages in a run; other messages may enter a conversation at any time.
 const OF_RUNS: &[&str] = &["user", "assistant", "toolResult"];
 
-/// A run, as far as it was told.
+/// A run, as far as events have shown it.
 #[derive(Default)]
 struct Runs {
     goes_on: bool,
-    /// Its messages that have ended.
+    /// Completed messages of the run.
     messages: Vec<Value>,
-    /// How many of them were there before the turn that goes on.
+    /// Number of messages before the current turn.
     turn: Option<usize>,
-    /// What tools gave in it, where that is no message.
+    /// Results of tools that are not messages.
     results: Vec<Value>,
-    /// Whose message has begun and not ended.
+    /// Role of the current message.
     open: Option<String>,
     left: Vec<Left>,
 }
 
-/// What is out of order in the runs of a dialect that tells the ends of messages, and what repeats a message wrongly.
+/// Returns events out of order and wrong repetitions, for dialects with ends of messages.
 pub fn wrong(observed: &Transcript) -> Vec<Left> {
     let events = || {
         told(observed).filter_map(|told| match told {
@@ -98,7 +98,7 @@ impl Runs {
             }
             "message_end" => {
                 let begun = self.open.take();
-                // A message that failed may be none.
+                // A failed message may be null.
                 let is_it = event["message"].is_null() || begun.as_deref() == Some(role(event));
                 self.holds(begun.is_some() && is_it, kind, "", "it is not the one that has begun");
                 self.messages.extend(Some(&event["message"]).filter(|message| !message.is_null()).cloned());
@@ -112,7 +112,7 @@ impl Runs {
         self.messages.iter().skip(self.turn.unwrap_or_default())
     }
 
-    /// A member has to be what was said before, where it is there.
+    /// Checks that a member, if present, repeats the earlier content.
     fn repeats(&mut self, kind: &str, member: &str, event: &Value, said: impl Fn(&Self) -> Value) {
         let Some(again) = event.get(member) else { return };
         let (again, said) = (finished(again), finished(&said(self)));
@@ -131,7 +131,7 @@ fn role(event: &Value) -> &str {
     event["message"]["role"].as_str().unwrap_or_default()
 }
 
-/// The value without what is written into calls later.
+/// Returns the value without members that are added to calls later.
 fn finished(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(finished).collect(),
@@ -206,7 +206,7 @@ mod tests {
             let (mut dropped, mut doubled) = (run(), run());
             dropped.remove(place);
             doubled.insert(place, doubled[place].clone());
-            // Whether a run ends, its last frame alone says.
+            // Only the last frame shows the end of the run.
             assert!(place == 9 || !of(&dropped).is_empty(), "{place}");
             assert_ne!(of(&doubled), [], "{place}");
         }

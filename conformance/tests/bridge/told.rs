@@ -1,4 +1,4 @@
-//! What a front tells: its events, out of their envelopes.
+//! Output of a front: its events, without their envelopes.
 
 use agentese::spec::Spec;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -6,20 +6,20 @@ use agentese_protocol::dialects::DIALECTS;
 use agentese_protocol::matching::Matching;
 use serde_json::Value;
 
-/// A frame that came from the front.
+/// A frame from the front.
 pub enum Told {
-    /// An event, by its type.
+    /// An event with its type.
     Event(String, Value),
-    /// What a command has given.
+    /// The data of an answer.
     Answer(Value),
 }
 
-/// What a dialect declares for comparisons.
+/// Returns the declared rules of a dialect for comparisons.
 pub fn matching(front: &Spec) -> Matching {
     DIALECTS.iter().find(|dialect| dialect.name == front.name).unwrap().matching
 }
 
-/// The events and the answers, in order.
+/// Returns the events and the answers, in order.
 pub fn told(observed: &Transcript) -> impl Iterator<Item = Told> + '_ {
     observed.records.iter().filter_map(|record| match record {
         Record::Received(line) => frame(serde_json::from_str(line.as_str()).ok()?),
@@ -38,7 +38,7 @@ fn frame(mut frame: Value) -> Option<Told> {
     Some(Told::Event(event["type"].as_str()?.to_owned(), event))
 }
 
-/// A session in which these frames came, each in a line of its own.
+/// Creates a session with these frames, each in a line of its own.
 #[cfg(test)]
 pub fn heard(frames: &[Value]) -> Transcript {
     let line = |frame: &Value| Record::Received(frame.to_string().into());

@@ -1,5 +1,5 @@
-//! A client of pi that is written by hand on pipes and threads, and its driver, in one. Without arguments it
-//! is sound; `--break DEFECT` puts one defect in, so that tests see the suite catch it.
+//! A client of pi, written by hand with pipes and threads, and its driver, in one program. Without arguments
+//! it has no defect; `--break DEFECT` adds one for the suite to catch.
 
 #![allow(clippy::print_stdout, reason = "a driver reports on stdout")]
 
@@ -113,7 +113,7 @@ impl State {
     }
 
     fn heard(&mut self, line: &str) {
-        // A half of a surrogate pair is JSON, and no text in Rust.
+        // Half a surrogate pair is valid in JSON, but not in a Rust text.
         let decode = |line| match is("drops-halves") {
             true => serde_json::from_str(line).ok(),
             false => agentese::wire::decode::<Value>(line).ok(),
@@ -212,7 +212,7 @@ impl State {
         }
     }
 
-    /// The agent's output is over.
+    /// Handles the end of the agent's output.
     fn ended(&mut self) {
         let status = self.child.as_mut().and_then(|child| child.wait().ok());
         self.ended = true;

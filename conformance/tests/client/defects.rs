@@ -1,4 +1,4 @@
-//! Clients with a defect are caught, each by the check that is about it.
+//! Clients with a defect: each defect is caught by its check.
 
 use agentese_conformance::judge::Judged;
 use agentese_conformance::verdict::{Outcome, Verdict};
@@ -14,7 +14,7 @@ const SEPARATORS: &str = "client-separators";
 const CROSSED: &str = "client-out-of-order";
 const DIES: &str = "client-agent-dies";
 
-/// The defect, a case in which it shows, and the check that catches it.
+/// Defects: name, a case that shows it, and the check that catches it.
 const DEFECTS: &[(&str, &str, &str)] = &[
     ("drops-event", TEXT, "events"),
     ("repeats-event", TEXT, "events"),
@@ -92,7 +92,7 @@ async fn each_defect_is_caught() {
     );
 }
 
-/// The same client without a defect passes, so that it is the defects that are caught.
+/// The same client without a defect passes, so that the checks catch nothing but the defects.
 #[tokio::test]
 async fn without_a_defect_the_same_client_passes() {
     for name in [TEXT, DIALOGS, REFUSED, LATER, SEPARATORS, CROSSED, DIES, "ext-command-queue"] {

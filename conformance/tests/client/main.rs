@@ -1,4 +1,4 @@
-//! Client mode: the suite plays agents to client libraries, and judges what these make of it.
+//! Client mode: the suite plays agents to client libraries and judges the libraries.
 
 mod defects;
 mod ours;

@@ -5,8 +5,8 @@ use agentese_conformance::verdict::Verdict;
 
 use crate::support::{cases, client, example, judge, told, verdict};
 
-/// `made`: how many cases there are that are made for clients. `least`: how many cases have to have been
-/// played in all; the others are none for clients, and say why.
+/// Checks a dialect. `made` is the number of cases for clients alone. `least` is the least number of played
+/// cases; the others do not apply to clients, with a reason.
 async fn passes(dialect: &str, made: usize, least: usize) {
     let (cases, extra) = cases(dialect);
     assert_eq!(extra.len(), made, "{dialect}: cases that are made for clients");
@@ -19,12 +19,12 @@ async fn passes(dialect: &str, made: usize, least: usize) {
     assert!(wrong.is_empty(), "{dialect}:\n{}", wrong.join("\n"));
     let passed = judged.iter().filter(|judged| verdict(judged) == Verdict::Pass).count();
     assert!(passed >= least, "{dialect}: only {passed} cases were played");
-    // What a report counts is what the client was shown: no case is about the edges of agents here.
+    // Coverage counts items that the client has seen, so edges of agents do not occur.
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::Pass) {
         let shown = judged.case.covers.clone().unwrap_or_default();
         assert!(!shown.iter().any(|what| what.starts_with("edge ")), "{dialect}/{}", judged.case.name);
         let mut records = judged.recording.iter().flat_map(|recording| &recording.records);
-        // Some agents end at once, or are left at once.
+        // Some agents end at once, or their client disconnects at once.
         let is_silent = !records.any(|record| matches!(record, TranscriptRecord::Line(_)));
         assert!(is_silent || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
     }

@@ -1,4 +1,4 @@
-//! What the tests share: the drivers' programs, and playing many cases at once.
+//! Helpers of the tests: the programs of the drivers, and a player of many cases.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,23 @@ use agentese_conformance::judge::Judged;
 use agentese_conformance::run::{Ran, RunOptions};
 use agentese_conformance::verdict::{Outcome, Verdict};
 
-/// The suite's program.
+/// Path of the suite's program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_agentese-conformance");
 
-/// The program of a driver, an example of this crate.
+/// Returns the path of a driver, an example of this crate.
 pub fn example(name: &str) -> String {
     let path = Path::new(PROGRAM).with_file_name("examples").join(name);
     assert!(path.exists(), "{} is not built: cargo build -p agentese-conformance --examples", path.display());
     path.to_string_lossy().into_owned()
 }
 
-/// A client that is judged; `patience` is for waits that come to their end.
+/// Creates a client for judgement; `patience` is a factor for waits that time out.
 pub fn client(driver: &[&str], patience: f64) -> Client {
     let driver = driver.iter().map(|word| (*word).to_owned()).collect();
     Client { driver, program: PathBuf::from(PROGRAM), patience }
 }
 
-/// All cases for clients of a dialect, and those of them that are made for clients.
+/// Returns all cases for clients of a dialect, and the ones for clients alone.
 pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<Probe>) {
     let suite = Suite::embedded();
     let extra = probes(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
@@ -41,12 +41,12 @@ pub async fn judge(cases: &[Scenario], extra: &[Probe], client: &Client) -> Vec<
     run.ran.into_iter().map(|Ran { judged, .. }| judged).collect()
 }
 
-/// The verdict on a case where all checks of weight count.
+/// Returns the verdict, with `must` and `should` checks.
 pub fn verdict(judged: &Judged) -> Verdict {
     judged.verdict(CheckLevel::Should)
 }
 
-/// What is wrong, in words; nothing where a case passed.
+/// Describes the failures; empty if a case passed.
 pub fn told(judged: &Judged) -> Vec<String> {
     let findings = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Failed(mismatch) => Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.says)),

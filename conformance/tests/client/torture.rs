@@ -1,4 +1,4 @@
-//! Torture: sound clients pass it, clients that take too much for granted do not.
+//! Torture: sound clients pass it, clients with wrong assumptions fail.
 
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
@@ -50,7 +50,7 @@ async fn a_line_of_64_mib_is_taken() {
     passes("pi", 0..1, &[&example("rust_driver")]).await;
 }
 
-/// Defects and the check that catches them, with 40 seeds at the most.
+/// Defects, and the checks that catch them within 40 seeds.
 const DEFECTS: &[(&str, &str)] = &[
     ("splits-u2028", "events"),
     ("drops-halves", "events"),

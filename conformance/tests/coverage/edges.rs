@@ -1,4 +1,4 @@
-//! Which edges a case really goes to, told from what its client does.
+//! Edges that a case reaches, by the actions of its client.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use agentese_protocol::dialect::Edges;
 use base64::Engine as _;
 use serde_json::Value;
 
-/// Lines from this length on are long.
+/// Length in bytes from which a line is long.
 const LONG: usize = 10_000;
 
 type Shows = fn(&Written, &Index) -> bool;
 
-/// The edges, and how it is seen that a case shows one: what the declaration of a dialect has rules for, and what
-/// every client and agent meets sooner or later.
+/// The edges, each with a check that a case reaches it: edges with declared rules, and edges that every
+/// client and agent meets sooner or later.
 pub const EDGES: &[(&str, Shows)] = &[
     ("unknown_command", |written, index| {
         written.commands().any(|name| index.commands.iter().all(|row| name.as_deref() != Some(row.wire)))
     }),
-    // A command that some agents fail to read, for a member that it lacks, is answered as one.
+    // Some agents fail to parse a command because a member is missing; the answer is the same.
     ("parse_failure", |written, index| {
         let answer = index.revision.edges.parse_command;
         written.lines().any(|line| !is_object(line)) || !answer.is_empty() && written.answers.contains(answer)
@@ -41,7 +41,8 @@ pub const EDGES: &[(&str, Shows)] = &[
     ("slow_reader", |written, _| written.holds),
 ];
 
-/// The edges for which a rule of the declaration stands. A new rule does not compile until it is looked at here.
+/// Returns the edges with rules in the declaration. The destructuring makes every new rule a compile error
+/// here.
 pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
     let Edges {
         unknown_command_echoes_id: _,
@@ -51,11 +52,11 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
         parse_command: _,
         blank_line_is_error: _,
         unfinished_line_counts: _,
-        // Members of answers: every case with an answer shows them.
+        // Rules about members of answers: every case with an answer covers them.
         empty_data: _,
         response_order: _,
         end_of_input: _,
-        // Of a revision that clients alone speak: no case is played against it.
+        // A rule of a revision for clients alone: no case is played against it.
         bare_events: _,
         longest_command: _,
     } = edges;
@@ -63,14 +64,14 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
         .into()
 }
 
-/// What the client of a case writes, and what else it does.
+/// The client's input in a case, and its other actions.
 #[derive(Default)]
 pub struct Written {
     bytes: Vec<u8>,
     failures: usize,
-    /// The commands that failures are said to answer.
+    /// Commands that failures name.
     answers: BTreeSet<String>,
-    /// A line is left without its end, whatever comes later.
+    /// `true` if a line stays without its end.
     parts: bool,
     long: bool,
     splits: bool,
@@ -81,7 +82,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// By a case's steps; `received` is what came back, or has to.
+    /// Collects the actions of a case's steps. `received` are the recorded or expected frames.
     pub fn of(case: &Scenario, received: &str) -> Self {
         let frames = received.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let failed: Vec<Value> =
@@ -120,12 +121,12 @@ impl Written {
         }
     }
 
-    /// The lines, without their ends.
+    /// Iterates over the lines, without their ends.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes).split(|byte| *byte == b'\n')
     }
 
-    /// What the lines ask for; none where a line is JSON and does not say.
+    /// Iterates over the commands of lines that are JSON; `None` for a line without a command.
     fn commands(&self) -> impl Iterator<Item = Option<String>> {
         let frames = self.lines().filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         frames.map(|frame| frame["method"].as_str().or(frame["type"].as_str()).map(str::to_owned))

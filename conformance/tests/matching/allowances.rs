@@ -1,4 +1,4 @@
-//! Each allowance holds where it should, and refuses what only looks like it.
+//! Tests that each allowance permits its differences, and rejects similar ones.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ fn what_the_document_accepts_may_not_be_refused() {
         &open(failure(Some("s"), "switch_session", "no")),
     );
     assert_eq!(said(&found), ["must answers success"]);
-    // What a refusal leaves as it was is no excuse for anything else, and ends with the next success.
+    // A refusal excuses only unchanged values, and only until the next success.
     let never = |answer: Value, queue: &str| set_mode("never", answer, queue);
     let set = || {
         asked(
@@ -61,7 +61,7 @@ fn every_allowance_that_holds_by_itself_has_a_row() {
     let by_name: BTreeSet<&str> = rows.iter().map(|(_, name)| *name).collect();
     for dialect in DIALECTS {
         for allowance in rules(dialect).allowances().filter(|row| row.holds == Holds::Everywhere) {
-            // pi's family shares its rows.
+            // The dialects of pi's family share their rows.
             let family = ["pi", "omp", "pisces"].contains(&dialect) && by_name.contains(allowance.name);
             assert!(family || rows.contains(&(dialect, allowance.name)), "{dialect} {}", allowance.name);
         }
@@ -96,14 +96,14 @@ fn an_allowance_of_a_case_holds_within_its_bounds() {
     check(bounds(Some("abort_bash"), None, None), &first, false);
     check(bounds(Some("never_sent"), None, None), &last, false);
     check(bounds(None, Some(&["answers"]), Some(r"^data\.output$")), &last, true);
-    // A path may say which answer it is about.
+    // A path may begin with the id of its answer.
     check(bounds(None, None, Some(r"^a data\.output$")), &last, true);
     check(bounds(None, None, Some(r"^b data\.output$")), &last, false);
     check(bounds(None, Some(&["events"]), None), &last, false);
     check(bounds(None, None, Some(r"^data\.exitCode$")), &last, false);
-    // An answer that is missing is never allowed.
+    // No allowance permits a missing answer.
     check(bounds(None, None, None), &golden[..5].to_vec(), false);
-    // What the dialect does not know is said.
+    // An unknown allowance is reported.
     let mut unknown = bounds(None, None, None);
     unknown[0].allow = "no-such-thing".to_owned();
     check(unknown, &golden, false);

@@ -1,4 +1,4 @@
-//! What every agent chooses for itself is compared with its own choice, and nothing else is free for that.
+//! Tests that an agent's choices are compared with its own ones, and that nothing else is free.
 
 use agentese::types::Scenario;
 use agentese_conformance::matching::{Choices, Comparison, compare};
@@ -55,7 +55,7 @@ fn a_choice_of_the_recorded_agent_is_not_demanded_of_another() {
     let (golden, mine) = (state(&recorded()), state(&own()));
     assert!(!held(&none, &golden, &mine, None).is_empty());
     assert_eq!(held(&none, &golden, &mine, Some(&own())), [""; 0]);
-    // What an agent chose is the same throughout: that of the recorded agent is no better than any other.
+    // An agent has to show its own choice throughout: the recorded agent's choice is wrong for it.
     assert!(held(&none, &golden, &golden, Some(&own())).len() >= 4);
     let mut changed = own();
     changed["thinkingLevel"] = json!("low");
@@ -84,7 +84,7 @@ fn messages_name_the_model_that_was_chosen_and_cost_what_it_costs() {
         held(&none, &golden, &message("tiny", json!(-1)), Some(&own())),
         ["should events message.usage.cost.input"]
     );
-    // Tokens are no choice.
+    // Tokens are not a choice.
     let mut tokens = message("tiny", json!(0));
     tokens[0].1["message"]["usage"]["input"] = json!(2);
     assert_eq!(held(&none, &golden, &tokens, Some(&own())), ["should events message.usage.input"]);

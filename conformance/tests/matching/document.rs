@@ -1,4 +1,5 @@
-//! docs/conformance-matching.md is true: it names every check and every allowance with its reason, and nothing else.
+//! Tests of docs/conformance-matching.md: it lists every check, and every allowance with its reason, and
+//! nothing else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +14,7 @@ fn page() -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The lines of the table that follow a heading.
+/// Returns the rows of the table after a heading.
 fn table<'p>(page: &'p str, heading: &str) -> Vec<&'p str> {
     let (_, section) =
         page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
@@ -68,7 +69,7 @@ fn every_allowance_is_on_the_page() {
     );
 }
 
-/// The words of a dialect belong to the declaration; the matcher knows those of the envelopes.
+/// Only the declaration contains a dialect's names; the matcher uses the members of the envelopes.
 #[test]
 fn the_matcher_knows_no_wire_name() {
     let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/matching")];
@@ -85,7 +86,7 @@ fn the_matcher_knows_no_wire_name() {
                 index.commands.iter().map(|row| row.wire).chain(index.events.iter().map(|row| row.name));
             let names =
                 names.chain(index.dialogs.iter().map(|row| row.wire)).chain(index.types.keys().copied());
-            // `error` is a word of envelopes that an event of one dialect shares.
+            // `error` is a member of envelopes, and also an event of one dialect.
             for name in names.filter(|name| *name != "error") {
                 assert!(!code.contains(&format!("\"{name}\"")), "{} names `{name}`", path.display());
                 checked += 1;

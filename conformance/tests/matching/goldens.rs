@@ -1,4 +1,4 @@
-//! Golden transcripts agree with themselves, and with other recordings of the same agent.
+//! Tests that golden transcripts agree with themselves, and with other recordings of the same agent.
 
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
@@ -63,7 +63,7 @@ fn the_golden_transcript_that_fits_best_counts() {
     assert!(count >= 4, "only {count} alternatives");
 }
 
-/// The reading of a golden transcript of one case as another one's fails: the comparison says something.
+/// The golden transcript of another case has to fail: otherwise the comparison would prove nothing.
 #[test]
 fn another_case_s_transcript_fails() {
     let suite = Suite::embedded();
@@ -88,7 +88,7 @@ fn another_case_s_transcript_fails() {
             };
             let compared = compare(rules(dialect), &comparison);
             let weighty = failures(&compared).iter().any(|finding| finding.level != CheckLevel::Info);
-            // Two cases of a start that fails say nothing at all.
+            // In two cases of a failed start the agent sends nothing.
             let silent =
                 |transcript: &agentese_conformance::Transcript| transcript.received().next().is_none();
             assert!(

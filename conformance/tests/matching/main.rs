@@ -1,4 +1,4 @@
-//! Transcripts are compared as docs/conformance-matching.md says.
+//! Tests of the comparison of transcripts, as described in docs/conformance-matching.md.
 
 mod allowances;
 mod choices;

@@ -1,4 +1,5 @@
-//! What came with a wrong member is compared with the frame that was meant, and what is let through is no more than that.
+//! Tests of frames with a wrong member: they are compared with the expected frame, and no more than that is
+//! permitted.
 
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ fn a_question_with_a_wrong_member_is_the_one_that_was_meant() {
         let found = said(&compared("pi", &question(json!({})), &observed));
         assert!(found.iter().any(|said| said == wanted), "{wanted}: {found:?}");
     }
-    // Another method with other words is another question.
+    // A dialog with another method and another text is another question.
     let other = question(json!({"method": "input", "title": "Who?"}));
     let found = said(&compared("pi", &question(json!({})), &other));
     assert_eq!(found, ["should dialogs", "should dialogs"]);
@@ -102,7 +103,7 @@ fn an_event_of_another_strand_is_the_one_that_was_meant() {
     assert_eq!(said(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
 }
 
-/// The session that an event belongs to has another id in each run; that does not make it another event.
+/// An event's session has another id in each run, but the event is the same.
 #[test]
 fn an_event_of_a_session_is_held_against_the_one_that_was_meant() {
     let told = |session: &str, call: &str| -> Lines {
@@ -115,7 +116,7 @@ fn an_event_of_a_session_is_held_against_the_one_that_was_meant() {
     assert_eq!(found, ["must events call_id"]);
 }
 
-/// What was cut and does not say so is missed before the text that is another piece.
+/// A missing flag of a cut text is reported before the differing text.
 #[test]
 fn that_a_text_was_cut_is_said_before_the_text() {
     let result = |text: &str, details: Value| {
@@ -135,7 +136,7 @@ fn another_event_is_no_near_miss() {
     assert_eq!(found, ["should events", "should events"]);
 }
 
-/// Sets of events are open, and so are records: readers pass over what is new.
+/// Sets of events are open, and so are records: clients ignore new ones.
 #[test]
 fn what_nobody_declared_is_passed_over() {
     let run = |more: bool| {
@@ -158,7 +159,7 @@ fn what_nobody_declared_is_passed_over() {
         lines
     };
     assert_eq!(said(&compared("pi", &run(false), &run(true))), Vec::<String>::new());
-    // A declared member is no news.
+    // A declared member is compared.
     let mut renamed = run(false);
     renamed[1].1["toolName"] = json!("sh");
     assert_eq!(said(&compared("pi", &run(false), &renamed)), ["should tool-updates toolName"]);
@@ -171,7 +172,7 @@ fn cut(lines: std::ops::Range<u32>, total: u32) -> Lines {
         "result": {"content": [{"type": "text", "text": text}], "details": {"truncation": facts}}}))
 }
 
-/// What is left of a text that was cut is a piece of it, and how much there was is not free.
+/// A cut text has to be a piece of the same whole, and the size of the whole is not free.
 #[test]
 fn another_cut_is_a_cut_of_the_same() {
     let golden = cut(100..200, 200);
@@ -186,7 +187,7 @@ fn another_cut_is_a_cut_of_the_same() {
     assert_eq!(short("line\n"), ["should answers data.output"]);
 }
 
-/// A session may be kept elsewhere, but where that is has to be said.
+/// A session may be stored elsewhere, but with an absolute path.
 #[test]
 fn another_folder_is_a_whole_path() {
     let of = |file: &str| crate::rows::data("get_state", json!({"sessionFile": file}));

@@ -1,5 +1,5 @@
-//! Changes that mean nothing pass: the order of members, white space, how text is cut into pieces, other names
-//! for what an agent names.
+//! Tests that changes without a meaning pass: the order of members, white space, the boundaries of pieces,
+//! other made-up names.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::support::{DIALECTS, compared_in, said};
 
-/// Every golden transcript, changed, against itself.
+/// Compares each golden transcript, after a change, with the original.
 fn passes(change: impl Fn(&str, &Transcript) -> Transcript) {
     let suite = Suite::embedded();
     let mut changed = 0;
@@ -53,7 +53,7 @@ fn reversed(value: Value) -> Value {
 fn the_order_of_members_is_free() {
     passes(|_, golden| {
         map(golden, |line| {
-            // What an argument that is cut off is called can only be seen where it stands last.
+            // The name of a cut argument is visible only if it is the last member.
             if line.contains("partialJson") || line.contains("partialArgs") {
                 return line.to_owned();
             }
@@ -102,8 +102,8 @@ fn names_that_agents_make_up_are_free() {
     });
 }
 
-/// Pieces are cut in two; where snapshots go along, the first half has what the second has: agents send what
-/// they know by then.
+/// Cuts pieces in two. The first half keeps the snapshot of the whole piece, because agents send their latest
+/// text.
 #[test]
 fn the_number_of_pieces_is_free() {
     passes(|_, golden| {

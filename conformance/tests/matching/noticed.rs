@@ -1,4 +1,4 @@
-//! Any one thing that is taken away, doubled or changed in a golden transcript is noticed.
+//! Tests that the matcher notices every single removal, repetition or change in a golden transcript.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::support::{DIALECTS, allowed, compared_in, failures, rules, with_line};
 
-/// Every how-manieth thing is changed; the tests of a dialect take some seconds.
+/// Stride of the changes; a dialect then takes some seconds.
 const STRIDE: usize = 67;
 
-/// What came of a change.
+/// Reaction to a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Failed,
-    /// An allowance is named.
+    /// The change passes by an allowance.
     Allowed,
     Not,
 }
 
-/// How many changes of a kind were noticed.
+/// Number of noticed changes, by kind.
 #[derive(Default)]
 struct Rates {
     noticed: BTreeMap<&'static str, (usize, usize)>,
@@ -45,7 +45,7 @@ impl Rates {
 }
 
 fn seen(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Seen {
-    // What the case allows is not asked for here: that it is narrow is the test of allowances.
+    // Ignores the allowances of the case: a separate test checks that they are narrow.
     let mut case = case.clone();
     case.allow = None;
     let compared = compared_in(dialect, &case, golden, observed);
@@ -56,7 +56,7 @@ fn seen(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcri
     }
 }
 
-/// The type of an event that stands in order with others: no answer, no question, no call that runs beside others.
+/// Returns the type of an event that has an order: not an answer, not a question, not a parallel call.
 fn kind(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok().filter(|frame| !is_free(frame))?;
     let event = frame.get("params").or(frame.get("event")).unwrap_or(&frame);
@@ -68,7 +68,7 @@ fn kind(line: &str) -> Option<String> {
     (!kind.starts_with("tool_") && !mark.contains("toolResult") && kind != "sub_agent_event").then_some(mark)
 }
 
-/// Changes of a line's place, and of the snapshots that it carries.
+/// Changes the place of a line, and the snapshots in it.
 fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, record: usize, rates: &mut Rates) {
     let text = |record: usize| match golden.records.get(record) {
         Some(Record::Received(line)) => Some(line.as_str()),
@@ -102,7 +102,7 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
     }
 }
 
-/// Whether a line may come any number of times, or not at all.
+/// Returns `true` if the number of such lines is free.
 fn is_free(frame: &Value) -> bool {
     let kind = |frame: &Value| frame.get("type").and_then(Value::as_str).map(str::to_owned);
     let names = [kind(frame), frame.get("params").and_then(kind), frame.get("event").and_then(kind)];
@@ -114,14 +114,14 @@ fn is_free(frame: &Value) -> bool {
         || frame.get("widgetKey").is_some_and(|key| key == "autoresearch")
 }
 
-/// Pointers to all leaves whose values are held for equality.
+/// Collects pointers to all leaves that are compared for equality.
 fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     let each = |name: String, value: &Value, found: &mut Vec<String>| {
         leaves(dialect, value, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
     };
     match value {
         Value::Object(members) => {
-            // Words of tools that fail, of tools that write files, and what was cut, are free.
+            // Texts of failed tools, of tools that write files, and of cut output are free.
             let is_free = members.get("isError") == Some(&Value::Bool(true))
                 || members.get("is_error") == Some(&Value::Bool(true))
                 || members.get("ok").is_some()
@@ -135,7 +135,7 @@ fn leaves(dialect: &str, value: &Value, at: &str, found: &mut Vec<String>) {
                     continue;
                 }
                 if ["message", "partial"].contains(&name.as_str()) && value.get("usage").is_some() {
-                    // Snapshots have a test of their own.
+                    // Another test covers snapshots.
                     continue;
                 }
                 each(name.clone(), value, found);
@@ -206,7 +206,7 @@ fn lines(
         places(dialect, &what(), case, golden, record, rates);
         let mut found = Vec::new();
         leaves(dialect, &frame, "", &mut found);
-        // The first name of a question or a notice binds.
+        // The first id of a question or a notice only binds.
         found.retain(|pointer| frame.get("method").is_none() || pointer != "/id");
         for pointer in found.iter().skip(*count % 3).step_by(3) {
             let what = || format!("{dialect}/{name} record {record} {pointer}: {:.200}", line.as_str());

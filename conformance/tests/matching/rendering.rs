@@ -1,4 +1,4 @@
-//! A difference as people see it.
+//! Tests of a difference as text.
 
 use agentese_conformance::verdict::{Outcome, render};
 use serde_json::json;

@@ -1,10 +1,11 @@
-//! Rows of the table of allowances: what was recorded, what falls under the allowance, what only looks like it.
+//! Rows of the table of allowances: the recording, a permitted difference, and a similar one that is not
+//! permitted.
 
 use serde_json::{Value, json};
 
 pub type Lines = Vec<(char, Value)>;
 
-/// A row of the table: what was recorded, what falls under the allowance, and what does not.
+/// A row of the table: the recorded lines, lines that the allowance permits, and lines that it rejects.
 pub struct Row {
     pub dialect: &'static str,
     pub allowance: &'static str,
@@ -21,7 +22,7 @@ pub fn asked(command: Value, answer: Value) -> Lines {
     vec![('>', command), ('<', answer)]
 }
 
-/// A command and its success with some data.
+/// Creates a command, and its success with this data.
 pub fn data(command: &str, data: Value) -> Lines {
     let answer = json!({"id": "a", "type": "response", "command": command, "success": true, "data": data});
     asked(json!({"id": "a", "type": command}), answer)
@@ -101,7 +102,7 @@ pub fn rpc(result: Value) -> Lines {
     answered("models/list", result)
 }
 
-/// A request without parameters, and its answer.
+/// Creates a request without parameters, and its answer.
 pub fn answered(method: &str, result: Value) -> Lines {
     let command = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
     let mut answer = json!({"jsonrpc": "2.0", "id": 1});

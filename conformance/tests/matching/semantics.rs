@@ -1,4 +1,4 @@
-//! What counts as the same, rule by rule.
+//! Tests of the rules of equality, one by one.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn a_name_stands_for_one_name_in_both_directions() {
     let (p, q) = ("bbbbbbbb-2222-4333-8444-555555555555", "cccccccc-7777-4888-9999-aaaaaaaaaaaa");
     check(of([x, x]), of([p, p]), &[]);
     check(of([x, y]), of([p, q]), &[]);
-    // One becomes two, and two become one.
+    // One id must not become two, and two must not become one.
     check(of([x, x]), of([p, q]), &["should answers data.sessionId", "should answers data.sessionFile"]);
     check(of([x, y]), of([p, p]), &["should answers data.sessionId", "should answers data.sessionFile"]);
 }
@@ -101,7 +101,7 @@ fn update(event: Value, so_far: &str) -> (char, Value) {
     ('<', json!({"type": "message_update", "assistantMessageEvent": event, "message": assistant(so_far)}))
 }
 
-/// A message that comes in pieces, with what its snapshots say.
+/// Creates a message in pieces, with the text of each snapshot.
 fn message(pieces: &[(&str, &str)], text: &str) -> Lines {
     let mut lines = vec![('<', json!({"type": "message_start", "message": assistant("")}))];
     lines.push(update(json!({"type": "text_start", "contentIndex": 0}), ""));
@@ -123,7 +123,7 @@ fn pieces_are_joined() {
         message(&[("Hel", "Hel"), ("l", "Hell")], "Hello"),
         &["should events assistantMessageEvent.delta"],
     );
-    // A piece between pieces of another block is no part of them.
+    // A piece of another block does not belong to the pieces around it.
     let mut mixed = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
     mixed[3].1["assistantMessageEvent"]["contentIndex"] = json!(1);
     let found = said(&compared("pi", &golden, &mixed));
@@ -133,7 +133,7 @@ fn pieces_are_joined() {
 #[test]
 fn snapshots_have_what_the_pieces_say_and_no_more_than_the_whole() {
     let golden = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
-    // The recorded agent sends one object that lives: it may be ahead.
+    // The recorded agent sends a live object, which may be ahead.
     check(golden.clone(), message(&[("Hel", "Hello"), ("lo", "Hello")], "Hello"), &[]);
     let behind = said(&compared("pi", &golden, &message(&[("Hel", "He"), ("lo", "Hello")], "Hello")));
     assert!(behind.contains(&"must snapshots message.content[0]".to_owned()), "{behind:?}");
@@ -199,7 +199,8 @@ fn what_was_shown_before_a_result_lost_its_beginning_is_no_beginning_of_it() {
     };
     let golden = vec![begin(), show("7\n8\n", true), end("7\n8\n9\n", true)];
     check(golden.clone(), vec![begin(), show("1\n2\n", false), end("7\n8\n9\n", true)], &[]);
-    // What is cut as the result is, or belongs to a result that is whole, is a beginning of it.
+    // If the output is cut as the result is, or if the result is whole, the output has to be the beginning of
+    // the result.
     let both = vec![begin(), show("1\n2\n", true), end("7\n8\n9\n", true)];
     check(golden, both, &["must tool-updates partialResult"]);
     let whole = vec![begin(), show("7\n", false), end("7\n8\n", false)];
@@ -321,7 +322,7 @@ fn required_members_of_the_declared_type_are_a_must_and_others_weigh_as_the_case
     check(golden.clone(), with("delayMs", Some(json!("200"))), &["must events delayMs"]);
     check(golden.clone(), with("delayMs", Some(Value::Null)), &["must events delayMs"]);
     check(golden.clone(), with("delayMs", None), &["must events delayMs"]);
-    // Records are open: what is new is passed over.
+    // Records are open: clients ignore new members.
     check(golden.clone(), with("more", Some(json!(1))), &[]);
     check(golden.clone(), with("errorMessage", Some(json!("other words"))), &[]);
     check(golden.clone(), with("errorMessage", Some(json!(""))), &["must events errorMessage"]);
@@ -361,6 +362,6 @@ fn ten_thousand_frames_are_compared_in_little_time() {
     observed.swap(100, 101);
     let (sender, over) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(said(&compared("pi", &golden, &observed))));
-    // Minutes, were it quadratic.
+    // A quadratic comparison would take minutes.
     assert!(!over.recv_timeout(LONG).expect("it takes too long").is_empty());
 }

@@ -1,4 +1,4 @@
-//! Events that are in no order to each other, and what stands in lists.
+//! Tests of events without an order among each other, and of elements of lists.
 
 use serde_json::{Value, json};
 

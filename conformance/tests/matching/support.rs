@@ -1,4 +1,4 @@
-//! What the tests of this folder share.
+//! Helpers of the tests in this folder.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub fn rules(dialect: &str) -> &'static Rules {
     Rules::of(dialect).unwrap()
 }
 
-/// A case without steps.
+/// Creates a case without steps.
 pub fn case(allow: Vec<CaseAllowance>) -> Scenario {
     let json = json!({"scenario": 1, "name": "made", "dialect": "pi@0.55", "title": "made", "steps": []});
     let mut case: Scenario = serde_json::from_value(json).unwrap();
@@ -22,13 +22,13 @@ pub fn case(allow: Vec<CaseAllowance>) -> Scenario {
     case
 }
 
-/// A transcript of lines: `>` sent, `<` received, `!` a control record.
+/// Creates a transcript of lines: `>` sent, `<` received, `!` a control record.
 pub fn transcript(lines: &[(char, Value)]) -> Transcript {
     let mut text = json!({"transcript": 1, "agent": "made"}).to_string();
     for (dir, value) in lines {
         let record = match dir {
             '>' => {
-                // A text is a line as it is.
+                // A text is the line itself.
                 let line = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 json!({"t": 1, "dir": "c2s", "line": line})
             }
@@ -56,7 +56,7 @@ pub fn compared(dialect: &str, golden: &[(char, Value)], observed: &[(char, Valu
     compared_in(dialect, &case(Vec::new()), &transcript(golden), &transcript(observed))
 }
 
-/// Findings that count against the agent.
+/// Returns the findings that count against the agent.
 pub fn failures(compared: &Compared) -> Vec<&Finding> {
     let fails = |finding: &&Finding| {
         finding.level != CheckLevel::Info
@@ -65,7 +65,7 @@ pub fn failures(compared: &Compared) -> Vec<&Finding> {
     compared.findings.iter().filter(fails).collect()
 }
 
-/// The allowances that were used.
+/// Returns the allowances that were used.
 pub fn allowed(compared: &Compared) -> Vec<&str> {
     let mut names: Vec<&str> = compared
         .findings
@@ -79,7 +79,7 @@ pub fn allowed(compared: &Compared) -> Vec<&str> {
     names
 }
 
-/// Failures as `level check path`.
+/// Returns the failures as `level check path`.
 pub fn said(compared: &Compared) -> Vec<String> {
     let failures = failures(compared).into_iter();
     failures
@@ -94,7 +94,7 @@ fn path(finding: &Finding) -> &str {
     }
 }
 
-/// A transcript with one line that came from the agent put otherwise; none takes it away.
+/// Replaces one line of the agent in a transcript; `None` removes the line.
 pub fn with_line(transcript: &Transcript, record: usize, line: Option<String>) -> Transcript {
     let mut changed = transcript.clone();
     match line {

@@ -1,5 +1,5 @@
-//! Messages that never are complete, because something else takes the place of their run; and objects that are
-//! open where they look closed.
+//! Tests of messages that never complete because another run replaces theirs, and of open objects that look
+//! closed.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn message(text: &str, time: u64) -> Value {
     })
 }
 
-/// A message that begins and grows, and of which nothing more is heard.
+/// Creates a message that begins and grows, but never ends.
 fn begun(time: u64) -> Lines {
     let update = |piece: &str, so_far: &str| {
         json!({"type": "message_update", "message": message(so_far, time), "assistantMessageEvent": {
@@ -79,7 +79,7 @@ fn a_verification_in_the_details_of_a_tool_ends_when_it_ends() {
         )
     };
     check("pisces", &done(RECORDED + 5), &done(RECORDED + 86_400_000), &[]);
-    // In seconds it is another unit.
+    // A value in seconds has another unit.
     let place = "must events result.details.results[0].verification.attempts[0].endedAt";
     check("pisces", &done(RECORDED + 5), &done(RECORDED / 1000), &[place]);
 }
@@ -98,7 +98,7 @@ fn the_file_of_a_failed_request_is_named_by_its_moment() {
         let (golden, observed) =
             (transcript(&ended("1795293174038-2v3rx8sr41njj.json")), transcript(&ended(file)));
         let case = crate::support::case(Vec::new());
-        // The agent that was recorded: its own words count.
+        // With the recorded agent, undocumented texts are compared too.
         let comparison = Comparison {
             golden: &golden,
             alternatives: &[],

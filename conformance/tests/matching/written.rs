@@ -1,4 +1,4 @@
-//! Golden transcripts that were written down from a document show what it names; more may come.
+//! Tests of golden transcripts that were derived from documents: they show a part, and more may come.
 
 use agentese_conformance::matching::Compared;
 use agentese_conformance::transcript::Transcript;
@@ -39,9 +39,9 @@ fn declared_members_may_come_in_addition_where_they_are_as_declared() {
     check(json!({"stop_reason": "stop"}), &[]);
     check(json!({"stop_reason": 1}), &["should events message.stop_reason"]);
     check(json!({"usage": "much"}), &["should events message.usage"]);
-    // What is shown has to be as shown.
+    // Values in the transcript are compared.
     check(json!({"role": "user"}), &["should events message.role"]);
-    // A recording has everything that its agent said.
+    // A recording has everything that the agent sent.
     let recorded = transcript(&[end(json!({}))]);
     let found = held_against(&recorded, &[end(json!({"stop_reason": "stop"}))]);
     assert_eq!(said(&found), ["should events message.stop_reason"]);

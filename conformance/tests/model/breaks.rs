@@ -1,4 +1,4 @@
-//! Every way in which an answer breaks off, as a client sees it.
+//! Tests of every way in which an answer breaks off, from a client's view.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::http::{End, LONG, post, read, send, start};
 
-/// Whether there is neither more to read nor an end. A whole answer to a later request shows that it was not just early.
+/// Returns `true` if there are neither bytes nor an end. Call it after a whole answer to a later request,
+/// which proves that enough time has passed.
 fn is_silent(stream: &TcpStream) -> bool {
     let read = stream.try_read(&mut [0; 64]);
     read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -27,7 +28,7 @@ async fn a_cut_answer_ends_without_its_last_chunk() {
     let response = post(model.address(), "/v1/messages", &json!({})).await;
     assert_eq!(response.end, End::Cut);
     assert!(response.body.contains("two") && !response.body.contains("three"), "{}", response.body);
-    // A client must be able to believe that the connection stays.
+    // The head must let the client expect that the connection stays open.
     assert!(!response.head.contains("connection: close"), "{}", response.head);
     assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("next"));
 }
@@ -63,11 +64,11 @@ async fn a_hanging_answer_says_its_pieces_and_keeps_the_connection() {
         seen.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
     }
     assert!(!seen.contains("two"));
-    // Neither more nor an end.
+    // The stream has neither bytes nor an end.
     assert!(post(model.address(), "/v1/messages", &json!({})).await.body.contains("next"));
     assert!(is_silent(&stream));
     drop(stream);
-    // It lets go of a client that has gone.
+    // The model releases a client that has disconnected.
     tokio::time::timeout(LONG, model.stop()).await.unwrap();
 }
 
@@ -139,7 +140,7 @@ async fn an_error_in_place_of_the_answer_has_status_headers_and_the_body_of_its_
     assert!(response.head.contains("x-should-retry: false"));
 }
 
-/// A body can be cut anywhere: here in the middle of a character.
+/// A body can be cut anywhere: this test cuts in the middle of a character.
 #[tokio::test]
 async fn a_body_can_be_cut_at_any_byte() {
     let script = |cut: usize| json!({"responses": [{"text": "grüß", "cut_after_bytes": cut}]});
@@ -203,7 +204,7 @@ async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
     }
 }
 
-/// Paths that are none and bodies that are no JSON use up nothing of the script.
+/// Unknown paths and bodies that are not JSON consume nothing of the script.
 #[tokio::test]
 async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {
     let model = start(json!({"responses": [{"text": "answer"}]})).await;

@@ -1,4 +1,4 @@
-//! As much of an HTTP client as it takes to see every byte.
+//! A minimal HTTP client that shows every byte.
 
 use std::net::SocketAddr;
 
@@ -10,10 +10,10 @@ use tokio::net::TcpStream;
 
 pub use crate::long::LONG;
 
-/// How a response ended.
+/// End of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// As its head says.
+    /// The end that the head announces.
     Complete,
     /// The connection was closed too early.
     Cut,
@@ -49,7 +49,7 @@ pub async fn post(address: SocketAddr, path: &str, body: &Value) -> Response {
     tokio::time::timeout(LONG, read(stream)).await.expect("an answer in time")
 }
 
-/// Reads a response to the end of the connection.
+/// Reads a response up to its announced length, or else to the end of the connection.
 pub async fn read(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
     let mut reset = false;
@@ -78,7 +78,7 @@ pub async fn read(mut stream: TcpStream) -> Response {
     Response { status, head: head.to_owned(), body, end }
 }
 
-/// A response with a length stays on the connection, others end with it.
+/// Returns `true` for a response with a length that is complete; other responses end with the connection.
 fn is_whole(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

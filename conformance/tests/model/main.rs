@@ -1,4 +1,4 @@
-//! The scripted model, by a client that knows nothing but HTTP.
+//! Tests of the scripted model, with a client that uses nothing but HTTP.
 
 mod breaks;
 mod http;

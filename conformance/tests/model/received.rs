@@ -1,4 +1,4 @@
-//! What the model says that it received: the same for all APIs.
+//! Tests of the recorded requests, which are the same for all APIs.
 
 use agentese::types::ModelRequest;
 use agentese_conformance::model::{ModelOptions, ScriptedModel};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::http::{post, start};
 
-/// A conversation with everything in it: system prompt, image, thinking, tool call, results.
+/// Returns a conversation with all features: system prompt, image, thinking, tool call, results.
 fn anthropic() -> Value {
     json!({
         "model": "m", "max_tokens": 10, "system": [{"type": "text", "text": "Be brief."}],
@@ -102,7 +102,7 @@ async fn one_conversation_reads_the_same_in_every_api() {
         let request = serde_json::to_value(model.requests().last().unwrap()).unwrap();
         let mut messages = request["messages"].clone();
         for result in messages[2]["results"].as_array_mut().unwrap() {
-            // One API says of each result whether it is an error.
+            // One API includes an error flag in each result.
             if result["is_error"] == false {
                 result.as_object_mut().unwrap().shift_remove("is_error");
             }
@@ -150,11 +150,11 @@ async fn the_log_is_the_declared_format_and_shortens_long_texts() {
     assert!(text.len() < 1000, "{text}");
     let request: ModelRequest = serde_json::from_str(text.trim()).unwrap();
     assert!(request.messages[0].text.as_ref().unwrap().ends_with("…[10000 characters]"));
-    // What the checks look at is whole.
+    // The checks use the whole text.
     assert_eq!(model.requests()[0].messages[0].text.as_deref(), Some(long.as_str()));
 }
 
-/// The login of agents that log in at their provider.
+/// Plays the login of agents that log in at their provider.
 #[tokio::test]
 async fn the_device_login_goes_as_the_script_says() {
     let model = start(json!({"responses": [], "device": {"pending": 1}})).await;

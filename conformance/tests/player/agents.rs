@@ -1,4 +1,4 @@
-//! What the player does for, with and to an agent.
+//! Tests of the player's actions on an agent.
 
 use agentese_conformance::player::{PlayError, PlayOptions, play};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn the_environment_is_the_profiles_and_nothing_else() {
         .filter_map(|line| {
             line.strip_prefix("s2c {\"env\":\"").map(|line| line.trim_end_matches("\"}").to_owned())
         })
-        // What a shell sets on its own.
+        // Skips variables that a shell sets by itself.
         .filter(|line| !["PWD=", "SHLVL=", "_=", "OLDPWD="].iter().any(|own| line.starts_with(own)))
         .collect();
     assert_eq!(names, ["EXTRA=http://127.0.0.1:4010", "HOME=/home-dir", "PATH=/usr/bin:/bin"]);
@@ -104,7 +104,7 @@ async fn a_wait_in_vain_breaks_off_and_the_agent_is_ended() {
 #[tokio::test]
 async fn a_wait_ends_with_the_agent() {
     let agent = shell("exit 3");
-    // Far longer than the test waits.
+    // The time limit is far longer than the test waits.
     let case = case(json!([{"wait": {"type": "never"}, "timeout_ms": 3_600_000}]));
     let played = tokio::time::timeout(LONG, run(&case, &agent)).await.expect("it waits on");
     assert!(played.broke_off.unwrap().ends_with("the agent's stdout has ended"));
@@ -128,7 +128,7 @@ async fn an_optional_wait_in_vain_goes_on() {
     assert_eq!(run(&case(steps), &agent).await.broke_off, None);
 }
 
-/// The ladder: end of input, SIGTERM, SIGKILL; and what the agent started goes with it.
+/// The agent ignores the end of its input and SIGTERM, so SIGKILL ends it. Its child processes end with it.
 #[tokio::test]
 async fn an_agent_that_does_not_end_is_ended_with_all_that_it_started() {
     let agent = shell(
@@ -182,7 +182,7 @@ async fn waits_count_peek_and_look_from_the_start() {
     assert_eq!(outline(&played)[3..5], ["note 2 3 1 3", "ctl player_error"]);
 }
 
-/// Two megabytes each way at once: neither side waits for the other.
+/// Sends two megabytes in both directions at once: neither side waits for the other.
 #[tokio::test]
 async fn long_lines_do_not_block() {
     let agent = shell("head -c 2000000 /dev/zero | tr '\\0' y; echo; cat | wc -c");
@@ -195,7 +195,7 @@ async fn long_lines_do_not_block() {
     assert!(played.recording.text().len() < 2000);
 }
 
-/// An agent that writes more than a pipe holds waits for a client that does not read, and goes on with it.
+/// If the client does not read, an agent waits as soon as the pipe is full, and goes on with the reader.
 #[tokio::test]
 async fn an_agent_is_left_unread_until_reading_goes_on() {
     let agent = shell(
@@ -231,7 +231,7 @@ async fn an_agent_is_left_unread_until_reading_goes_on() {
     assert_eq!(lines.iter().find(|line| line.starts_with("s2c yy")).map(String::len), Some(300_004));
 }
 
-/// Characters are cut wherever the size says, and the line is one record all the same.
+/// Pieces of this size cut characters in two, but the line is one record.
 #[tokio::test]
 async fn a_line_goes_in_pieces_of_a_size() {
     let agent = shell("exec cat");
@@ -265,10 +265,10 @@ async fn what_cannot_be_played_is_said_before_anything_starts() {
     assert_eq!(error.to_string(), "the setup command `echo broken; exit 4` fails: exit status: 4: broken");
 }
 
-/// A step waits until the model is asked, and not for a time.
+/// The step waits for the request itself, not for a fixed time.
 #[tokio::test]
 async fn a_step_waits_until_the_model_is_asked() {
-    // It asks its model when somebody says so, and says nothing of it.
+    // The agent sends a request to its model on command, and does not report it.
     let ask = r#"python3 -c 'import os, sys, urllib.request as http; http.urlopen(http.Request(os.environ["MODEL"] + "/v1/messages", sys.argv[1].encode())).read()'"#;
     let body = |text: &str| json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [{"role": "user", "content": text}]});
     let agent = shell(&format!(
@@ -293,7 +293,7 @@ async fn a_step_waits_until_the_model_is_asked() {
     let reason = r#"step 1: the model received 0 of 1 request like {"$contains":"third"} within 2000 ms"#;
     assert_eq!(run(&with(never), &agent).await.broke_off.as_deref(), Some(reason));
 
-    // Nobody sees when an agent asks that plays the script itself.
+    // An agent that plays the script itself sends no visible requests.
     let mut embedded = shell("read -r line; echo '{\"type\":\"over\"}'");
     embedded.claims = serde_json::from_value(json!({"embedded_model": true})).unwrap();
     let steps = json!([{"model_asked": 1}, {"send": {"on": 1}}, {"wait": {"type": "over"}}]);

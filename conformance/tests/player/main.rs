@@ -1,4 +1,4 @@
-//! The player, against agents of one line of shell and against replayed ones.
+//! Tests of the player, against agents of one line of shell and against replayed ones.
 
 mod agents;
 #[path = "../../../sdk-rust/tests/support/long.rs"]
@@ -9,7 +9,7 @@ use agentese::types::{Profile, Scenario, TranscriptRecord};
 use agentese_conformance::player::{PlayOptions, Played, play};
 use serde_json::{Value, json};
 
-/// A profile whose agent is a shell script.
+/// Returns a profile whose agent is a shell script.
 fn shell(script: &str) -> Profile {
     let profile = json!({
         "profile": 1, "name": "shell", "dialect": "pi@0.55", "agent": "shell", "command": ["/bin/sh", "-c", script],
@@ -18,7 +18,7 @@ fn shell(script: &str) -> Profile {
     serde_json::from_value(profile).unwrap()
 }
 
-/// A case of these steps.
+/// Returns a case with these steps.
 fn case(steps: Value) -> Scenario {
     let case = json!({"scenario": 1, "name": "c", "dialect": "pi@0.55", "title": "t", "steps": steps});
     serde_json::from_value(case).unwrap()
@@ -28,7 +28,7 @@ async fn run(case: &Scenario, profile: &Profile) -> Played {
     play(case, profile, &PlayOptions::default()).await.unwrap()
 }
 
-/// A line per record, without times.
+/// Returns a line for each record, without times.
 fn outline(played: &Played) -> Vec<String> {
     let records = played.recording.records.iter();
     let line = |record: &TranscriptRecord| match record {

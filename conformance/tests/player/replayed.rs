@@ -1,4 +1,4 @@
-//! Cases against agents that play the recording of the very case: what comes out is what was recorded.
+//! Tests of cases against agents that play the recording of the same case: the result equals the recording.
 
 use agentese::types::TranscriptRecord;
 use agentese_conformance::Suite;
@@ -35,7 +35,7 @@ async fn plays(profile: &str, name: &str) {
         golden.received().map(|line| serde_json::from_str(line.as_str()).unwrap()).collect();
     assert_eq!(said.len(), wanted.len(), "{name}");
     for (said, wanted) in said.iter().zip(&wanted) {
-        // Ids of dialogs are the agent's own and stay; those of answers are this client's.
+        // Agents choose the ids of dialogs, so these stay; ids of answers are this client's.
         assert_eq!(said, wanted, "{name}");
     }
 }

@@ -1,4 +1,5 @@
-//! The page in Chromium, by `browser.mjs`. Without a browser this says so and passes, unless REQUIRE_BROWSER=1.
+//! Tests of the page in Chromium, by `browser.mjs`. Without a browser the test is skipped, with a message.
+//! With REQUIRE_BROWSER=1 it fails instead.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::reports::{hostile, written};
 
-/// The script ends itself sooner.
+/// Time limit; the script ends earlier by itself.
 const LONGEST: Duration = Duration::from_secs(150);
 
-/// The browser that `CHROMIUM` names, or that is found.
+/// Finds the browser: the path in `CHROMIUM`, or a browser on `PATH`.
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
@@ -39,7 +40,7 @@ fn the_page_works_in_a_browser_and_runs_nothing_else() {
     };
     if let Some(missing) = missing {
         assert!(std::env::var_os("REQUIRE_BROWSER").is_none_or(|value| value != "1"), "{missing}");
-        // Not by a print macro: what those write is kept back for tests that pass.
+        // Print macros do not show their output for tests that pass, so this writes to stderr.
         let _ = writeln!(std::io::stderr(), "skipped: the report in a browser ({missing})");
         return;
     }
@@ -47,7 +48,7 @@ fn the_page_works_in_a_browser_and_runs_nothing_else() {
     std::fs::create_dir_all(&folder).unwrap();
     let [_, _, html, _] = written(&hostile());
     std::fs::write(folder.join("report.html"), html).unwrap();
-    // No report: shows that the test would see what must not happen.
+    // A page that is not a report proves that the test detects a running script.
     let control = "<!DOCTYPE html><script>ran = true; alert('hello')</script>";
     std::fs::write(folder.join("control.html"), control).unwrap();
 

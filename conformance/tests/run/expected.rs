@@ -1,10 +1,11 @@
-//! Failures that are known.
+//! Tests of known failures.
 
 use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, answers, text, verdicts};
 
-/// `good` passes, `bad` fails in the check `expect answers`, `other` is not for this agent.
+/// Creates a suite: `good` passes, `bad` fails in the check `expect answers`, `other` does not apply to this
+/// agent.
 fn suite() -> Suite {
     let suite = Suite::new(AGENT);
     suite.case("bad", &json!({"expect": answers(false, "must")}));
@@ -15,7 +16,7 @@ fn suite() -> Suite {
 
 fn lines(lines: &[(&str, &str)]) -> Value {
     let lines = lines.iter().map(|(case, check)| {
-        // What fails in these cases is the member `success` of an answer.
+        // In these cases, the member `success` of an answer fails.
         json!({"case": case, "check": check, "path": "success", "reason": "a reason"})
     });
     json!({"expected_failures": 1, "failures": lines.collect::<Vec<_>>()})
@@ -47,7 +48,7 @@ fn a_known_failure_is_no_failure() {
 fn a_failure_that_is_not_known_fails_the_run() {
     let (report, code) = run(&lines(&[]), &[]);
     assert_eq!((verdicts(&report)[0].as_str(), code), ("bad fail", 1));
-    // A known failure of another check hides nothing.
+    // A known failure of another check excuses nothing.
     let (report, code) = run(&lines(&[("bad", "leaks")]), &[]);
     assert_eq!((verdicts(&report)[0].as_str(), code), ("bad fail", 1));
 }
@@ -78,7 +79,7 @@ fn a_line_that_is_not_true_any_more_fails_the_run() {
     assert_eq!(run(&without_reason, &[]).1, 1);
 }
 
-/// A line is about one place: what fails elsewhere in the same check still counts.
+/// A line applies to one path: a failure of the same check at another path still counts.
 #[test]
 fn a_line_is_bound_to_the_place_where_the_check_fails() {
     for (path, wanted) in [(Some("id"), " at id of bad"), (None, "`expect answers` of bad")] {
@@ -97,7 +98,7 @@ fn a_line_is_bound_to_the_place_where_the_check_fails() {
     }
 }
 
-/// A line may say which event, command or dialog it is about: the same failure of another one still counts.
+/// A line may name an event, command or dialog: the same failure of another one still counts.
 #[test]
 fn a_line_is_bound_to_the_row_that_it_names() {
     let run = |row: &str| {
@@ -113,7 +114,8 @@ fn a_line_is_bound_to_the_row_that_it_names() {
     assert_eq!(code, 1);
 }
 
-/// What was not played may be stale or not; what fails below the level of the run is not stale.
+/// A line of a case that was not played may be stale or not. A failure below the level of the run keeps its
+/// line.
 #[test]
 fn lines_of_cases_that_were_not_played_stay() {
     let stale = lines(&[("good", "expect answers"), ("bad", "expect answers")]);
@@ -126,7 +128,7 @@ fn lines_of_cases_that_were_not_played_stay() {
     assert_eq!((&report["problems"], code), (&json!([]), 0), "{:?}", verdicts(&report));
 }
 
-/// The profile names the file: one of the suite, or one beside the profile.
+/// The profile names the file: a file of the suite, or a file beside the profile.
 #[test]
 fn a_profile_brings_its_known_failures() {
     let suite = suite();
@@ -136,7 +138,7 @@ fn a_profile_brings_its_known_failures() {
     suite.write("expected/known.json", &lines(&[("bad", "expect answers")]));
     assert_eq!(suite.report(&[]).1, 0);
     assert_eq!(suite.report(&["--expected", "none"]).1, 1);
-    // Another program is another agent: what is known of one is not known of all.
+    // Another program is another agent, with other known failures.
     assert_eq!(suite.report(&["--", "/bin/sh", "-c", AGENT]).1, 1);
     profile["expected_failures"] = "mine.json".into();
     suite.write("elsewhere/mine-too.json", &profile);

@@ -1,4 +1,4 @@
-//! The suite judges itself: what real agents did passes the cases that were recorded from them.
+//! Tests of the suite against itself: real agents pass the cases that were recorded from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use agentese_conformance::player::Played;
 use agentese_conformance::recording::Recording;
 use agentese_conformance::verdict::{Outcome, Verdict};
 
-/// Where the recorded agent does what its document does not allow: what is expected of the real pi, too.
+/// Returns the known failures of the real agents, which break their documents in these cases.
 fn known(text: &str) -> Vec<ExpectedFailure> {
     serde_json::from_str::<ExpectedFailures>(text).unwrap().failures
 }
 
-/// A golden transcript as if it had just been recorded.
+/// Returns a golden transcript as if it had just been recorded.
 fn played(dialect: &str, name: &str) -> Played {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("transcripts/{dialect}/{name}.jsonl"));
     let text = std::fs::read_to_string(path).unwrap();
@@ -35,13 +35,13 @@ fn played(dialect: &str, name: &str) -> Played {
     }
 }
 
-/// The case without what only the model's log could show.
+/// Removes the checks of requests from a case.
 fn without_requests(mut case: Scenario) -> Scenario {
     (case.request_count, case.requests) = (None, None);
     case
 }
 
-/// Checks that fail on a golden transcript: real agents that do not keep to their document.
+/// Returns the failed checks of a golden transcript: a real agent breaks its document there.
 fn failures(judged: &Judged) -> BTreeMap<String, String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
@@ -51,7 +51,7 @@ fn failures(judged: &Judged) -> BTreeMap<String, String> {
     failed.collect()
 }
 
-/// How many golden transcripts of a dialect pass, and what the others fail.
+/// Returns the number of golden transcripts that pass, and the failures of the others.
 fn judge_goldens(dialect: &str) -> (usize, BTreeMap<String, BTreeMap<String, String>>) {
     let suite = Suite::embedded();
     let (mut passed, mut found) = (0, BTreeMap::new());
@@ -92,7 +92,7 @@ fn what_real_agents_did_passes_their_own_cases() {
         let names: Vec<&String> = failed.keys().collect();
         assert_eq!(names, [&check], "{case}: {reason}: {failed:?}");
     }
-    // Of what the real omp is known to do otherwise, some shows in its golden transcripts too.
+    // Some known failures of the real omp also show in its golden transcripts.
     for ExpectedFailure { case, check, .. } in known(include_str!("../../expected/omp.json")) {
         if let Some(failed) = found.get_mut(&format!("omp/{case}")) {
             failed.remove(&check);
@@ -103,7 +103,7 @@ fn what_real_agents_did_passes_their_own_cases() {
     assert!(passed > 240, "{passed}");
 }
 
-/// The same sessions with one thing changed do not pass: the checks see something.
+/// The same session with one change must not pass: otherwise the checks would prove nothing.
 #[test]
 fn a_session_that_went_wrong_does_not_pass() {
     use agentese::types::{Direction, TranscriptControl, TranscriptLine};

@@ -1,4 +1,4 @@
-//! Judging, runs, reports.
+//! Tests of judgement, runs and reports.
 
 mod browser;
 mod expected;

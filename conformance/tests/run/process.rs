@@ -1,4 +1,4 @@
-//! A run that is interrupted: it ends what it started, and still reports.
+//! Tests of an interrupted run: it ends all processes that it started, and still reports.
 
 use std::io::Read as _;
 use std::time::{Duration, Instant};
@@ -13,7 +13,8 @@ use crate::support::{Suite, verdicts};
 fn an_interruption_ends_the_agents_and_reports() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
-    // Outside the probe, it says who it is and goes on for ever, whatever it hears.
+    // The agent answers the probe. In a case, it writes its process id to a file and then runs forever, even
+    // after SIGTERM.
     let agent = format!(
         r#"while read -r line; do echo '{{"type":"agent_start"}}'; case "$line" in *abort*) echo $$ >{0}.part; mv {0}.part {0}; trap '' TERM; while :; do sleep 1; done;; esac; done"#,
         pid.display()

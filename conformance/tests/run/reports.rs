@@ -1,13 +1,13 @@
-//! The forms of a report.
+//! Tests of the forms of a report.
 
 use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, answers, text};
 
-/// Text that breaks a form that does not escape it.
+/// Text that breaks a form without correct escapes.
 const HOSTILE: &str = "<script>alert(1)</script> ]]> \u{1b}[31m \u{0} & \" ' <!-- \u{fffe} \u{2028}";
 
-/// A suite with every verdict, whose agent says what breaks reports.
+/// Creates a suite with every verdict, whose agent prints texts that may break reports.
 pub fn hostile() -> Suite {
     let noise = r#"printf '{"type":"agent_start","x":"<img src=x onerror=alert(2)> ]]>"}\n'; printf '</pre><script>alert(3)</script>\033[2J]]>\n'; "#;
     let suite = Suite::new(&format!("{noise}{AGENT}"));
@@ -115,7 +115,7 @@ fn transcripts_are_written_and_can_be_read() {
     assert!(!suite.file("transcripts").join("none.jsonl").exists());
 }
 
-/// A path that cannot be written is an error before anything is played, not after.
+/// An output path that cannot be written is an error before the first case.
 #[test]
 fn a_report_that_cannot_be_written_is_told_before_the_run() {
     let suite = Suite::new(AGENT);

@@ -1,4 +1,4 @@
-//! Runs: what is played, what is said of it, and the exit code.
+//! Tests of runs: the played cases, the report, and the exit code.
 
 use agentese::types::Profile;
 use agentese_conformance::Suite as Cases;
@@ -79,7 +79,7 @@ fn only_what_is_asked_for_is_played() {
     assert_eq!(said, "error: no case fits `nope`; `list --covers` shows names and what is covered\n");
 }
 
-/// What cannot be judged is never a pass.
+/// An agent that cannot be judged must never pass.
 #[test]
 fn an_agent_that_does_not_speak_is_inconclusive() {
     let table = [
@@ -121,7 +121,7 @@ fn a_case_that_the_suite_cannot_play_is_inconclusive() {
 
 #[test]
 fn a_case_has_its_time() {
-    // It answers the probe, which asks for other things, and is silent in the case.
+    // The agent answers the probe, which sends other commands, but is silent in the case.
     let agent =
         r#"while read -r line; do case "$line" in *abort*) ;; *) echo '{"type":"agent_start"}';; esac; done"#;
     let suite = Suite::new(agent);
@@ -154,7 +154,7 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
     }
 }
 
-/// The order is that of the cases, whichever is over first; one that has to be alone is alone.
+/// Results are in the order of the cases, in any order of their ends. A case that must be alone runs alone.
 #[tokio::test]
 async fn cases_are_played_side_by_side_and_told_in_order() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
@@ -196,7 +196,7 @@ async fn cases_are_played_side_by_side_and_told_in_order() {
     assert!(ran.iter().all(|ran| ran.took.is_some()));
 }
 
-/// A number of one has its noun in the singular, and a verdict one word everywhere.
+/// A count of one has a singular noun, and each verdict has one name everywhere.
 #[test]
 fn one_case_is_one_case_and_a_failure_is_called_fail() {
     let suite = Suite::new(AGENT);
@@ -208,7 +208,7 @@ fn one_case_is_one_case_and_a_failure_is_called_fail() {
     assert_eq!(suite.report(&["--only", "bad"]).0["cases"][0]["verdict"], "fail");
 }
 
-/// What sends back what it is sent is not judged.
+/// A program that repeats its input is not judged.
 #[test]
 fn an_echo_is_no_agent() {
     let suite = Suite::new("exec cat");
@@ -230,7 +230,7 @@ fn several_patterns_may_follow_only() {
     assert_eq!(verdicts(&suite.report(&["--only", "al*", "gamma"]).0), ["alpha pass", "gamma pass"]);
 }
 
-/// A relative path of a profile's command is beside the profile, wherever the suite is started.
+/// A relative path of a profile's command is beside the profile, in any working directory.
 #[test]
 fn a_profiles_program_is_beside_it() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -251,10 +251,10 @@ fn a_profiles_program_is_beside_it() {
     }
 }
 
-/// After a wait that was in vain, only what was sent is missed, and the wait is named first.
+/// After a failed wait, only answers to sent commands can be missing, and the wait is the first finding.
 #[test]
 fn what_was_never_sent_is_not_missed() {
-    // It answers the first command, and then nothing.
+    // The agent answers the first command, and then nothing.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *'"a"'*) echo '{"id":"a","type":"response","command":"abort","success":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; esac; done"#,
     );
@@ -276,7 +276,7 @@ fn what_was_never_sent_is_not_missed() {
     let (report, code) = suite.report(&[]);
     assert_eq!((verdicts(&report), code), (vec!["broken fail".to_owned()], 1));
     let checks = report["cases"][0]["checks"].as_array().unwrap();
-    // The check, and the id of the frame that it misses.
+    // Returns the checks with this outcome, each with the id of the missing frame.
     let of = |outcome: &str| -> Vec<(String, Value)> {
         let found = checks.iter().filter(|check| check["outcome"] == outcome);
         let missed = |check: &Value| {
@@ -291,7 +291,7 @@ fn what_was_never_sent_is_not_missed() {
     assert_eq!(of("unclear"), [("expect all".to_owned(), Value::Null)]);
 }
 
-/// An exit code of 0 says something only where something was judged.
+/// A run that judged few cases reports that, and `--min-coverage` can reject it.
 #[test]
 fn little_that_is_judged_is_told_and_may_be_refused() {
     let suite = Suite::new(AGENT);
@@ -309,7 +309,7 @@ fn little_that_is_judged_is_told_and_may_be_refused() {
     assert!(text(&suite.run(&["--min-coverage", "26"]).stdout).contains("NOTE  too little was judged"));
 }
 
-/// A command that an agent claims, and that no case sent, is told.
+/// A claimed command that no case sends is reported.
 #[test]
 fn what_is_claimed_and_exercised_by_no_case_is_told() {
     let suite = Suite::new(AGENT);
@@ -340,7 +340,7 @@ fn a_summary_is_one_line_and_of_its_schema() {
     );
 }
 
-/// What was said in a case is shown before the report; a case may come from a file.
+/// `--show` prints the lines of a case before the report; a case may come from a file.
 #[test]
 fn a_case_from_a_file_is_shown_and_kept() {
     let suite = Suite::new(AGENT);

@@ -1,4 +1,4 @@
-//! A suite of a few cases in a folder, and agents of one line of shell.
+//! Helpers: a suite of a few cases in a folder, and agents of one line of shell.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,8 +7,8 @@ use agentese::types::Scenario;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Answers every line in the same way, with its id, as an agent does that knows one command. Whoever asks first which dialect
-/// it speaks need not wait for an answer in vain.
+/// An agent that answers every line in the same way, with its id, as if it knew a single command. It also
+/// answers the commands of a probe, so that the probe does not time out.
 pub const AGENT: &str = r#"while read -r line; do id=${line#*'"id":"'}; id=${id%%'"'*}; echo '{"id":"'"$id"'","type":"response","command":"abort","success":true}'; done"#;
 
 /// A suite in a folder of its own.
@@ -17,7 +17,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite with a profile for an agent that is a shell script.
+    /// Creates a suite with a profile for an agent that is a shell script.
     pub fn new(agent: &str) -> Self {
         let suite = Self { folder: tempfile::tempdir().unwrap() };
         suite.write("profiles/pi.json", &profile(agent));
@@ -38,12 +38,12 @@ impl Suite {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Adds a case; `more` goes over what every case has.
+    /// Adds a case; the members in `more` replace the defaults.
     pub fn case(&self, name: &str, more: &Value) {
         self.write(&format!("cases/pi/{name}.json"), &case(name, more));
     }
 
-    /// `run` with these arguments.
+    /// Runs `run` with these arguments.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
@@ -55,7 +55,7 @@ impl Suite {
         command
     }
 
-    /// What the JSON report of a run says, and the exit code.
+    /// Returns the JSON report of a run, and the exit code.
     pub fn report(&self, arguments: &[&str]) -> (Value, i32) {
         let path = self.path().join("report.json");
         let mut all = vec!["--json", path.to_str().unwrap()];
@@ -71,7 +71,7 @@ impl Suite {
     }
 }
 
-/// A profile whose agent is a shell script.
+/// Returns a profile whose agent is a shell script.
 pub fn profile(agent: &str) -> Value {
     json!({
         "profile": 1, "name": "pi", "dialect": "pi@0.55", "agent": "shell", "command": ["/bin/sh", "-c", agent],
@@ -80,7 +80,7 @@ pub fn profile(agent: &str) -> Value {
     })
 }
 
-/// A case of one command that has to be answered with a success.
+/// Returns a case with one command that has to succeed.
 pub fn case(name: &str, more: &Value) -> Value {
     let mut case = json!({
         "scenario": 1, "name": name, "dialect": "pi@0.55", "title": format!("the title of {name}"), "level": "must",
@@ -93,12 +93,12 @@ pub fn case(name: &str, more: &Value) -> Value {
     case
 }
 
-/// Cases by their names, and what each has over what every case has.
+/// Returns cases by their names, each with changes of the defaults.
 pub fn cases(cases: &[(&str, Value)]) -> Vec<Scenario> {
     cases.iter().map(|(name, more)| serde_json::from_value(case(name, more)).unwrap()).collect()
 }
 
-/// A check that the one answer is a success, or is none.
+/// Returns a check that the only answer has this success.
 pub fn answers(success: bool, level: &str) -> Value {
     json!([{"check": "answers", "says": "it is answered", "of": {"type": "response"}, "level": level,
             "frames": [{"success": success}]}])
@@ -108,7 +108,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Verdicts by name, with an `*` where the failure is expected.
+/// Returns verdicts by name, with `*` if the failure is expected.
 pub fn verdicts(report: &Value) -> Vec<String> {
     let cases = report["cases"].as_array().unwrap().iter();
     let verdict = |case: &Value| {

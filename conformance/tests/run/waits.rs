@@ -1,4 +1,4 @@
-//! Waits that are in vain: how long they take, and what they mean for other cases.
+//! Tests of waits that time out: their duration, and their effect on other cases.
 
 use agentese::types::Profile;
 use agentese_conformance::Suite as Cases;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{AGENT, Suite, cases, profile, verdicts};
 
-/// Nobody waits for an agent that answers nothing that was asked.
+/// If all first cases time out, because the agent answers with a wrong id, the rest is not played.
 #[test]
 fn where_all_waits_are_in_vain_the_rest_is_not_played() {
     let suite = Suite::new(
@@ -27,7 +27,7 @@ fn where_all_waits_are_in_vain_the_rest_is_not_played() {
     assert!(says.contains("`id` is \"A\", expected \"a\""), "{says}");
 }
 
-/// An agent that answers in some cases is played in all of them, although those that are played first wait in vain.
+/// If an agent answers in some cases, all cases are played, although the first ones time out.
 #[test]
 fn waits_that_are_in_vain_in_some_cases_alone_give_up_nothing() {
     let suite = Suite::new(
@@ -44,7 +44,7 @@ fn waits_that_are_in_vain_in_some_cases_alone_give_up_nothing() {
     assert_eq!((totals["fail"].as_u64(), totals["pass"].as_u64()), (Some(4), Some(8)), "{report}");
 }
 
-/// An agent that crashes leaves nobody waiting: each case shows it.
+/// A crash ends the waits at once: each case shows the crash.
 #[test]
 fn a_crash_is_no_wait_in_vain() {
     let suite = Suite::new(
@@ -58,10 +58,11 @@ fn a_crash_is_no_wait_in_vain() {
     assert_eq!(report["totals"]["fail"], 12, "{report}");
 }
 
-/// A case that was waiting beside others goes on in a room: no other begins meanwhile.
+/// A case that gave up its place takes one again when its agent answers, and no other case begins meanwhile.
 #[tokio::test]
 async fn a_case_whose_wait_is_over_takes_its_room_again() {
-    // The agent of the case that waits goes on once that of the next one was asked: its room was left.
+    // The waiting case's agent answers only after the next case has sent its command: the place was free for
+    // that case.
     let folder = tempfile::tempdir().unwrap();
     let next = folder.path().join("next").display().to_string();
     let agent = format!(
@@ -90,10 +91,10 @@ async fn a_case_whose_wait_is_over_takes_its_room_again() {
     assert!(place("+c") > place("-a") && place("+c") > place("-b"), "{told:?}");
 }
 
-/// What becomes of a case does not depend on what others of the run have waited for.
+/// The outcome of a case does not depend on the waits of other cases.
 #[test]
 fn every_case_waits_as_long_as_it_says() {
-    // It answers the probe, and a client that calls itself late after a second and a half; nothing else.
+    // The agent answers the probe. In a case, it answers only a client with the name `late`, after 1.5 s.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *late*) sleep 1.5; echo '{"id":"a","type":"response","command":"abort","success":true,"late":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; *good*) echo '{"type":"good"}';; esac; done"#,
     );
@@ -110,7 +111,7 @@ fn every_case_waits_as_long_as_it_says() {
     assert_eq!(verdicts[4], "e pass", "{report}");
 }
 
-/// Cases that wait for an agent that says nothing wait side by side.
+/// Cases that wait for a silent agent wait concurrently.
 #[tokio::test]
 async fn waits_that_are_in_vain_go_by_side_by_side() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();

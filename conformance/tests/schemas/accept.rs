@@ -1,12 +1,12 @@
-//! Every frame of the recordings is accepted, but for the exceptions that are listed.
+//! Tests that the schemas accept every frame of the recordings, except for the listed ones.
 
 use agentese_conformance::transcript::recorded;
 
 use crate::exceptions;
 use crate::validators::{DIALECTS, Validators, seen};
 
-/// Frames of the document's own derived Operator scenarios; the others show a server that speaks
-/// another form than its document.
+/// Returns `true` for recordings to judge. For Operator these are the scenarios that were derived from its
+/// document; in the others, the server has a form that differs from its document.
 fn is_judged(dialect: &str, name: &str) -> bool {
     dialect != "operator" || ["d01", "d03", "d04"].iter().any(|prefix| name.starts_with(prefix))
 }

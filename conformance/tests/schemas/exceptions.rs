@@ -1,12 +1,12 @@
-//! `schema-exceptions.txt`: frames of real agents that the documents do not allow.
+//! The file `schema-exceptions.txt`: frames of real agents that the documents do not allow.
 //!
-//! A line is `DIALECT/SCENARIO SIDE NUMBER reason`, SIDE being `server` or `client` and NUMBER the
-//! line's number among those of its side, from 1.
+//! A line is `DIALECT/SCENARIO SIDE NUMBER reason`. SIDE is `server` or `client`, and NUMBER is the number of
+//! the line among the lines of its side, from 1.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// `(dialect/scenario, side, number)` to reason.
+/// Reasons by `(dialect/scenario, side, number)`.
 pub type Exceptions = BTreeMap<(String, String, usize), String>;
 
 pub fn load() -> Exceptions {

@@ -1,4 +1,4 @@
-//! The published schemas against what real agents sent.
+//! Tests of the published schemas against the frames of real agents.
 
 #![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 

@@ -1,4 +1,4 @@
-//! Damaged frames are refused: by the schema and by the typed decoder.
+//! Tests that the schema and the typed decoder reject damaged frames.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,10 +15,10 @@ use crate::exceptions;
 use crate::sites::{self, Sites, put, types};
 use crate::validators::{Seen, Validators, seen};
 
-/// How often a site of one kind is damaged.
+/// Number of damages for each kind of site.
 const EACH: usize = 2;
 
-/// Values of a wrong type or outside the set, for a declared type.
+/// Returns values of a wrong type, or outside of the set, for a declared type.
 fn wrong(ty: &Ty) -> Vec<Value> {
     match ty {
         Ty::String => vec![json!(42), json!({}), json!(null)],
@@ -36,7 +36,7 @@ fn wrong(ty: &Ty) -> Vec<Value> {
     }
 }
 
-/// Whether a damaged frame passes the schema, and whether it passes the decoder.
+/// Reactions to a damaged frame: `true` if the schema or the decoder accepts it.
 struct Verdict {
     schema: bool,
     decoder: bool,
@@ -58,7 +58,7 @@ fn judge<D: Dialect>(validators: &Validators, seen: &Seen, frame: &Value) -> Ver
     }
 }
 
-/// What came of damaging the frames of one dialect.
+/// Counts of the damaged frames of one dialect.
 #[derive(Default)]
 struct Tally {
     damaged: usize,
@@ -147,8 +147,8 @@ fn damage<D: Dialect>(dialect: &str) -> Tally {
     tally
 }
 
-/// A frame with an unknown tag decodes to an `Unknown` arm, encodes to the same value, and its text
-/// goes on byte for byte.
+/// Checks that a frame with an unknown tag decodes to an `Unknown` arm, encodes to the same value, and passes
+/// on byte for byte.
 fn keeps_bytes<D: Dialect>(seen: &Seen, frame: &Value) -> bool {
     let text = FrameText::from(frame.to_string());
     let method = seen.method.clone();

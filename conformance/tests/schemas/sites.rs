@@ -1,5 +1,5 @@
-//! Where a frame can be damaged: every declared member in it, found by walking the declaration
-//! along the frame. What stands inside `any` is never touched.
+//! Sites for damage in a frame: every declared member, found by a walk of the declaration along the frame.
+//! Values inside `any` are never touched.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use agentese_protocol::index::declared_types;
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 use serde_json::Value;
 
-/// Every declared type.
+/// Returns every declared type.
 pub fn types() -> &'static BTreeMap<&'static str, &'static TypeDef> {
     static TYPES: OnceLock<BTreeMap<&'static str, &'static TypeDef>> = OnceLock::new();
     TYPES.get_or_init(declared_types)
@@ -29,7 +29,7 @@ pub struct Site {
     pub path: Vec<Step>,
     pub ty: Ty,
     pub presence: Presence,
-    /// The row and the declared path, to tell sites of one kind.
+    /// Row and declared path, which identify sites of one kind.
     pub kind: String,
 }
 
@@ -52,7 +52,7 @@ struct Walk<'a> {
     sites: Sites,
 }
 
-/// Every site of a frame that a server sent. `method` is what it answers, in JSON-RPC.
+/// Returns every site of a server's frame. `method` is the answered method, in JSON-RPC.
 pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
     let mut walk = Walk { index, sites: Sites::default() };
     let string = |name: &str| frame.get(name).and_then(Value::as_str);
@@ -88,7 +88,7 @@ pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
     walk.sites
 }
 
-/// Every site of a frame that a client sent.
+/// Returns every site of a client's frame.
 pub fn client(index: &Index, frame: &Value) -> Sites {
     let mut walk = Walk { index, sites: Sites::default() };
     let flat = !matches!(index.dialect.framing, Framing::JsonRpc { .. });
@@ -213,7 +213,7 @@ impl Walk<'_> {
                 }
             }
             Shape::Choice { alternatives } => {
-                // Arms that are told apart by their JSON kind; records are left to the unions above.
+                // Finds the arm by its JSON kind; the unions above cover records.
                 for arm in alternatives {
                     if matches!((&arm.ty, value), (Ty::List(_), Value::Array(_))) {
                         self.value(&arm.ty, value, path, row);
@@ -225,12 +225,13 @@ impl Walk<'_> {
     }
 }
 
-/// Declarations hold static strings; the few tags of a test run may live as long.
+/// Makes a text static, as declarations require. The few tags of a test run may leak.
 fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
-/// Puts a value at a path; none takes the member out. False where the path is not there.
+/// Replaces the value at a path, or removes the member for `None`. Returns `false` if the path does not
+/// exist.
 pub fn put(frame: &mut Value, path: &[Step], value: Option<Value>) -> bool {
     let Some((last, before)) = path.split_last() else { return false };
     let mut at = frame;

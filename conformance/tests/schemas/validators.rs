@@ -1,4 +1,4 @@
-//! A validator per dialect and side, and of the results of JSON-RPC methods.
+//! Validators for each dialect and side, and for the results of JSON-RPC methods.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub const DIALECTS: &[&str] = &["pi", "omp", "pisces", "operator", "opal"];
 pub struct Validators {
     pub server: Validator,
     pub client: Validator,
-    /// Of the `result` of a JSON-RPC answer, by method.
+    /// Validators for the `result` of a JSON-RPC answer, by method.
     pub results: HashMap<String, Validator>,
 }
 
@@ -38,7 +38,8 @@ impl Validators {
         }
     }
 
-    /// Why a frame of the server is refused; `method` is what it answers, in JSON-RPC.
+    /// Returns the reason if the schema rejects a frame of the server. `method` is the answered method, in
+    /// JSON-RPC.
     pub fn refuse_server(&self, frame: &Value, method: Option<&str>) -> Option<String> {
         if let Some(error) = self.server.iter_errors(frame).next() {
             return Some(error.to_string().chars().take(300).collect());
@@ -48,18 +49,18 @@ impl Validators {
     }
 }
 
-/// A frame of a transcript with what is known about it.
+/// A frame of a transcript, with its number and its method.
 pub struct Seen {
-    /// Its number among the lines of its direction, from 1.
+    /// Number among the lines of its direction, from 1.
     pub number: usize,
     pub text: FrameText,
     pub frame: Option<Value>,
-    /// The method that it answers, in JSON-RPC.
+    /// Method that the frame answers, in JSON-RPC.
     pub method: Option<String>,
     pub from_server: bool,
 }
 
-/// The lines of a transcript in order.
+/// Returns the lines of a transcript in order.
 pub fn seen(transcript: &Transcript) -> Vec<Seen> {
     let mut methods: Map<String, Value> = Map::new();
     let (mut sent, mut received) = (0, 0);

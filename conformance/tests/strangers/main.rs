@@ -1,5 +1,5 @@
-//! Agents of strangers, written as somebody does who has docs/check-your-agent.md and nothing else, in three languages. A right
-//! one has a clean report; for a mistake in it, the first line that says what fails names what is wrong.
+//! Tests of agents that were written with docs/check-your-agent.md alone, in three languages. A correct agent
+//! has a clean report. For an agent with a mistake, the first line about a failure names the mistake.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -8,20 +8,20 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// How many mistakes are played side by side. They wait more than they compute: for what a mistake keeps from coming.
+/// Number of concurrent tests of mistakes. They wait more than they compute.
 const AT_ONCE: usize = 5;
 
-/// How long a wrong agent is waited for, as a part of how long a right one is: several times as long as it takes.
+/// Factor for waits with a wrong agent: the limit is still several times the usual time.
 const PATIENCE: &str = "0.3";
 
 struct Agent {
-    /// Its program.
+    /// File name of the program.
     file: &'static str,
     text: &'static str,
     profile: &'static str,
-    /// What it is run by.
+    /// Interpreter of the program.
     needs: &'static str,
-    /// How many cases have to be judged at least.
+    /// Least number of judged cases.
     judged: u64,
 }
 
@@ -49,7 +49,8 @@ const SHELL: Agent = Agent {
     judged: 10,
 };
 
-/// The report and the first line about a failure; none where the agent's language is not there.
+/// Returns the report, and the first line about a failure. Returns `None` if the interpreter is not
+/// installed.
 fn played(agent: &Agent, text: &str, options: &[&str]) -> Option<(Value, String)> {
     let is_there = Command::new(agent.needs).arg("--version").output().is_ok();
     if !is_there {
@@ -84,7 +85,8 @@ fn is_clean(agent: &Agent) {
     assert!(judged >= agent.judged, "{}: {judged} cases are judged", agent.file);
 }
 
-/// A mistake: what is in place of what, and words of which the first line has one.
+/// A mistake: its name, the original text, its replacement, and texts of which the first line has to contain
+/// one.
 type Mistake = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 fn is_named(agent: &Agent, (what, from, to, words): &Mistake) {

@@ -1,4 +1,4 @@
-//! Answers, calls and messages that stand elsewhere, or nowhere, behind a command of which the report says so.
+//! Answers, calls and messages that are missing or elsewhere after a command for which the report allows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +11,18 @@ use serde_json::Value;
 use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, Report};
 
-/// What tells of answers: what they say, and what they use.
+/// Neutral places of answers: their content, and their usage.
 const OF_ANSWERS: &[&str] = &["message", "usage", "Outcome"];
 
 const OF_SHELL: &str = "message<shell>";
 
-/// Where an answer has messages, whose they are, and what counts them in the neutral form.
+/// Path of an answer's messages, path of their roles, and neutral places of their count.
 pub(super) const HISTORY: &str = "data.messages";
 const ROLE: &str = "data.messages[].role";
 const COUNTS: &[&str] = &["message", "Count.messages"];
 
 impl Report {
-    /// Whether an event tells of messages at that place, and of nothing else.
+    /// Returns `true` if the event, or its member at the path, is only about messages.
     pub(super) fn is_of_answers(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_there = |member: &&Member| match path {
@@ -34,8 +34,8 @@ impl Report {
             && about.all(|member| OF_ANSWERS.iter().any(|place| is_within(place, &member.neutral)))
     }
 
-    /// Whether an answer, recorded and as it came in that record, lacks nothing but calls, each of which stands in another
-    /// answer that came.
+    /// Returns `true` if the found answer lacks only calls, and each of them occurs in another observed
+    /// answer.
     pub(super) fn lacks_calls(&self, frames: &[Frame], found: usize, path: &str) -> bool {
         let [recorded, came] = [0, 1].map(|at| Blocks::of(&frames[at].body["message"]));
         let Some(lacking) = recorded.calls.strip_prefix(&came.calls[..]) else { return false };
@@ -43,7 +43,7 @@ impl Report {
             observed.records.iter().zip(0..).filter_map(|(one, record)| {
                 let Record::Received(line) = one else { return None };
                 let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
-                // Another frame of the kind: what grows tells of the same answer.
+                // Takes only other frames of the same event: snapshots repeat the same answer.
                 self.frame(&shown, observed).filter(|frame| record != found && frame.row == frames[1].row)
             })
         });
@@ -54,7 +54,7 @@ impl Report {
             && lacking.iter().all(|call| own.contains(call))
     }
 
-    /// Whether an answer differs in how many messages there are, or in others than the words of the user.
+    /// Returns `true` if an answer differs in the number of messages, or in messages other than the user's.
     pub(super) fn tells_other_answers(&self, frames: &[Frame], path: &str) -> bool {
         let path = in_answer(path);
         let words = |frame: &Frame| said(messages(frame), &BTreeSet::new()).0;
@@ -64,14 +64,14 @@ impl Report {
         }
     }
 
-    /// Whether that member of an answer says how many messages there are.
+    /// Returns `true` if the member of an answer is the number of messages.
     fn counts(&self, frame: &Frame, path: &str) -> bool {
         let row = self.row(frame.kind, &frame.row);
         let mut members = row.into_iter().flat_map(|row| &row.members);
         members.any(|member| member.path == path && COUNTS.contains(&member.neutral.as_str()))
     }
 
-    /// Whether an answer, recorded and as it came, lacks messages of the shell alone, so many at most.
+    /// Returns `true` if the found answer lacks only messages of shell commands, and at most this number.
     pub(super) fn lacks_shells(
         &self,
         at_most: usize,
@@ -99,13 +99,13 @@ impl Report {
     }
 }
 
-/// The messages of an answer.
+/// Returns the messages of an answer.
 fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
     frame.body["data"]["messages"].as_array().into_iter().flatten()
 }
 
-/// What messages tell, without those of some roles: the words of the user in no order, and those of all others in
-/// theirs.
+/// Returns the texts of messages, without some roles: the texts of the user as counts without an order, and
+/// all others in their order.
 pub(super) fn said<'a>(
     messages: impl IntoIterator<Item = &'a Value>,
     without: &BTreeSet<&str>,
@@ -122,7 +122,7 @@ pub(super) fn said<'a>(
     said
 }
 
-/// The words of a message: all that stands in it as a text.
+/// Returns all texts in a message.
 pub(super) fn text(message: &Value) -> String {
     let mut text = String::new();
     texts(message, &mut text);
@@ -140,7 +140,7 @@ fn texts(value: &Value, text: &mut String) {
     }
 }
 
-/// The blocks of an answer: the ids of its calls, and all others.
+/// The blocks of an answer: the ids of its calls, and all other blocks.
 pub(super) struct Blocks {
     pub(super) calls: Vec<String>,
     pub(super) others: Vec<Value>,

@@ -1,4 +1,4 @@
-//! What the report says is other behind a command, or with its answer.
+//! Differences that the report allows after a command, or in its answer.
 
 use std::collections::BTreeSet;
 
@@ -15,52 +15,53 @@ use super::lines::{command, sends_any};
 use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, REQUESTS, Report, SCENARIO};
 
-/// The check that answers stand before the events that they stood before, and behind those that they stood behind.
+/// Name of the check of the order between answers and events.
 const BESIDE_EVENTS: &str = "order-between-streams";
 
-/// Where words of the user stand among the other messages, and how many turns there are.
+/// Place: the positions of the user's messages among the others, and the number of turns.
 pub const ORDER: &str = "order";
 const OF_USER: &str = "message<user>";
-/// What comes of each call, whatever the order: such events are neither missing nor more.
+/// Neutral places of the results of calls: their events must not be missing or extra, in any order.
 const OF_CALLS: &[&str] = &["tool.", "message<assistant>", "message<tool>"];
 
-/// How many answers follow words of the user, and which. That each is told whole is a check of its own.
+/// Place: the number and the content of answers to the user's input. A separate check compares each answer
+/// with the model's script.
 const ANSWERS: &str = "answers";
-/// Whether a shell command of the user leaves a message.
+/// Place: the message of a shell command of the user, which may be missing.
 const SHELLS: &str = "shells";
 
-/// In which answers calls stand.
+/// Place: the calls of each answer.
 const CALLS: &str = "calls";
 
-/// All that events tell of a run, until it ends.
+/// Place: all events of a run, until it ends.
 pub(super) const EVENTS: &str = "events";
-/// Whether a run of the agent's own follows a summary that it makes by itself.
+/// Place: a run that the agent begins by itself after an automatic compaction.
 pub const GOES_ON: &str = "goesOn";
-/// What tells of such a summary, and where it stands.
+/// Neutral places of an automatic compaction and of its summary.
 const COMPACTED: &str = "Compacted";
 const OF_SUMMARY: &str = "message<summary>";
-/// All that answers tell of messages, and where they tell of them.
+/// Place: all messages in answers, and the neutral places of these messages.
 const HISTORY: &str = "history";
 const MESSAGES: &[&str] = &["message", "Count.messages"];
 
-/// Whether a run may be over behind such an event.
+/// Returns `true` if a run may be over after such an event.
 fn may_end(effect: RunEffect) -> bool {
     !matches!(effect, RunEffect::None | RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_))
 }
 
 impl Report {
-    /// Whether a difference stands behind a command of which the report says that this is other from then on. What came
-    /// beside the recording stands where it was observed.
+    /// Returns `true` if the difference follows a command after which the report allows it. A frame that is
+    /// not in the recording has the position of its observation.
     pub(super) fn is_other_behind(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> bool {
-        // What shows why a case broke off is the last that came.
+        // The last frame only shows why a case broke off.
         if check == SCENARIO {
             return false;
         }
-        // That the words of the user reach the model, nothing excuses.
+        // Nothing excuses a missing input of the user in a request.
         if check == REQUESTS {
             return false;
         }
-        // What an expectation of the case names is no frame of the recording: the one that came shows where it stands.
+        // An expectation of the case is not a frame of the recording: the found frame has the position.
         let recorded = mismatch.expected.as_ref().filter(|_| !check.starts_with("expect "));
         let places = match (recorded, &mismatch.found, &self.observed) {
             (Some(shown), ..) => self.other_from(shown.record, golden),
@@ -103,7 +104,7 @@ impl Report {
             let of_shells = |one: &SentCommand<'_>| {
                 let mut places = one.row.differs.iter().flat_map(|differs| &differs.places);
                 let came = self.observed.as_ref().and_then(|observed| self.has_succeeded(one.line, observed));
-                // One that failed in the recording, too, left no message there.
+                // A command that also failed in the recording left no message there.
                 places.any(|place| place == SHELLS)
                     && came == Some(false)
                     && self.has_succeeded(one.line, golden) != Some(false)
@@ -136,8 +137,9 @@ impl Report {
         about.peek().is_some() && about.all(|member| is_other(&member.neutral))
     }
 
-    /// Whether the report says of a command in the recording that the agent refuses it, or carries it out, by rules of its
-    /// own. Of an answer that names no command, whether it says that of any command that is sent.
+    /// Returns `true` if the report allows the agent to refuse a command of the recording, or to carry it
+    /// out, by rules of its own. For an answer without a command's name, any command of the session may be
+    /// the one.
     pub(super) fn is_refused_otherwise(
         &self,
         row: Option<&RowFate>,
@@ -156,13 +158,14 @@ impl Report {
         })
     }
 
-    /// Whether a run may be over behind an event of that name. However other it is, it ends.
+    /// Returns `true` if a run may be over after an event with this name. A run always ends, even if it
+    /// differs.
     pub(super) fn ends_runs(&self, event: &str) -> bool {
         self.front.event(event).is_some_and(|spec| may_end(spec.run))
     }
 
-    /// Whether an event may stand elsewhere, or be missing, where words of the user are read at another time: one of such
-    /// words, and, as a whole, one that tells of no answer and of no call.
+    /// Returns `true` if the event may move or be missing when the agent reads the user's input at another
+    /// time. That is an event with a message of the user, or a whole event without an answer or a call.
     fn is_of_order(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
         let is_of = |place: &str| {
@@ -173,12 +176,12 @@ impl Report {
         is_of(OF_USER) || (path.is_empty() && !OF_CALLS.iter().any(|place| is_of(place)))
     }
 
-    /// Whether the report says that words in the recording may have other answers.
+    /// Returns `true` if the report allows other answers to input in the recording.
     pub fn moves_answers(&self, golden: &Transcript) -> bool {
         self.other_anywhere(golden).contains(ANSWERS)
     }
 
-    /// What is other at a place of a session.
+    /// Returns the places that may differ at a position of a session.
     pub(super) fn other_from<'a>(&'a self, place: usize, session: &'a Transcript) -> BTreeSet<&'a str> {
         let over = self.run_ends(session);
         self.other(session, |place_sent, one| {
@@ -187,8 +190,8 @@ impl Report {
         })
     }
 
-    /// Whether a frame is the answer to a command that begins runs, and came behind the beginning of a run which followed a summary
-    /// that the agent had made by itself: no such command was sent in between.
+    /// Returns `true` if the frame is the late answer to a command that begins runs: a run began before
+    /// it. That run followed an automatic compaction, and the client had sent no such command in between.
     fn stands_behind_a_run_of_the_agents_own(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(shown), Some(observed)) = (&mismatch.expected, &self.observed) else { return false };
         let Some(frame) = self.frame(shown, golden) else { return false };
@@ -197,7 +200,8 @@ impl Report {
             return false;
         }
         let answer = id_of(&FrameText::from(shown.line.as_str()));
-        // Whether a run goes on, whether one was asked for that has not begun, and whether there is a summary since the last one.
+        // `works`: a run is active. `is_asked`: the client has requested a run that has not begun.
+        // `has_compacted`: a summary exists since the last run.
         let (mut works, mut is_asked, mut has_compacted) = (false, false, false);
         for record in &observed.records {
             match record {
@@ -225,7 +229,7 @@ impl Report {
         false
     }
 
-    /// Whether an event tells of a summary that the agent has made by itself, with the summary.
+    /// Returns `true` if the event contains the summary of an automatic compaction.
     fn tells_of_a_summary(&self, line: &FrameText, session: &Transcript) -> bool {
         let shown = Shown { record: 0, dir: Direction::S2c, line: line.as_str().to_owned() };
         let Some(frame) = self.frame(&shown, session) else { return false };
@@ -237,7 +241,8 @@ impl Report {
                 .any(|member| paths::at(&frame.body, &member.path, &[]).is_some_and(|told| !told.is_null()))
     }
 
-    /// Whether the answer to a command was a success, or a failure; none where it has no answer of its own.
+    /// Returns `true` if the command succeeded and `false` if it failed. Returns `None` if it has no answer
+    /// with its id.
     fn has_succeeded(&self, sent: &str, session: &Transcript) -> Option<bool> {
         let id = id_of(&FrameText::from(sent))?;
         session.records.iter().find_map(|record| match record {
@@ -249,7 +254,7 @@ impl Report {
         })
     }
 
-    /// What is other at some place of the recording.
+    /// Returns the places that may differ anywhere in the recording.
     fn other_anywhere<'a>(&'a self, golden: &'a Transcript) -> BTreeSet<&'a str> {
         self.other(golden, |_, _| true)
     }
@@ -268,7 +273,7 @@ impl Report {
         told.filter(|(place, one)| is_there(*place, one)).map(|(_, one)| one).collect()
     }
 
-    /// The records of a recording behind which a run may be over.
+    /// Returns the records of a recording after which a run may be over.
     pub(super) fn run_ends(&self, golden: &Transcript) -> Vec<usize> {
         let ends = |record: &Record| match record {
             Record::Received(line) => self.may_end_a_run(line),
@@ -285,13 +290,13 @@ impl Report {
         }
     }
 
-    /// The commands that are sent before a place of the recording.
+    /// Returns the commands before a position of the recording.
     pub(super) fn sent<'a>(
         &'a self,
         place: usize,
         golden: &'a Transcript,
     ) -> impl Iterator<Item = SentCommand<'a>> {
-        // The command that keeps it at work, by its id.
+        // `began` is the id of the command that began the active run.
         let (mut is_busy, mut began) = (false, None);
         golden.records.iter().enumerate().take(place).filter_map(move |(place, record)| match record {
             Record::Sent(line) => {
@@ -308,7 +313,7 @@ impl Report {
                 Some(sent)
             }
             Record::Received(line) => {
-                // One that is refused begins no run.
+                // A refused command begins no run.
                 let is_refused = match route(self.front, line) {
                     Ok(Routed::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
                     _ => false,
@@ -321,14 +326,14 @@ impl Report {
     }
 }
 
-/// A command that is sent.
+/// A command of the client.
 #[derive(Clone, Copy)]
 pub(super) struct SentCommand<'a> {
     pub(super) place: usize,
     line: &'a str,
-    /// What the report says of it.
+    /// Row of the command in the report.
     pub(super) row: &'a RowFate,
-    /// Whether a run was going on.
+    /// `true` if a run was active.
     pub(super) is_busy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Texts that are told piece by piece, and that the agent breaks off earlier than they were recorded.
+//! Texts that arrive in pieces, and that the agent breaks off earlier than in the recording.
 
 use agentese::any::RowKind;
 use agentese::types::Direction;
@@ -12,8 +12,8 @@ use super::{Frame, Report};
 use crate::told::matching;
 
 impl Report {
-    /// Whether a text that is told piece by piece, across a command behind which the events of the run are other, is the
-    /// beginning of the recorded one.
+    /// Returns `true` if the text is the beginning of the recorded text. The text arrives in pieces across a
+    /// command after which the events of the run may differ.
     pub(super) fn breaks_off_earlier(&self, frame: &Frame, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(was), Some(came), Some(observed)) = (&mismatch.expected, &mismatch.found, &self.observed)
         else {
@@ -29,7 +29,8 @@ impl Report {
         self.other_from(last, golden).contains(EVENTS) && !begun.is_empty() && whole.starts_with(&begun)
     }
 
-    /// The text of an event that is told piece by piece, from that record on, and the record of its last piece.
+    /// Joins the pieces of an event's text from a record on. Returns the text and the record of the last
+    /// piece.
     fn joined(
         &self,
         from: usize,

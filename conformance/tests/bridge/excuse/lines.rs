@@ -1,10 +1,10 @@
-//! Lines that a case sends, and why it broke off.
+//! Lines of a case, and reasons why the case broke off.
 
 use agentese::types::Scenario;
 use agentese_conformance::transcript::{Record, Transcript};
 use serde_json::Value;
 
-/// The steps of a case that send a line: number, from 1, and line.
+/// Returns the steps of a case that send a line: number, from 1, and line.
 pub fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
     let steps = serde_json::to_value(&case.steps).unwrap();
     let steps: Vec<Value> = steps.as_array().cloned().unwrap_or_default();
@@ -12,16 +12,16 @@ pub fn sends(case: &Scenario) -> impl Iterator<Item = (usize, String)> {
     numbered.filter_map(|(step, number)| Some((number, step.get("send")?.to_string())))
 }
 
-/// The place in the recording of the last line that was sent before a step: everything behind it may be missing where the
-/// case broke off there.
+/// Returns the record of the last line before a step: if the case broke off there, all later records may be
+/// missing.
 pub fn sent_until(case: &Scenario, step: usize, golden: &Transcript) -> usize {
     let sent = sends(case).filter(|(number, _)| *number < step).count();
     let places = golden.records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Sent(_)));
     places.take(sent).last().map_or(0, |(place, _)| place)
 }
 
-/// Whether a case broke off because the time of a wait was over, with an agent that was still there and owed no answer; or
-/// because an answer has no member that the case goes on with.
+/// Returns `true` if a wait timed out while the agent was running and had answered all commands. Returns
+/// `true` also if an answer lacks a member that the case needs.
 pub fn is_wait_of_a_live_agent(says: &str) -> bool {
     let is_over = says.contains("nothing like ") && says.contains("the time is over");
     lacks_a_member(says) || is_over && !says.contains("was not answered")
@@ -31,7 +31,7 @@ pub fn lacks_a_member(says: &str) -> bool {
     says.contains("there is no `") && says.contains("in the frame that was waited for")
 }
 
-/// The command that was sent last before that record.
+/// Returns the last command before a record.
 pub fn sent_before(record: usize, golden: &Transcript) -> Option<String> {
     golden.records.get(..record)?.iter().rev().find_map(|record| match record {
         Record::Sent(line) => command(line.as_str()).map(|_| line.as_str().to_owned()),
@@ -39,14 +39,14 @@ pub fn sent_before(record: usize, golden: &Transcript) -> Option<String> {
     })
 }
 
-/// Whether a command is sent with one of these parameters.
+/// Returns `true` if the command has one of these parameters.
 pub fn sends_any(line: &str, params: &[String]) -> bool {
     let frame: Value = serde_json::from_str(line).unwrap_or_default();
     let given = frame.get("params").unwrap_or(&frame);
     params.iter().any(|param| given.get(param).is_some_and(|value| !value.is_null()))
 }
 
-/// The name of the command in a line that a client sends.
+/// Returns the name of the command in a line of the client.
 pub fn command(line: &str) -> Option<String> {
     let frame: Value = serde_json::from_str(line).ok()?;
     let name = frame.get("method").or_else(|| frame.get("type"))?;

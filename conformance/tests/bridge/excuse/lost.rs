@@ -1,4 +1,4 @@
-//! What follows from commands that are lost.
+//! Consequences of lost commands.
 
 use agentese::any::Fate;
 use agentese_conformance::transcript::{Record, Transcript};
@@ -8,8 +8,8 @@ use super::Report;
 use super::paths::{in_answer, is_about, is_within};
 
 impl Report {
-    /// The commands in the recording that the report calls lost and that succeeded there: the places of their answers, and
-    /// what they changed.
+    /// Returns the commands that the report calls lost and that succeeded in the recording: the records of
+    /// their answers, and the places that they changed.
     pub(super) fn lost(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
         let lost = |(record, one): (usize, &Record)| {
             let Record::Received(line) = one else { return None };
@@ -22,7 +22,7 @@ impl Report {
         golden.records.iter().enumerate().filter_map(lost).collect()
     }
 
-    /// Whether a member differs that a command would have changed which was lost before.
+    /// Returns `true` if an earlier lost command would have changed the member.
     pub(super) fn follows(
         &self,
         lost: &[(usize, &[String])],

@@ -1,14 +1,14 @@
-//! Places in frames.
+//! Paths in frames.
 
 use agentese::any::Member;
 use serde_json::Value;
 
-/// Whether a place of the neutral form is another one, or contains it.
+/// Returns `true` if a neutral place equals another one, or contains it.
 pub fn is_within(outer: &str, inner: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '<']))
 }
 
-/// Whether a place in a frame is, contains, or stands in a member that the report names.
+/// Returns `true` if a path in a frame equals, contains or lies within a member of the report.
 pub fn is_about(member: &Member, path: &str, body: &Value) -> bool {
     let (any, places) = without_places(path);
     if !is_within(&member.path, &any) && !is_within(&any, &member.path) {
@@ -20,7 +20,7 @@ pub fn is_about(member: &Member, path: &str, body: &Value) -> bool {
     })
 }
 
-/// A place in an answer as the report names it: what JSON-RPC calls `result` is `data`.
+/// Converts a path in an answer to the form of the report: `result` of JSON-RPC becomes `data`.
 pub fn in_answer(path: &str) -> String {
     match path.strip_prefix("result") {
         Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => format!("data{rest}"),
@@ -28,7 +28,7 @@ pub fn in_answer(path: &str) -> String {
     }
 }
 
-/// A path with `[]` for each place in a list, and the places.
+/// Replaces indexes in a path with `[]`, and returns them.
 pub fn without_places(path: &str) -> (String, Vec<usize>) {
     let (mut any, mut places) = (String::new(), Vec::new());
     let mut rest = path;
@@ -43,7 +43,7 @@ pub fn without_places(path: &str) -> (String, Vec<usize>) {
     (any, places)
 }
 
-/// The value at a path whose `[]` stand for these places in turn; none where there are too few.
+/// Returns the value at a path, with these indexes in place of its `[]`. Returns `None` if there are too few.
 pub fn at<'a>(body: &'a Value, path: &str, places: &[usize]) -> Option<&'a Value> {
     let mut places = places.iter();
     let mut found = body;

@@ -1,5 +1,5 @@
-//! What is told of a run behind its stop, where the report says that calls which had not begun are not told, and neither is what
-//! the others gave.
+//! Frames of a run after its stop. After some commands the report expects no events of calls that had not
+//! begun, and no results of the others.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,30 @@ use super::paths::{self, in_answer, is_about, is_within};
 use super::{Frame, Report};
 use crate::told::matching;
 
-/// What is told of the calls of a stopped answer, and the empty answer at the end of the run.
+/// Place: the calls of a stopped answer, and the empty answer at the end of the run.
 const STOPPED: &str = "stopped";
 
-/// Where frames name the call that they are about.
+/// Neutral places with the id of a frame's call.
 const CALL: &[&str] = &["tool.callId", "message<tool>.callId"];
 
-/// A part of a recording: from a stop to the end of the run that it stops.
+/// A part of a recording: from a stop to the end of the stopped run.
 struct Stop {
     from: usize,
     until: usize,
     calls: Calls,
 }
 
-/// The calls of a run that is stopped.
+/// The calls of a stopped run.
 #[derive(Default)]
 struct Calls {
-    /// Those that began before the stop and end behind it.
+    /// Calls that began before the stop and end after it.
     open: BTreeSet<String>,
-    /// Those that begin behind it.
+    /// Calls that begin after the stop.
     unbegun: BTreeSet<String>,
 }
 
 impl Report {
-    /// Whether a frame differs, or is missing, as the report says of a run that is stopped.
+    /// Returns `true` if the report allows the frame of a stopped run to differ or to be missing.
     pub(super) fn is_of_a_stop(
         &self,
         record: usize,
@@ -63,7 +63,7 @@ impl Report {
                 let is_result =
                     !about.is_empty() && here().is_some_and(|stop| about.is_subset(&stop.calls.open));
                 let [was, now] = [recorded, came].map(|frame| Blocks::of(&frame.body["message"]));
-                // An answer whose calls had not begun is told before the stop.
+                // An answer comes before the stop, but its calls may begin after it.
                 let is_unbegun = |call: &String| stops.iter().any(|stop| stop.calls.unbegun.contains(call));
                 let lacking = was.calls.strip_prefix(&now.calls[..]).filter(|_| !now.calls.is_empty());
                 let lacks = || lacking.is_some_and(|calls| calls.iter().all(is_unbegun));
@@ -77,7 +77,8 @@ impl Report {
         }
     }
 
-    /// Whether a whole event is about calls that had not begun, about the answer without words that ends the run, or about a turn.
+    /// Returns `true` if the whole event may be missing. It is about calls that had not begun, about the
+    /// empty answer at the end of the run, or about no member of the agent.
     fn is_untold_behind_a_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
@@ -92,7 +93,7 @@ impl Report {
         self.row(frame.kind, &frame.row)
     }
 
-    /// The calls that an event names as what it is about.
+    /// Returns the calls that an event is about.
     fn calls(&self, frame: &Frame) -> BTreeSet<String> {
         let members = self.row_of(frame).into_iter().flat_map(|row| row.members.iter().chain(&row.untold));
         let named = members.filter(|member| CALL.contains(&member.neutral.as_str()));
@@ -101,7 +102,7 @@ impl Report {
             .collect()
     }
 
-    /// The stops in a recording of which the report says that less is told.
+    /// Returns the stops in a recording after which the report allows missing frames.
     fn stops(&self, golden: &Transcript) -> Vec<Stop> {
         let sent = self.sent(golden.records.len(), golden).filter(|sent| {
             let mut places = sent.row.differs.iter().filter(|differs| sent.is_busy || !differs.busy);
@@ -132,8 +133,8 @@ impl Report {
     }
 }
 
-/// Whether the messages of an answer, recorded and as it came, differ in no more than this: results of calls that had not begun and
-/// these calls, what the calls that were open gave, and empty answers.
+/// Returns `true` if the messages of two answers differ only in the effects of the stop. These are the
+/// results of calls that had not begun, the calls themselves, the output of open calls, and empty answers.
 fn lacks_the_stopped(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
     let told = |frame: &Frame| -> Vec<Value> {
         let messages = frame.body["data"]["messages"].as_array().into_iter().flatten();

@@ -1,10 +1,10 @@
-//! What the loss report explains, and what it does not.
+//! Tests of the differences that the loss report explains.
 
 use agentese::types::TranscriptHeader;
 
 use super::*;
 
-/// A session in which a prompt and a shell command of the user were sent.
+/// Creates a session with a prompt and a shell command of the user.
 fn golden() -> Transcript {
     let sent = [r#"{"id":"1","type":"prompt","message":"go"}"#, r#"{"id":"2","type":"bash","command":"ls"}"#];
     let records = sent.map(|line| Record::Sent(FrameText::from(line))).into();
@@ -52,14 +52,15 @@ fn a_difference_beside_the_report_is_not_explained() {
     for path in ["id", "command"] {
         assert!(!report.explains(&mismatch(0, name, path), &golden()), "{path}");
     }
-    // Nobody declared such a frame.
+    // The dialect does not declare such a frame.
     assert!(!report.explains(&mismatch(0, r#"{"type":"made_up"}"#, ""), &golden()));
-    // With an agent of the family it is told.
+    // An agent of the same family sends the member.
     let kin = Report::of("pi@0.55", "omp@12.7");
     assert!(!kin.explains(&mismatch(0, END, "message.content[1].thinkingSignature"), &golden()));
 }
 
-/// A session on a connection that may have several: `first` is opened, then `second`, which is asked for its messages.
+/// Creates a session on a connection that may have several sessions. The client opens `first` and then
+/// `second`, and requests the messages of `second`.
 fn two_sessions() -> Transcript {
     let sent = |line: &str| Record::Sent(FrameText::from(line));
     let came = |line: &str| Record::Received(FrameText::from(line));
@@ -140,7 +141,7 @@ fn a_refusal_is_explained_only_where_the_case_sends_what_the_agent_does_not_take
         assert!(report.explains(&refusal, &hidden), "{path}");
         assert!(!report.explains(&refusal, &plain), "{path}");
     }
-    // One that nobody answers.
+    // A command without an answer.
     assert!(!report.explains(&mismatch(1, done, ""), &plain));
 }
 
@@ -168,7 +169,7 @@ fn a_case_that_needs_what_a_refused_answer_lacks_breaks_off_as_the_report_says()
     );
 }
 
-/// A session in which that command was sent and succeeded, and in which the state was asked for then.
+/// Creates a session with this command, its success, and then a query of the state.
 fn after(sent: &str, answered: &str) -> Transcript {
     let state = r#"{"id":"9","type":"response","command":"get_state","success":true,"data":{"sessionName":"n","isStreaming":false,"messageCount":2,"sessionId":"s"}}"#;
     let records = vec![
@@ -180,7 +181,7 @@ fn after(sent: &str, answered: &str) -> Transcript {
     Transcript { header: TranscriptHeader::new(1, "pi"), records }
 }
 
-/// The places in the state that may differ behind a command.
+/// Returns the paths of the state that may differ after a command.
 fn following(report: &Report, golden: &Transcript) -> Vec<&'static str> {
     let Record::Received(state) = &golden.records[3] else { panic!("it was sent") };
     let lost = report.lost(golden);
@@ -254,7 +255,7 @@ fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
     let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","isError":false}"#;
     let begins = r#"{"type":"agent_start"}"#;
     for line in [END, ended, begins] {
-        // Dropped: it was expected and never came. Doubled: it came, and nothing like it was expected.
+        // `dropped`: an expected frame is missing. `doubled`: a frame is extra.
         let dropped = mismatch(0, line, "");
         let doubled = Mismatch { expected: None, found: dropped.expected.clone(), ..Mismatch::default() };
         for changed in [dropped, doubled] {
@@ -306,7 +307,7 @@ fn a_front_differs_with_any_agent_as_with_its_own() {
     }
 }
 
-/// A case that prompts, waits, runs a command and waits for its answer.
+/// Creates a case that prompts, waits, runs a command and waits for its answer.
 fn case() -> Scenario {
     serde_json::from_value(serde_json::json!({
         "scenario": 1, "name": "c", "dialect": "pi@0.55", "title": "t",
@@ -372,7 +373,7 @@ fn words_that_do_not_reach_the_model_are_not_explained() {
     }
 }
 
-/// A session in which those lines were sent and received.
+/// Creates a session with these lines; `true` marks lines of the client.
 fn session(lines: &[(bool, &str)]) -> Transcript {
     let record = |(sent, line): &(bool, &str)| match sent {
         true => Record::Sent(FrameText::from(*line)),

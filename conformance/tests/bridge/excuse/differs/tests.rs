@@ -1,4 +1,4 @@
-//! What may be other behind a command, and what may not.
+//! Tests of the differences that are allowed after a command.
 
 use agentese::types::{Direction, TranscriptHeader};
 use agentese_conformance::verdict::Shown;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A session in which those frames were sent and received.
+/// Creates a session with these frames; `true` marks frames of the client.
 fn session(lines: &[(bool, Value)]) -> Transcript {
     let record = |(sent, line): &(bool, Value)| match sent {
         true => Record::Sent(line.to_string().into()),
@@ -19,7 +19,7 @@ fn shown(record: usize, frame: &Value) -> Shown {
     Shown { record, dir: Direction::S2c, line: frame.to_string() }
 }
 
-/// A frame that was expected at that record, and has that instead; none is missing.
+/// Creates a mismatch for the expected frame of a record; `found` is `None` if the frame is missing.
 fn mismatch(record: usize, expected: &Value, path: &str, found: Option<&Value>) -> Mismatch {
     let found = found.map(|frame| shown(0, frame));
     Mismatch { path: path.to_owned(), expected: Some(shown(record, expected)), found, ..Mismatch::default() }
@@ -37,7 +37,7 @@ fn history(messages: &[Value]) -> Value {
     json!({"id": "3", "type": "response", "command": "get_messages", "success": true, "data": {"messages": messages}})
 }
 
-/// A session in which words come behind an answer, while the run goes on.
+/// Creates a session with input of the user after an answer, during the run.
 fn with_words() -> Transcript {
     session(&[
         (true, json!({"id": "1", "type": "prompt", "message": "go"})),
@@ -109,7 +109,7 @@ fn what_came_beside_the_recording_stands_behind_the_words_that_were_sent() {
     assert!(came(4) && !came(2));
 }
 
-/// The end of an answer with those calls.
+/// Creates the end of an answer with these calls.
 fn calls(ids: &[&str], text: &str) -> Value {
     let call = |id: &&str| json!({"type": "toolCall", "id": id, "name": "shell", "arguments": {}});
     let mut message = message("assistant", text);
@@ -281,7 +281,7 @@ fn a_call_that_stands_in_a_snapshot_of_the_same_answer_has_no_answer_of_its_own(
     assert!(!report.is_other_behind("events", &lacks, &golden));
 }
 
-/// A run that is stopped while the first of its calls runs.
+/// Creates a run that is stopped during the first of its calls.
 fn stopped() -> Vec<(bool, Value)> {
     let tool = |what: &str, id: &str| json!({"type": format!("tool_execution_{what}"), "toolCallId": id, "toolName": "shell"});
     let result = |id: &str, text: &str| {
@@ -321,7 +321,7 @@ fn calls_that_a_stopped_run_had_not_begun_may_be_told_nowhere_and_others_may_not
         for record in [7, 8, 9, 10, 11] {
             assert_eq!(lacks(record), is_said, "{agent} {record}");
         }
-        // The call that ran, the end of the run, and what comes behind it.
+        // Tries the call that ran, the end of the run, and the records after it.
         for record in [3, 5, 6, 12, 13] {
             assert!(!lacks(record), "{agent} {record}");
         }
@@ -366,7 +366,7 @@ fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
     assert!(!lacks(&other), "what a call gave before the stop is other");
 }
 
-/// A session in which the client forks while an answer is given in these pieces.
+/// Creates a session in which the client forks during an answer in these pieces.
 fn forked(pieces: &[&str]) -> Transcript {
     let piece = |text: &&str| {
         let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
