@@ -164,7 +164,7 @@ enum Trial<'a> {
     Neutral(&'a Base, crate::Neutral, u64),
 }
 
-/// Runs the trials of a plan. Calls `tell` with the number of finished trials and of all trials.
+/// Runs the trials of a plan. Reports progress: the number of finished trials, and of all trials.
 ///
 /// # Errors
 /// If the suite cannot judge.

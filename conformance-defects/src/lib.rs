@@ -1,8 +1,8 @@
 //! Seeded defects: how many of an agent's defects does the suite catch?
 //!
 //! A [`Mutator`] changes an agent's output in one way, as a defect would. The mutator itself finds the places
-//! where it applies. It spares values that the matcher binds (ids that agents make up, times, paths, ports,
-//! durations). It also spares places where the result would be the same. A change is a defect, which the
+//! that it applies to. It spares values that the matcher binds (ids that agents make up, times, paths, ports,
+//! durations). It also spares places at which the result would be the same. A change is a defect, which the
 //! suite has to report, or neutral, and then the suite must not report it.
 //!
 //! [`stream`] and [`site`] find from the declaration which value is at which place of an agent's output. No

@@ -58,8 +58,8 @@ pub enum LiveError {
     Io(#[from] std::io::Error),
 }
 
-/// Plays each case and returns the agent's output. Leaves out cases that cannot be played or judged, and
-/// passes each result to `tell`.
+/// Plays each case and returns the agent's output. Reports each result, and leaves out cases that cannot be
+/// played or judged.
 pub async fn bases(
     suite: &Suite,
     agent: &Agent,

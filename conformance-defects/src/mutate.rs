@@ -13,7 +13,7 @@ use clap::Args;
 
 /// Runs between a client and an agent, and changes one thing in the agent's output.
 ///
-/// The mutator finds the places where it applies; --at selects one of them, counted from 0 in the order of
+/// The mutator finds the places that it applies to; --at selects one of them, counted from 0 in the order of
 /// the output. Everything else passes through unchanged: both directions, stderr, signals, the exit code. If
 /// a mutator needs the next line to decide, each line waits for the next one, for at most 100 ms. Values that
 /// agents make up (ids, times, paths, ports) never change: a client cannot check them.

@@ -45,7 +45,7 @@ impl Filter {
         self.stream.said.get(at).map(|said| said.line.as_str())
     }
 
-    /// Returns the number of places so far where the mutator applies.
+    /// Returns the number of places so far that the mutator applies to.
     pub fn seen(&self) -> usize {
         self.seen
     }

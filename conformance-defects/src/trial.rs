@@ -39,7 +39,7 @@ pub struct Base {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoBase {
-    /// The suite cannot read the transcript or the profile.
+    /// The suite cannot load the transcript, or cannot judge the case.
     #[error(transparent)]
     Suite(#[from] SuiteError),
     /// The dialect is unknown.

@@ -154,7 +154,7 @@ impl Suite {
         self.parse(&EXPECTED, "expected", &path, "expected-failures").map(Some)
     }
 
-    /// Loads the golden transcript of a case. Returns `None` if there is none.
+    /// Loads the golden transcript of a case. Returns `None` if the case has no golden transcript.
     ///
     /// # Errors
     /// If the file is not a transcript.
@@ -163,7 +163,7 @@ impl Suite {
     }
 
     /// Loads a second recording of the case that is as valid as the golden one, because the order of the
-    /// recorded agent's actions varies. Returns `None` if there is none.
+    /// recorded agent's actions varies. Returns `None` if there is no second recording.
     ///
     /// # Errors
     /// If the file is not a transcript.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Names and values of variables. `${env:NAME}` is a variable of this process's environment, or empty if
-/// there is none. An unknown name stays unchanged, because shells have variables too.
+/// Names and values of variables. `${env:NAME}` is a variable of this process's environment, or empty if it
+/// is not set. An unknown name stays unchanged, because shells have variables too.
 #[derive(Debug, Clone, Default)]
 pub struct Variables(BTreeMap<String, String>);
 

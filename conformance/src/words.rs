@@ -4,7 +4,7 @@
 const FEW: usize = 12;
 /// Number of suggestions.
 const SUGGESTED: usize = 3;
-/// Least similarity of a suggestion, where 1 is equal.
+/// Least similarity of a suggestion; equal names have 1.
 const LIKE: f64 = 0.45;
 
 /// Formats a number with its noun: `1 case`, `2 cases`.
@@ -25,8 +25,8 @@ pub fn instead(name: &str, known: &[String], all: &str) -> String {
     }
 }
 
-/// Returns the names that are most similar to a wrong one, the most similar first. The list is empty if none
-/// is similar.
+/// Returns the names that are most similar to a wrong one, the most similar first. The list is empty if no
+/// name is similar.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found: Vec<(f64, &str)> =
         known.map(|known| (likeness(name, known), known)).filter(|(likeness, _)| *likeness >= LIKE).collect();

@@ -79,7 +79,7 @@ pub fn spaced(line: &str, rng: &mut fastrand::Rng) -> String {
     rewritten(line, plain, str::to_owned).trim_end().to_owned()
 }
 
-/// Adds escapes for some characters that need none.
+/// Adds escapes for some characters that need no escape.
 pub fn escaped(line: &str, rng: &mut fastrand::Rng) -> String {
     let quoted = |piece: &str| {
         let mut text = String::with_capacity(piece.len() * 2);

@@ -92,7 +92,7 @@ fn every_command_of_the_page_runs() {
     }
 }
 
-/// Checks the report of the example: some cases pass, the others are not applicable, and none fails.
+/// Checks the report of the example: some cases pass, the others are not applicable, and no case fails.
 fn judged(said: &str) {
     let summary = said
         .lines()

@@ -86,7 +86,7 @@ fn a_program_that_is_not_there_is_said_once() {
     }
 }
 
-/// Client mode needs a recording, and a case in a file has none.
+/// Client mode needs a recording, and a case in a file has no recording.
 #[test]
 fn a_case_in_a_file_is_no_case_for_a_client() {
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))

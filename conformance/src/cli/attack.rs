@@ -14,8 +14,9 @@ use clap::Args;
 
 /// Attacks an agent: kills it, floods it, aborts at each event, and checks what must never happen.
 ///
-/// Each attack starts agents of its own, with a fresh home and work directory, the environment of the profile and
-/// nothing else, and a scripted model on loopback. All chance comes from the seed.
+/// Each attack starts agents of its own, with a fresh home and work directory and a scripted model on
+/// loopback. An agent's environment has the profile's variables and no others. All random choices come from
+/// the seed.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
   0  the agent held; attacks that are not possible on this machine are skipped, and said to be

@@ -52,7 +52,7 @@ impl Checks {
         }
     }
 
-    /// Returns findings in the order of [`CHECKS`], none heavier than the case itself.
+    /// Returns findings in the order of [`CHECKS`]; no finding is heavier than the case itself.
     pub(super) fn findings(mut self, case: CheckLevel) -> Vec<Finding> {
         let weight = |level: &CheckLevel| match level {
             CheckLevel::Must => 2,

@@ -205,7 +205,7 @@ impl Stage<'_> {
         self.records += 1;
         self.agent_ended = true;
         if let Some(mouth) = self.mouth.take() {
-            // If the client has closed its end of the pipes, the agent's process is gone.
+            // If the client has closed its end of the pipes, the agent's process may be gone.
             let _ = mouth.end(ending).await;
         }
         if !self.closing {

@@ -97,7 +97,8 @@ impl Stage<'_> {
         call.settled = true;
         let command = call.planned.command.clone();
         let Some(answered) = call.answered.clone() else {
-            // The library sends the same command by itself and took this answer for its own.
+            // The library also sends this command by itself, and the two calls may have swapped their
+            // answers.
             if self.last.contains_key(&command) && self.is_own(&command) {
                 return Ok(());
             }

@@ -1,5 +1,5 @@
-//! The scripted model: a server on loopback that speaks the streaming APIs of the providers and
-//! plays a script, so that an agent can be tested without a key and without a network.
+//! The scripted model: a server on loopback that speaks the streaming APIs of the providers and plays a
+//! script. With it, an agent can be tested without a key and without a network.
 //!
 //! ```text
 //! POST …/messages                            Anthropic Messages

@@ -43,8 +43,7 @@ impl Agent {
         environment: &[(String, String)],
         recorder: Arc<Recorder>,
     ) -> Result<Self, PlayError> {
-        // [`finish`](Self::finish) waits for the end of the process after stdin is closed, and records the
-        // outcome.
+        // `finish` waits for the end of the process after stdin is closed, and records the outcome.
         let options = child_options(argv, work, environment).graces(Duration::from_millis(100), TERM_GRACE);
         let (stdout, stdin, child) = Transport::from_child(options)?.into_parts();
         let program = argv.first().cloned().unwrap_or_default();

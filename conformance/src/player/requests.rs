@@ -25,7 +25,8 @@ pub struct RequestFinding {
     pub missing: bool,
 }
 
-/// Makes a case's checks of the model's requests. There are none for an agent that plays the script itself.
+/// Makes a case's checks of the model's requests. The list is empty for an agent that plays the script
+/// itself.
 pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelRequest]) -> Vec<RequestFinding> {
     if plays_the_script(profile) {
         return Vec::new();
@@ -92,7 +93,7 @@ fn differs(
     }
 }
 
-/// Adapts the expected request: an agent without tools sends none, and no prompt about them.
+/// Adapts the expected request: an agent without tools sends neither tools nor a prompt about them.
 fn without_tools(expect: &Value, profile: &Profile) -> Value {
     let mut expect = expect.clone();
     let has_none = profile

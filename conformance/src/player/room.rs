@@ -27,9 +27,9 @@ impl Rooms {
 }
 
 /// The place of a case. A case that waits for a silent agent gives up its place, so that other cases begin
-/// meanwhile and waits run in parallel. If its agent writes again, the case takes a place at once, even if
-/// none is free. No case begins until there is a free place. Clones belong to one case; the place is free
-/// when the last clone is dropped.
+/// meanwhile and waits run in parallel. If its agent writes again, the case takes a place at once, even
+/// without a free one. No case begins until there is a free place. Clones belong to one case; the place is
+/// free when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct Room(Arc<Held>);
 

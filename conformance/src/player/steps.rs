@@ -22,7 +22,7 @@ const WAIT: Duration = Duration::from_secs(20);
 /// A step that was checked before the agent starts.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// Waits for the frame that shows that the agent is ready; `None` if the agent sends none.
+    /// Waits for the frame that shows that the agent is ready; `None` if the agent sends no such frame.
     Ready(Option<Value>, Duration),
     /// Sends pieces of bytes, with a pause after each.
     Bytes(Vec<Vec<u8>>, Duration),

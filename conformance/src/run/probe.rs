@@ -20,7 +20,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Largest factor for waits, even for very slow agents.
 const SLOWEST: f64 = 10.0;
 
-/// Confidence in another dialect from which the cases are not played.
+/// Confidence from which another dialect is reported. If that dialect has another framing, the cases are not
+/// played.
 const SURE: f64 = 0.95;
 
 /// Result of a probe.
@@ -28,7 +29,7 @@ const SURE: f64 = 0.95;
 pub enum Probe {
     /// The agent answers in a known dialect.
     Speaks {
-        /// Remark about another dialect of the same kind that fits better.
+        /// Remark about a better fitting dialect with the same framing.
         remark: Option<String>,
         /// The agent's own choices, from its first answer.
         choices: Option<Map<String, Value>>,

@@ -11,7 +11,8 @@ const MOST: usize = 4;
 pub(super) const ROUNDS: usize = 2;
 
 /// Returns the indexes of the scouts. They are spread over all cases, so that a single fault does not affect
-/// all of them. The same set of cases has the same scouts. Returns none if there are hardly more cases.
+/// all of them. The same set of cases has the same scouts. The list is empty if there are at most [`MOST`]
+/// cases.
 pub(super) fn chosen(cases: &[Scenario], outcome: &[Option<Ran>]) -> Vec<usize> {
     let is_left = |at: &usize| outcome[*at].is_none() && cases[*at].alone != Some(true);
     let left: Vec<usize> = (0..cases.len()).filter(is_left).collect();

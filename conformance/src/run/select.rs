@@ -34,7 +34,7 @@ pub enum SelectionError {
     Nothing {
         /// The pattern.
         pattern: String,
-        /// Similar names as a question; empty if there are none.
+        /// Similar names as a question; empty if no name is similar.
         instead: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Tests of messages that never complete because another run replaces theirs, and of open objects that look
+//! Tests of messages that never complete because a command replaces their run, and of open objects that look
 //! closed.
 
 use serde_json::{Value, json};

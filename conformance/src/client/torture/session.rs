@@ -120,8 +120,8 @@ impl Maker<'_> {
         Session { moves, cut, manner, rush, says: self.says.join(", ") }
     }
 
-    /// Returns `true` with a probability of one half, unless the trick is left out. The other random choices
-    /// do not depend on the result.
+    /// Returns `true` with a probability of one half, unless the trick is left out. Draws the random number
+    /// in any case, so that the chances of the other tricks stay the same.
     fn maybe(&mut self, trick: &str) -> bool {
         let is = self.rng.bool() && self.may(trick);
         if is {

@@ -70,7 +70,8 @@ impl Bindings {
         Ok(())
     }
 
-    /// Replaces known files in a text with their bound names. Returns `None` if the text contains none.
+    /// Replaces known files in a text with their bound names. Returns `None` if the text contains no known
+    /// file.
     pub(super) fn rename_files(&self, golden: &str) -> Option<String> {
         let mut renamed = golden.to_owned();
         for (golden, observed) in &self.files {

@@ -196,7 +196,7 @@ fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
     }
 }
 
-/// Events with an order among each other, and with none to other strands.
+/// Events with an order among each other, but with no order to other strands.
 pub(super) struct Strand {
     /// Marks that the strand has.
     pub(super) marked: Vec<bool>,

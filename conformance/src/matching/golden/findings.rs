@@ -180,7 +180,7 @@ impl<'a> Findings<'a> {
         (may_follow && self.place(seen) > from).then_some(allowance)
     }
 
-    /// Returns the allowance of the case for a difference. A missing answer has none.
+    /// Returns the allowance of the case for a difference. No allowance covers a missing answer.
     fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
         if check == checks::ANSWERS && seen.observed.is_none() {
             return None;

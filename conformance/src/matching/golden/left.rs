@@ -111,7 +111,8 @@ impl Streams<'_> {
         }
     }
 
-    /// Returns the closing events of a run that another run replaces in the golden transcript without them.
+    /// Returns the closing events that the golden transcript lacks because a command replaced the run: the
+    /// record of the command, the names of the events, and the allowance.
     fn closing_events(&self, was: &[Item]) -> Option<(usize, HashSet<&'static str>, &'static str)> {
         let (allowance, names) = self.rules.with_form(|form| match form {
             Form::ClosingEvents(names) => Some(*names),

@@ -158,8 +158,8 @@ fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize],
     paired.extra.extend(extra.into_iter().map(|at| came[at]));
 }
 
-/// Pairs a command whose answer is a failure in one transcript and a success in the other. Returns `true` if
-/// this was the case.
+/// Pairs the answers of a command that has both a failure and a success in the recording. Returns `true` if
+/// it has paired them.
 fn both_ways(
     rules: &Rules,
     golden: &Reading<'_>,

@@ -16,7 +16,7 @@ pub(super) struct Frame {
     pub(super) value: Value,
     /// Command, type of the event, or method of the dialog.
     pub(super) name: String,
-    /// Id as text; `None` if the frame has none.
+    /// Id as text; `None` if the frame has no id.
     pub(super) id: Option<String>,
 }
 

@@ -241,8 +241,8 @@ impl<'r> Streams<'r> {
         match complete.and_then(|item| item.value.get(row.message)) {
             Some(later) => snapshots::earlier(row, observed, later, &mut String::new(), &mut wrong),
             None => {
-                // The message never completes. The complete one is then from another run, with other made-up
-                // values.
+                // The message never completes, so it is compared with the recorded one, without values that
+                // agents make up.
                 let mut made_up = self.rules.bound(row.record);
                 made_up.extend(self.rules.chosen(row.record));
                 let (early, late) = (path::without(observed, &made_up), path::without(golden, &made_up));

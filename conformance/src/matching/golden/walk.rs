@@ -140,7 +140,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.free = free;
     }
 
-    /// Compares a member that shows a choice of the agent. Returns `false` if it shows none.
+    /// Compares a member that shows a choice of the agent. Returns `false` for any other member.
     fn choice(
         &mut self,
         field: Option<&'static Field>,
