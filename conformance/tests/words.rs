@@ -1,7 +1,7 @@
 //! The words of comments and names, per package: counts of what docs/glossary.md lists as not used, which may only fall.
 //!
 //! `words/counts.txt` holds the counts. A greater one fails; a smaller one fails too, until it is written into the file by
-//! `AGENTESE_WORDS=write cargo test -p agentese-conformance --test words`.
+//! `AGENTESE_WORDS=write cargo test --workspace --test words`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
