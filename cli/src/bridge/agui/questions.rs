@@ -56,8 +56,8 @@ impl Questions {
         self.state().open.iter().map(|open| interrupt(&open.id, &open.question)).collect()
     }
 
-    /// Gives the answers to whoever has asked; where one does not fit its question, none of them. Gives those whose
-    /// question is open no more.
+    /// Passes answers to the waiting questions. If an answer does not fit its question, passes none of them.
+    /// Returns the ids of answers whose question is no longer open.
     pub fn answer(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let mut fitting = Vec::new();
