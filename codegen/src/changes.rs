@@ -1,6 +1,7 @@
 //! The changes from one revision of a dialect to a later one, and their compatibility with clients of the
 //! older one.
-//! \\ The comparison uses the exact views of both revisions. [`artefacts`] returns one JSON file for each
+//!
+//! The comparison uses the exact views of both revisions. [`artefacts`] returns one JSON file for each
 //! pair, in `sdk-rust/schema/changes`.
 
 mod rules;

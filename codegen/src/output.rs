@@ -34,7 +34,8 @@ pub const GENERATED_FOLDERS: &[&str] = &[
 ];
 
 /// Writes all files and removes stale ones.
-/// \\ # Errors
+///
+/// # Errors
 /// If a file cannot be written; the text names the file.
 pub fn write(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     for artefact in artefacts {
@@ -55,7 +56,8 @@ pub fn write(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
 }
 
 /// Compares the files on disk with the output of the generators.
-/// \\ # Errors
+///
+/// # Errors
 /// If they differ; the text is a diff with the command that updates the files.
 pub fn check(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     let mut report = String::new();

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 /// Returns the commands, events and dialogs of a revision that no case of its dialect covers, as in `command
 /// get_tree`.
-/// \\ # Errors
+///
+/// # Errors
 /// If the revision does not exist, or if a case cannot be read; the text names it.
 pub fn uncovered(root: &Path, revision: &str) -> anyhow::Result<Vec<String>> {
     let index = Index::named(revision).with_context(|| format!("there is no revision {revision}"))?;

@@ -1,6 +1,7 @@
 //! The awaitable of an available event, which an `async for` receives for each event. Awaiting it takes the
 //! event, so a dropped awaitable takes none. Like a coroutine, it can be awaited only once.
-//! \\ Its type is written by hand, because interpreters with `am_send` then take the value without an
+//!
+//! Its type is written by hand, because interpreters with `am_send` then take the value without an
 //! exception that carries it.
 
 use std::ffi::{c_char, c_int};

@@ -1,5 +1,6 @@
 //! Conversion of JSON text to Python values, in one pass.
-//! \\ The parser accepts the input of real agents: a lone surrogate escape becomes U+FFFD, as everywhere in
+//!
+//! The parser accepts the input of real agents: a lone surrogate escape becomes U+FFFD, as everywhere in
 //! agentese. Of two members with the same name, the last one applies. Numbers outside the range of a double
 //! are rejected.
 

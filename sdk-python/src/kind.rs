@@ -1,5 +1,6 @@
 //! The declared kind of a value, and its decoding.
-//! \\ Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
+//!
+//! Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
 //! `[KIND]` for a list, `{KIND}` for a map, and otherwise the name of a declared type.
 
 use agentese::framing::FrameText;

@@ -1,5 +1,6 @@
 //! Wake-up of an event loop by the runtime: tickets in a list, and one descriptor that becomes readable.
-//! \\ Only the first ticket after a drain writes to the descriptor. So the loop wakes up once for all tickets
+//!
+//! Only the first ticket after a drain writes to the descriptor. So the loop wakes up once for all tickets
 //! until the next drain.
 
 use std::io::{Read, Write};

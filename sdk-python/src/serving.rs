@@ -1,6 +1,7 @@
 //! The serving side: commands on their way to a Python handler; answers, events and questions on their way
 //! back.
-//! \\ The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if
+//!
+//! The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if
 //! they fit their declaration, and answers and events leave only if they fit theirs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

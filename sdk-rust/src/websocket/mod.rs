@@ -39,16 +39,19 @@ use address::Address;
 
 /// Connects to an agent behind a WebSocket, for a client of its dialect. Returns after the connection is
 /// established. Must be called on a tokio runtime.
-/// \\ `address` begins with `ws://`. Writes wait while the network is slow, and the other side waits while
+///
+/// `address` begins with `ws://`. Writes wait while the network is slow, and the other side waits while
 /// the client does not read.
-/// \\ # Errors
+///
+/// # Errors
 /// [`ConnectError`] if the connection fails.
 pub async fn connect(address: &str) -> Result<Transport, ConnectError> {
     connect_with(address, Options::default()).await
 }
 
 /// Works like [`connect`], with options.
-/// \\ # Errors
+///
+/// # Errors
 /// The same as for [`connect`].
 pub async fn connect_with(address: &str, options: Options) -> Result<Transport, ConnectError> {
     let address = Address::parse(address)?;

@@ -1,6 +1,7 @@
 //! A conversation in the form for fronts: an engine with its extensions and MCP servers, and the question
 //! about trust.
-//! \\ The desk contains the behaviour that all dialects share: waiting for extensions, the question about
+//!
+//! The desk contains the behaviour that all dialects share: waiting for extensions, the question about
 //! trust, commands and hooks of extensions, preparing and starting prompts. A front converts values and calls
 //! the desk. Queries that need none of this go to [`Desk::engine`].
 //!

@@ -1,5 +1,6 @@
 //! Syntax highlighting of code.
-//! \\ The grammars know thousands of scopes. The page knows the few kinds of [`KINDS`], each a class with a
+//!
+//! The grammars know thousands of scopes. The page knows the few kinds of [`KINDS`], each a class with a
 //! colour in the style sheet for light and dark. Code that is too long, and code without a grammar, stays
 //! plain text.
 

@@ -1,5 +1,6 @@
 //! Markdown as HTML, with a short list of possible tags.
-//! \\ This file contains every tag that Markdown can produce on the page. HTML in the source is shown as
+//!
+//! This file contains every tag that Markdown can produce on the page. HTML in the source is shown as
 //! text. A picture becomes a link instead of being loaded. Only a link with a scheme in [`SCHEMES`] is
 //! active.
 

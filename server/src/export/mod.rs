@@ -1,5 +1,6 @@
 //! Export of a session to one HTML file for readers: no network, no other files, readable without script.
-//! \\ The texts of a session are untrusted. Templates with escaping, and a Markdown renderer with few tags,
+//!
+//! The texts of a session are untrusted. Templates with escaping, and a Markdown renderer with few tags,
 //! convert them to HTML. A content security policy forbids everything except the page's own style and script,
 //! named by their hashes. Keys are replaced before the rendering.
 //!
@@ -83,7 +84,8 @@ impl<'a> Transcript<'a> {
 
 /// Returns the page. Never fails: unknown content is shown as JSON. The same transcript gives the same page,
 /// except for the colours of code, which are omitted if they take too long.
-/// \\ Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
+///
+/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
 /// caller must be allowed to block.
 pub fn html(transcript: &Transcript) -> String {
     let mut page = Vec::new();

@@ -1,5 +1,6 @@
 //! The entries of a session as a tree, and their reading order.
-//! \\ Entries name their parent. The path from the first entry to the leaf is the *trunk*, which the model
+//!
+//! Entries name their parent. The path from the first entry to the leaf is the *trunk*, which the model
 //! sees. All other entries are in *branches* of the trunk. A branch follows its most recently written line to
 //! the end, and entries that leave this line are branches of their own. So branches are a flat list after
 //! each entry of the trunk, at any nesting depth in the file, and no step here recurses.

@@ -1,6 +1,7 @@
 //! Fronts: adapters between the wire of a dialect and the desk. A front decides nothing. Behaviour of all
 //! dialects belongs to [`crate::desk`], behaviour of the agent to [`crate::engine`].
-//! \\ A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
+//!
+//! A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
 //! server names a dialect.
 
 pub mod acp;

@@ -1,5 +1,6 @@
 //! The file that takes the target's name.
-//! \\ If the system permits, the file has no name until it is complete, so a killed program leaves nothing.
+//!
+//! If the system permits, the file has no name until it is complete, so a killed program leaves nothing.
 //! Otherwise the file has a recognizable name and is locked while it is in use. Abandoned files are removed
 //! before another such file is created in the directory.
 

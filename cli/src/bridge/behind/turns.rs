@@ -1,5 +1,6 @@
 //! Conversion of the updates of a turn to deeds for the engine, without I/O.
-//! \\ ACP has pieces of text and tool calls, but no messages. So an answer ends when one of its calls starts,
+//!
+//! ACP has pieces of text and tool calls, but no messages. So an answer ends when one of its calls starts,
 //! and at the end of the turn.
 
 use std::collections::BTreeMap;

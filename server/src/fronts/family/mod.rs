@@ -1,5 +1,6 @@
 //! The dialects of pi and its heirs: their common code is written once.
-//! \\ [`Front`] has the commands that all of them share (`agentese::pi::Kept`). Each dialect adds its own
+//!
+//! [`Front`] has the commands that all of them share (`agentese::pi::Kept`). Each dialect adds its own
 //! commands in its own folder. `agentese::omp::Kept` has the commands of omp that pisces inherits;
 //! `agentese::pi::Own` has the commands of pi alone. Events that a dialect does not declare are not sent.
 //!

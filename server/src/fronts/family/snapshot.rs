@@ -1,5 +1,6 @@
 //! Frames of a growing answer.
-//! \\ Each `message_update` carries the whole answer twice, unless a client requested less. The bytes are
+//!
+//! Each `message_update` carries the whole answer twice, unless a client requested less. The bytes are
 //! necessary, but the work and the memory are not: the text is escaped once, and frames share it.
 
 use agentese::serve::Pieces;

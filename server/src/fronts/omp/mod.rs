@@ -1,5 +1,6 @@
 //! The omp dialect: its additions to the commands of the family. pisces inherits all of them.
-//! \\ The additional features of its agent, such as rules on the output of the model and reminders of open
+//!
+//! The additional features of its agent, such as rules on the output of the model and reminders of open
 //! tasks, are added to the parts.
 
 use std::sync::Arc;

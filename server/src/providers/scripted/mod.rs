@@ -1,5 +1,6 @@
 //! The embedded model, which needs no key and no network.
-//! \\ It plays a [`ModelScript`], the format of model answers in the project's scenarios. Without a script,
+//!
+//! It plays a [`ModelScript`], the format of model answers in the project's scenarios. Without a script,
 //! it plays a small plan that surveys the working directory with the tools and reports the result.
 
 mod cue;

@@ -1,5 +1,6 @@
 //! The built-in plan: survey the directory, read the most informative files, report.
-//! \\ The plan has no memory of its own. It derives its progress from the conversation: everything after the
+//!
+//! The plan has no memory of its own. It derives its progress from the conversation: everything after the
 //! user's last message is its own work.
 
 use std::sync::Arc;
