@@ -25,8 +25,8 @@ pub fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// A value that is used and dropped only in its own process. A forked child leaks its copy, because locks may
-/// be held by threads that the child does not have, and the agent belongs to the parent.
+/// A value that is used and dropped only in its own process. A forked child leaks its copy: threads that the
+/// child does not have may hold locks, and the agent belongs to the parent.
 pub struct ForkGuarded<T> {
     generation: u32,
     value: ManuallyDrop<T>,

@@ -24,8 +24,8 @@ use crate::wait::{Bell, deadline};
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
-/// The cause of a run's end, its last event, a flag that no work follows for certain, a flag for an abort,
-/// and its failure.
+/// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
+/// the failure.
 type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
 /// The class of each event, and the class of all others.
@@ -294,8 +294,8 @@ impl Stream {
         }
     }
 
-    /// Returns the cause of the run's end, its last event, a flag that no work follows for certain, a flag
-    /// for an abort, and its failure. Raises if the run did not end by itself. Returns `None` before the end.
+    /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
+    /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));

@@ -134,8 +134,8 @@ fn has(agent: &Agent, intent: Intent) -> bool {
     }
 }
 
-/// Returns the response of the agent. Returns a default value if the agent may lack the command, because the
-/// client would see the rejection of a command that it did not send.
+/// Returns the response of the agent. Returns a default value if the agent may lack the command: the client
+/// must not see the rejection of a command that it did not send.
 async fn told<T: Default>(
     agent: &Agent,
     intent: Intent,

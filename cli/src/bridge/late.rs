@@ -18,9 +18,8 @@ use super::deeds::Step;
 /// to the next answer.
 const BESIDE: Duration = Duration::from_millis(300);
 
-/// Holds an answer while calls may follow. The answer is released in three cases: the agent emits anything
-/// except starts of calls, the agent asks a question after the start of a call, or [`BESIDE`] has passed
-/// since that start.
+/// Holds an answer while calls may follow. Three events release the answer: any step of the agent except the
+/// start of a call, a question after the start of a call, or [`BESIDE`] after that start.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,

@@ -24,15 +24,15 @@ pub trait Front: Dispatch<<Self as Front>::Dialect> {
     /// The dialect of the front.
     type Dialect: Dialect;
 
-    /// Returns the behaviour of its agent in a revision of the dialect.
+    /// Returns the behaviour of the dialect's agent in a revision.
     fn customs(_spec: &'static Spec) -> Customs {
         Customs::PI
     }
 
-    /// The location of the settings and models of its users.
+    /// The location of the settings and models of the dialect's users.
     const HOME: Home = Home::PI;
 
-    /// Adds the features that only its agent has: tools, hooks, policies.
+    /// Adds the features that only the dialect's agent has: tools, hooks, policies.
     fn equip(parts: &mut Parts) {
         let _ = parts;
     }
@@ -81,12 +81,12 @@ impl Frontend {
         self.spec
     }
 
-    /// Returns the location of the settings and models of its users.
+    /// Returns the location of the settings and models of the dialect's users.
     pub fn home(&self) -> Home {
         self.home
     }
 
-    /// Returns the behaviour of its agent.
+    /// Returns the behaviour of the dialect's agent.
     pub fn customs(&self) -> Customs {
         (self.customs)(self.spec)
     }

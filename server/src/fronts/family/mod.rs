@@ -54,13 +54,13 @@ pub trait Family:
                 + From<SetEditorTextNotice>,
 >
 {
-    /// Returns the behaviour of its agent in that revision.
+    /// Returns the behaviour of the dialect's agent in that revision.
     fn customs(spec: &'static Spec) -> Customs;
 
-    /// The location of the settings and models of its users.
+    /// The location of the settings and models of the dialect's users.
     const HOME: Home;
 
-    /// Adds the features that only its agent has.
+    /// Adds the features that only the dialect's agent has.
     fn equip(parts: &mut Parts) {
         let _ = parts;
     }

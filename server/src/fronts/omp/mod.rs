@@ -1,7 +1,6 @@
 //! The omp dialect: its additions to the commands of the family. pisces inherits all of them.
 //!
-//! The additional features of its agent, such as rules on the output of the model and reminders of open
-//! tasks, are added to the parts.
+//! The parts of its agent include rules on the output of the model and reminders of open tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +48,7 @@ pub(super) const CUSTOMS: Customs = Customs {
 pub(super) const READY: Customs =
     Customs { pieces_apart: Duration::from_millis(50), marks_mentions: true, needs_model: true, ..CUSTOMS };
 
-/// The location of the files of its users.
+/// The location of the files of omp's users.
 pub(super) const HOME: Home = Home {
     variable: "PI_CODING_AGENT_DIR",
     folder: ".omp/agent",
