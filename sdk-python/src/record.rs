@@ -15,8 +15,8 @@ use crate::places::Places;
 use crate::{check, errors, json};
 
 thread_local! {
-    /// The text of the record that is being created, and its class. The class is called without arguments:
-    /// its `__new__` takes the text from here, and the one of no other class does.
+    /// The text of the record that is being created, and its class. The class is called without arguments,
+    /// and only the `__new__` of this class takes the text from here.
     static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
 }
 

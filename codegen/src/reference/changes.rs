@@ -75,7 +75,7 @@ fn name(change: &Change) -> String {
     }
 }
 
-/// Adds the revisions of a dialect with several ones, and the number of changes of each.
+/// Adds the revisions of a dialect, if there are several, and the number of changes of each.
 pub(super) fn revisions(out: &mut String, index: &Index) {
     let dialect = index.dialect;
     if dialect.revisions.len() == 1 {
