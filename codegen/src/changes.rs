@@ -1,6 +1,8 @@
-//! What changes from one revision of a dialect to a later one, and whether a client of the older one survives it.
+//! The changes from one revision of a dialect to a later one, and their compatibility with clients of the
+//! older one.
 //!
-//! Both are looked at through their exact views. [`artefacts`] gives one JSON file per pair, `sdk-rust/schema/changes`.
+//! The comparison uses the exact views of both revisions. [`artefacts`] returns one JSON file for each
+//! pair, in `sdk-rust/schema/changes`.
 
 mod rules;
 mod shapes;
@@ -19,56 +21,56 @@ pub const FOLDER: &str = "sdk-rust/schema/changes";
 /// All changes from one revision to a later one.
 #[derive(Debug, Serialize)]
 pub struct Changes {
-    /// Says that the file is generated.
+    /// The note that the file is generated.
     #[serde(rename = "$comment")]
     comment: String,
     /// The older revision, as in `pi@0.55`.
     pub from: String,
     /// The later one.
     pub to: String,
-    /// Whether a client of the older revision survives all of them.
+    /// True if a client of the older revision is compatible with all of them.
     pub survives: bool,
     /// The changes.
     pub changes: Vec<Change>,
 }
 
-/// How something changed.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// It was not there.
+    /// The item is new.
     Added,
-    /// It is not there any more.
+    /// The item was removed.
     Removed,
-    /// It has another name.
+    /// The item has another name.
     Renamed,
-    /// A member that was always there may be left out.
+    /// A required member became optional.
     MadeOptional,
-    /// A member that could be left out is always there.
+    /// An optional member became required.
     MadeRequired,
-    /// It is still there, and different.
+    /// The item exists in both revisions and differs.
     Changed,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// How it changed.
+    /// The kind of the change.
     pub change: How,
-    /// What it is: `command`, `parameter`, `result`, `event`, `dialog`, `member`, `value`, `variant`, `failure`,
-    /// `edge`, `run`.
+    /// The kind of the item: `command`, `parameter`, `result`, `event`, `dialog`, `member`, `value`,
+    /// `variant`, `failure`, `edge`, `run`.
     pub what: &'static str,
-    /// Its name; a member's, value's or variant's with the name of what it belongs to, as in `prompt.images`.
+    /// Its name. The name of a member, value or variant includes its owner, as in `prompt.images`.
     pub name: String,
-    /// The old name or value, where there is one to tell.
+    /// The old name or value, if there is one to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The new value, where there is one to tell.
+    /// The new value, if there is one to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Whether a client of the older revision survives it.
+    /// True if a client of the older revision is compatible with the change.
     pub survives: bool,
-    /// What such a client sees of it.
+    /// The effect on such a client.
     pub because: &'static str,
 }
 
@@ -85,7 +87,7 @@ impl Change {
     }
 }
 
-/// Every pair of an older and a later revision of one dialect.
+/// Returns the changes of every pair of an older and a later revision of a dialect.
 pub fn all() -> Vec<Changes> {
     let mut pairs = Vec::new();
     for dialect in DIALECTS {
@@ -98,12 +100,12 @@ pub fn all() -> Vec<Changes> {
     pairs
 }
 
-/// The path of the file of a pair, from [`FOLDER`].
+/// Returns the path of the file of a pair, relative to [`FOLDER`].
 pub fn file_name(changes: &Changes) -> String {
     format!("{}..{}.json", changes.from, changes.to)
 }
 
-/// One JSON file per pair of revisions.
+/// Returns one JSON file for each pair of revisions.
 pub fn artefacts() -> Vec<Artefact> {
     let file = |changes: &Changes| {
         let text = serde_json::to_string_pretty(changes).unwrap_or_default();
@@ -112,7 +114,7 @@ pub fn artefacts() -> Vec<Artefact> {
     all().iter().map(file).collect()
 }
 
-/// What changes between two revisions.
+/// Returns the changes between two revisions.
 pub fn between(old: &Index, new: &Index) -> Changes {
     let mut changes = Vec::new();
     commands(&mut changes, old, new);
@@ -187,7 +189,7 @@ fn events(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     }
 }
 
-/// What an event says about the run, in words.
+/// Describes the effect of an event on the run.
 fn effect(run: RunEffect) -> String {
     match run {
         RunEffect::None => "says nothing about the run".to_owned(),
@@ -238,7 +240,7 @@ fn failures(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     }
 }
 
-/// The rules at the edges, each by its name in the declaration.
+/// Adds the changes of the edges, each with its name in the declaration.
 fn edges(changes: &mut Vec<Change>, old: &Edges, new: &Edges) {
     let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
     macro_rules! compare {
@@ -266,7 +268,7 @@ fn edges(changes: &mut Vec<Change>, old: &Edges, new: &Edges) {
     }
 }
 
-/// How a run ends.
+/// Adds the changes of the run end.
 fn run_end(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     let (before, after) = (&old.revision.run_end, &new.revision.run_end);
     if before.answer_ends != after.answer_ends {
@@ -288,8 +290,8 @@ fn run_end(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     }
 }
 
-/// Joins a removal and an addition of the same kind to one change of name where the words of one name end with those of
-/// the other, and exactly one addition fits.
+/// Merges a removal and an addition of the same kind into a renaming. One name must end with the words of the
+/// other, and exactly one addition must match.
 fn renames(changes: &mut Vec<Change>) {
     let removed: Vec<Change> =
         changes.iter().filter(|change| change.change == How::Removed).cloned().collect();
@@ -313,7 +315,7 @@ fn renames(changes: &mut Vec<Change>) {
     }
 }
 
-/// What a member, value or variant belongs to, and its own name.
+/// Returns the owner of a member, value or variant, and its own name.
 fn owner(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }

@@ -13,7 +13,7 @@ pub struct ExampleFrame {
     pub row: String,
     /// The frame.
     pub frame: Value,
-    /// The method that it answers, where the frame does not say (JSON-RPC).
+    /// The method of the command, for a response without it (JSON-RPC).
     pub answers: Option<&'static str>,
 }
 
@@ -21,7 +21,7 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// An example with what the view of the index has of it: examples are written with the members of all revisions.
+/// Reduces an example to the view of the index: examples have the members of all revisions.
 fn seen(index: &Index, ty: &Ty, value: Value) -> Value {
     match (ty, value) {
         (Ty::List(item), Value::Array(items)) => {
@@ -43,7 +43,7 @@ fn seen_type(index: &Index, def: &TypeDef, value: Value) -> Value {
                 Some(Shape::Record { fields, .. }) => fields.iter().any(|field| field.name == name),
                 _ => false,
             };
-            // Examples have the names of the oldest revision.
+            // Examples use the names of the oldest revision.
             let own_name = |name: String| match declared.get(def.name).map(|def| def.shape) {
                 Some(Shape::Record { fields: all, .. }) => all
                     .iter()
@@ -85,7 +85,7 @@ fn members(index: &Index, record: Option<&str>, text: &str) -> Map<String, Value
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// The command as a client sends it.
+/// Returns the command as a client sends it.
 pub fn command_frame(index: &Index, command: &Command) -> Value {
     match index.framing() {
         Framing::JsonRpc { .. } => {
@@ -104,7 +104,7 @@ pub fn command_frame(index: &Index, command: &Command) -> Value {
     }
 }
 
-/// The answer as a server sends it.
+/// Returns the response as a server sends it.
 pub fn response_frame(index: &Index, command: &Command) -> Value {
     let data = command.example_result.map(parse);
     let data = data.map(|data| command.result.map_or(Value::Null, |ty| seen(index, &ty, data)));
@@ -125,7 +125,7 @@ pub fn response_frame(index: &Index, command: &Command) -> Value {
     }
 }
 
-/// The event as a server sends it.
+/// Returns the event as a server sends it.
 pub fn event_frame(index: &Index, event: &Event) -> Value {
     let payload = Value::Object(members(index, Some(event.payload.name), event.example));
     match index.framing() {
@@ -137,7 +137,7 @@ pub fn event_frame(index: &Index, event: &Event) -> Value {
     }
 }
 
-/// The question as a server sends it.
+/// Returns the question as a server sends it.
 pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
     if let Some(frames) = dialog.frames {
         let head = [("type".to_owned(), json!(frames.request)), ("id".to_owned(), json!("uuid-1"))];
@@ -165,7 +165,7 @@ pub fn dialog_frame(index: &Index, dialog: &Dialog) -> Value {
     }
 }
 
-/// Every example frame that a server sends.
+/// Returns every example frame that a server sends.
 pub fn server_frames(index: &Index) -> Vec<ExampleFrame> {
     let mut frames = Vec::new();
     for command in index.commands.iter().filter(|command| command.answer != Answer::Never) {
@@ -192,7 +192,7 @@ pub fn server_frames(index: &Index) -> Vec<ExampleFrame> {
     frames
 }
 
-/// Every example frame that a client sends.
+/// Returns every example frame that a client sends.
 pub fn client_frames(index: &Index) -> Vec<ExampleFrame> {
     index
         .commands

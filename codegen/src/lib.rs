@@ -26,7 +26,7 @@ pub use output::Artefact;
 /// The command that writes all generated files.
 pub const COMMAND: &str = "cargo run -p agentese-codegen";
 
-/// Every generated file, with its path from the root of the repository.
+/// Returns every generated file, with its path from the root of the repository.
 pub fn artefacts() -> Vec<Artefact> {
     let mut files = Vec::new();
     files.push(model_json::artefact());

@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Parser;
 
-/// Writes all files that are generated from the protocol declaration.
+/// Write all files that are generated from the protocol declaration.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
-    /// Write nothing; print what differs and fail if anything does.
+    /// Write nothing; print the differences and fail if there are any.
     #[arg(long)]
     check: bool,
     /// The root of the repository.
     #[arg(long)]
     root: Option<PathBuf>,
-    /// Write nothing; print the commands, events and dialogs of that revision that no case of its dialect covers.
+    /// Write nothing; print the commands, events and dialogs of that revision that no case of its dialect
+    /// covers.
     #[arg(long, value_name = "NAME@REVISION")]
     uncovered: Option<String>,
 }

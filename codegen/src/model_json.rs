@@ -1,4 +1,4 @@
-//! The whole declaration as one JSON file, for generators that are not ours.
+//! The whole declaration as one JSON file, for third-party generators.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::Artefact;
 use crate::names::{doc_lines, snake};
 use crate::rust::FORMATS;
 
-/// `protocol/model.json`.
+/// Returns `protocol/model.json`.
 pub fn artefact() -> Artefact {
     Artefact::new("protocol/model.json", crate::json_schema::text(&model()))
 }
 
-/// The model.
+/// Returns the model.
 pub fn model() -> Value {
     let dialects = Index::all();
-    // As they are declared: what only some revisions have says so.
+    // The declared form: members of some revisions carry their span.
     let declared = declared_types();
     let mut types: BTreeMap<&str, &TypeDef> = BTreeMap::new();
     let in_dialects = dialects.iter().flat_map(|index| index.types.keys().copied());
@@ -87,7 +87,7 @@ fn field(field: &Field) -> Value {
     spanned(json, field.span)
 }
 
-/// Adds which revisions have it, where not all do.
+/// Adds the revisions of an item, unless all revisions have it.
 fn spanned(mut json: Value, span: Span) -> Value {
     if !span.since.is_empty() {
         json["since"] = json!(span.since);
@@ -215,7 +215,7 @@ fn event(row: &Event) -> Value {
     })
 }
 
-/// How transcripts are compared.
+/// Returns the rules for the comparison of transcripts.
 fn matching_json(matching: &Matching) -> Value {
     let members = matching.members.iter().copied().flatten();
     let allowances = matching.allowances.iter().copied().flatten();
@@ -241,7 +241,7 @@ fn matching_json(matching: &Matching) -> Value {
     })
 }
 
-/// A frame that tells revisions apart.
+/// Returns a frame that distinguishes revisions.
 fn sign(sign: &dialect::Sign) -> Value {
     match *sign {
         dialect::Sign::Event(event) => json!({"event": event}),

@@ -1,6 +1,6 @@
-//! Names in the styles of the targets.
+//! Names in the styles of the target languages.
 
-/// The words of a name in any style: `toolCall`, `agent_start`, `session/start`, `one-at-a-time`.
+/// Splits a name in any style into words: `toolCall`, `agent_start`, `session/start`, `one-at-a-time`.
 pub fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous_lower = false;
@@ -23,7 +23,7 @@ pub fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// `ToolCall`.
+/// Converts a name to `ToolCall` style.
 pub fn pascal(name: &str) -> String {
     words(name)
         .iter()
@@ -34,19 +34,19 @@ pub fn pascal(name: &str) -> String {
         .collect()
 }
 
-/// `tool_call`.
+/// Converts a name to `tool_call` style.
 pub fn snake(name: &str) -> String {
     words(name).join("_")
 }
 
-/// `toolCall`.
+/// Converts a name to `toolCall` style.
 pub fn camel(name: &str) -> String {
     let name = pascal(name);
     let (head, tail) = name.split_at(1);
     head.to_ascii_lowercase() + tail
 }
 
-/// A Rust identifier: [`snake`], escaped where it is a keyword.
+/// Returns a Rust identifier: [`snake`], escaped if it is a keyword.
 pub fn rust_field(name: &str) -> String {
     let name = snake(name);
     match name.as_str() {
@@ -55,7 +55,7 @@ pub fn rust_field(name: &str) -> String {
     }
 }
 
-/// The lines of a doc text, trimmed.
+/// Returns the lines of a doc text, trimmed.
 pub fn doc_lines(doc: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = doc.lines().map(str::trim).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
@@ -64,7 +64,7 @@ pub fn doc_lines(doc: &str) -> Vec<&str> {
     lines
 }
 
-/// The first sentence of a doc text, in one line.
+/// Returns the first sentence of a doc text, in one line.
 pub fn first_sentence(doc: &str) -> String {
     let text = doc_lines(doc).join(" ");
     match text.find(". ") {

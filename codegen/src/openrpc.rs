@@ -9,7 +9,7 @@ use crate::Artefact;
 use crate::json_schema::{Draft, type_schema, value_schema};
 use crate::names::{doc_lines, first_sentence};
 
-/// The OpenRPC files.
+/// Returns the OpenRPC files.
 pub fn artefacts() -> Vec<Artefact> {
     Index::all()
         .iter()
@@ -21,7 +21,7 @@ pub fn artefacts() -> Vec<Artefact> {
         .collect()
 }
 
-/// The document of one dialect.
+/// Returns the document of one dialect.
 pub fn document(index: &Index) -> Value {
     let dialect = index.dialect;
     let schemas: Map<String, Value> = index
@@ -79,7 +79,7 @@ fn method(index: &Index, command: &Command) -> Value {
     })
 }
 
-/// References into `components`, where OpenRPC keeps schemas.
+/// Rewrites references to `components`, which contains the schemas in OpenRPC.
 fn relocate(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(text.replace("#/$defs/", "#/components/schemas/")),

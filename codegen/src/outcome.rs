@@ -1,30 +1,30 @@
-//! What events tell of how a run stands, in the form that the tables of typed clients have.
+//! The statements of events about the outcome of a run, in the form of the tables of typed clients.
 
 use agentese_protocol::Index;
 use agentese_protocol::meaning::{Act, Constant, On, Rule, Source, Test, resolve};
 
-/// What an event tells.
+/// The statement of an event about the outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The list whose items tell it.
+    /// The list whose items contain the outcome.
     pub over: Option<&'static str>,
-    /// All of these have to hold.
+    /// The conditions, all of which have to hold.
     pub when: &'static [Test],
-    /// What is told, where `words` say nothing else: `failed`, `aborted`, `retried` or `fine`.
+    /// The outcome, unless `words` gives another: `failed`, `aborted`, `retried` or `fine`.
     pub told: &'static str,
-    /// A member, and what its values tell.
+    /// A member, and the outcome for each of its values.
     pub words: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
-    /// Where the reason stands.
+    /// The paths of the reason.
     pub message: Vec<&'static str>,
-    /// The reason, where it stands nowhere.
+    /// The reason, if the event does not contain one.
     pub text: &'static str,
-    /// Where the code stands.
+    /// The paths of the code.
     pub code: Vec<&'static str>,
-    /// Whether the same prompt may succeed.
+    /// True if the same prompt may succeed.
     pub retryable: bool,
 }
 
-/// What an event tells, in order.
+/// Returns the statements of an event, in order.
 pub fn of_event(index: &Index, event: &str) -> Vec<Outcome> {
     let rules = resolve(index).rules;
     let is_it =
@@ -32,7 +32,7 @@ pub fn of_event(index: &Index, event: &str) -> Vec<Outcome> {
     rules.iter().filter(is_it).map(outcome).collect()
 }
 
-/// The names of a path.
+/// Returns the names of a path.
 pub fn parts(path: &str) -> Vec<&str> {
     path.split('.').filter(|name| !name.is_empty()).collect()
 }

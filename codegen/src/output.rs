@@ -1,4 +1,4 @@
-//! Writing generated files, and telling when they are stale.
+//! Writing of generated files, and detection of stale ones.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use similar::TextDiff;
 pub struct Artefact {
     /// Its path from the root of the repository.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub text: String,
 }
 
 impl Artefact {
-    /// A file with that text.
+    /// Creates a file with that text.
     pub fn new(path: impl Into<PathBuf>, text: String) -> Self {
         Artefact { path: path.into(), text }
     }
 }
 
-/// Folders in which every file is generated; one that no generator writes is stale.
+/// Folders that contain only generated files. A file that no generator writes is stale.
 pub const GENERATED_FOLDERS: &[&str] = &[
     "conformance/src/generated",
     "docs/reference",
@@ -36,7 +36,7 @@ pub const GENERATED_FOLDERS: &[&str] = &[
 /// Writes all files and removes stale ones.
 ///
 /// # Errors
-/// Where a file cannot be written; the text names it.
+/// If a file cannot be written; the text names the file.
 pub fn write(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     for artefact in artefacts {
         let path = root.join(&artefact.path);
@@ -55,10 +55,10 @@ pub fn write(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Compares the files on disk with what the generators give.
+/// Compares the files on disk with the output of the generators.
 ///
 /// # Errors
-/// Where they differ: the text is a diff and the command that mends it.
+/// If they differ; the text is a diff with the command that updates the files.
 pub fn check(root: &Path, artefacts: &[Artefact]) -> anyhow::Result<()> {
     let mut report = String::new();
     for artefact in artefacts {

@@ -1,4 +1,4 @@
-//! What the cases of the conformance suite do not cover of a revision.
+//! The rows of a revision without a case in the conformance suite.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,10 +7,11 @@ use agentese_protocol::Index;
 use anyhow::Context as _;
 use serde_json::Value;
 
-/// The commands, events and dialogs of a revision that no case of its dialect covers, as in `command get_tree`.
+/// Returns the commands, events and dialogs of a revision that no case of its dialect covers, as in `command
+/// get_tree`.
 ///
 /// # Errors
-/// Where there is no such revision, and where a case cannot be read; the text names it.
+/// If the revision does not exist, or if a case cannot be read; the text names it.
 pub fn uncovered(root: &Path, revision: &str) -> anyhow::Result<Vec<String>> {
     let index = Index::named(revision).with_context(|| format!("there is no revision {revision}"))?;
     let folder = root.join("conformance/cases").join(index.dialect.name);

@@ -1,8 +1,8 @@
-//! The awaitable of an event that has come: what an `async for` is given for each. It takes the event when it is awaited, so one
-//! that is dropped takes none, and can be awaited once, as a coroutine.
+//! The awaitable of an available event, which an `async for` receives for each event. Awaiting it takes the
+//! event, so a dropped awaitable takes none. Like a coroutine, it can be awaited only once.
 //!
-//! Its type is written by hand, because an interpreter that can takes the value with `am_send`, without an exception to
-//! carry it.
+//! Its type is written by hand, because interpreters with `am_send` then take the value without an
+//! exception that carries it.
 
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
@@ -17,25 +17,26 @@ use pyo3::types::{PyTuple, PyType};
 
 use crate::async_batch::AsyncBatch;
 
-/// Only who holds the interpreter's lock looks at it.
+/// Accessed only under the interpreter's lock.
 #[repr(C)]
 struct Layout {
     base: ffi::PyObject,
-    /// Where the event comes from; null where this was awaited. Owned.
+    /// The source of the event; null after the await. Owned.
     batch: *mut ffi::PyObject,
-    /// The coroutine that waits for an event, because another one took what was there; else null. Owned.
+    /// The coroutine that waits for an event because another await took the available one; otherwise null.
+    /// Owned.
     waiting: *mut ffi::PyObject,
 }
 
-/// The memory of one that is gone, for the next one.
+/// The memory of a freed instance, for the next one.
 static SPARE: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 
-/// An awaitable of the next event.
+/// Creates an awaitable of the next event.
 #[inline]
 pub fn new<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
     let py = batch.py();
     let class: *mut ffi::PyTypeObject = class(py)?.as_ptr().cast();
-    // SAFETY: the memory is that of nothing else and large enough; it is filled before anybody sees the object.
+    // SAFETY: the memory has no other owner and is large enough; it is filled before the object is visible.
     #[allow(unsafe_code)]
     unsafe {
         let mut made = SPARE.swap(null_mut(), Ordering::Relaxed);
@@ -51,7 +52,7 @@ pub fn new<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// The class of all of them.
+/// Returns the class of all instances.
 #[inline]
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -65,7 +66,7 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
         ml_flags: ffi::METH_VARARGS,
         ml_doc: null_mut::<c_char>(),
     };
-    // They live as long as the class.
+    // The methods live as long as the class.
     let methods = Box::leak(Box::new([
         method(c"throw", throw as ffi::PyCFunction),
         method(c"close", close as ffi::PyCFunction),
@@ -88,20 +89,21 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots have the types that their numbers say, and what they are given is of this class.
+    // SAFETY: the slots have the types of their numbers, and their arguments are of this class.
     #[allow(unsafe_code)]
     let class = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
     Ok(class.cast_into::<PyType>()?.unbind())
 }
 
-/// What a place holds, which is empty then.
+/// Takes the content of a place, which is empty afterwards.
 #[allow(unsafe_code)]
 unsafe fn taken<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
-    // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns what it holds.
+    // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns its
+    // content.
     unsafe { Bound::from_owned_ptr_or_opt(py, place.replace(null_mut())) }
 }
 
-/// What an await goes on with: an event that is there, or the coroutine that waits for one.
+/// The next step of an await: an available event, or the coroutine that waits for one.
 enum Step<'py> {
     Event(Bound<'py, PyAny>),
     Wait(Bound<'py, PyAny>),
@@ -130,7 +132,7 @@ fn awaited() -> PyErr {
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn itself(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter holds the object while it asks.
+    // SAFETY: the interpreter holds the object during the call.
     unsafe { ffi::Py_NewRef(object) }
 }
 
@@ -141,8 +143,8 @@ unsafe extern "C" fn send(
     result: *mut *mut ffi::PyObject,
 ) -> PySendResult {
     let arrived: *mut Layout = object.cast();
-    // SAFETY: the interpreter calls this with its lock and an instance that it holds, and gives a place for the result, which it
-    // owns then.
+    // SAFETY: the interpreter calls this function under its lock with an instance that it holds. It provides
+    // a place for the result, and then owns the result.
     unsafe {
         let py = Python::assume_attached();
         match begin(py, arrived) {
@@ -169,7 +171,7 @@ unsafe extern "C" fn send(
 #[allow(unsafe_code)]
 unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let mut result = null_mut();
-    // SAFETY: as `send`. An event is neither a tuple nor an exception, which would be taken for what the exception is made of.
+    // SAFETY: as `send`. An event is neither a tuple nor an exception, which `PyErr_SetObject` would unpack.
     unsafe {
         match send(object, ffi::Py_None(), &raw mut result) {
             PySendResult::PYGEN_NEXT => result,
@@ -183,11 +185,11 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     }
 }
 
-/// Raises in the coroutine that waits, and here where none does.
+/// Raises in the waiting coroutine, or here if there is none.
 #[allow(unsafe_code)]
 unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let arrived: *mut Layout = object.cast();
-    // SAFETY: as `send`; what is given is a tuple.
+    // SAFETY: as `send`; `given` is a tuple.
     unsafe {
         let py = Python::assume_attached();
         let given = Bound::from_borrowed_ptr(py, given).cast_into_unchecked::<PyTuple>();
@@ -201,7 +203,7 @@ unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject
     }
 }
 
-/// The exception that `throw` is given: itself, or its class and what it is made of.
+/// Returns the exception from the arguments of `throw`: the exception itself, or its class and arguments.
 fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let first = given.get_item(0)?;
@@ -216,7 +218,7 @@ fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Ends the coroutine that waits. What was not awaited cannot be any more.
+/// Ends the waiting coroutine. An awaitable that was not awaited can no longer be awaited.
 #[allow(unsafe_code)]
 unsafe extern "C" fn close(object: *mut ffi::PyObject, _given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let arrived: *mut Layout = object.cast();
@@ -245,8 +247,8 @@ fn result_of(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> *mut ffi::Py
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     let arrived: *mut Layout = object.cast();
-    // SAFETY: nobody has the object any more; its class is a heap type, of which each instance holds a reference. All instances
-    // have the same size.
+    // SAFETY: the object has no references any more; its class is a heap type, of which each instance holds a
+    // reference. All instances have the same size.
     unsafe {
         ffi::Py_XDECREF((*arrived).batch);
         ffi::Py_XDECREF((*arrived).waiting);

@@ -1,4 +1,4 @@
-//! Events that an `async for` takes one by one, without a coroutine for each.
+//! Events for an `async for`, without a coroutine for each event.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -7,8 +7,8 @@ use crate::arrived;
 use crate::once::Once;
 use crate::stream::Stream;
 
-/// An asynchronous iterator over events that have come. Its Python subclass waits for more: `_next` is a coroutine that
-/// gives the first of them.
+/// An asynchronous iterator over available events. Its Python subclass waits for more: `_next` is a coroutine
+/// that returns the first of them.
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
     stream: Once<Py<Stream>>,
@@ -31,14 +31,14 @@ impl AsyncBatch {
         if is_there { arrived::new(slf) } else { slf.call_method0(intern!(slf.py(), "_next")) }
     }
 
-    /// Says where the events are.
+    /// Sets the source of the events.
     fn _read(&self, stream: Py<Stream>) {
         self.stream.set(stream);
     }
 }
 
 impl AsyncBatch {
-    /// The next of the events that have come, where there is one.
+    /// Returns the next available event, if there is one.
     #[inline]
     pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.stream.get().map_or(Ok(None), |stream| stream.get().next_ready(py))

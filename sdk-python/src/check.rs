@@ -1,4 +1,4 @@
-//! Checking what is to be sent against its declaration, before it is sent.
+//! Validation of outgoing values against their declaration.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use crate::kind::Kind;
 use crate::member::Member;
 use crate::places::Places;
 
-/// How much of a wrong value an error shows, in characters.
+/// The maximum length of a wrong value in an error, in characters.
 const SHOWN: usize = 60;
 
-/// Where in a value something stands, for errors.
+/// The location of a part of a value, for errors.
 pub struct Path<'a> {
     before: Option<&'a Path<'a>>,
     step: Step<'a>,
@@ -27,12 +27,12 @@ enum Step<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// A whole value.
+    /// Returns the location of a whole value.
     pub fn of(what: &'a str) -> Self {
         Path { before: None, step: Step::What(what) }
     }
 
-    /// A member of it.
+    /// Returns the location of a member.
     pub fn member(&'a self, name: &'a str) -> Path<'a> {
         Path { before: Some(self), step: Step::Member(name) }
     }
@@ -41,7 +41,7 @@ impl<'a> Path<'a> {
         Path { before: Some(self), step: Step::Item(at) }
     }
 
-    /// The error that says what is wrong here.
+    /// Returns the error for a problem at this location.
     pub fn misfit(&self, py: Python<'_>, wrong: &str) -> PyErr {
         errors::encode(py, &format!("{}: {wrong}", self.text()))
     }
@@ -70,7 +70,8 @@ impl<'a> Path<'a> {
 }
 
 impl Kind {
-    /// Checks the raw JSON of a value, and everything in it. Fails with `EncodeError`, which says where.
+    /// Checks the raw JSON of a value, with all its parts. Fails with `EncodeError`, which contains the
+    /// location.
     pub fn check(&self, py: Python<'_>, raw: &str, at: &Path<'_>) -> PyResult<()> {
         let number = raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         let whole = || raw.parse::<f64>().is_ok_and(|number| number.fract() == 0.0);
@@ -145,7 +146,7 @@ impl Kind {
     }
 }
 
-/// Checks an object that is to be an instance of that class.
+/// Checks an object against a class.
 pub fn record(py: Python<'_>, class: &Bound<'_, PyType>, raw: &str, at: &Path<'_>) -> PyResult<()> {
     let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
     for (name, value) in class.getattr("_constants")?.cast_into::<PyDict>()? {

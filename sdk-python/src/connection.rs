@@ -26,12 +26,12 @@ struct Inner {
     watched: Option<Arc<Frames>>,
 }
 
-/// What else goes to Python, and the ticket that is posted for it on an event loop.
+/// The requested deliveries to Python, with their tickets for an event loop.
 struct Wanted {
     dialogs: Option<u64>,
-    /// Every whole frame, with nothing taken out.
+    /// The ticket for complete frames, without redaction.
     watched: Option<u64>,
-    /// Where frames without keys and lines of stderr go, with the ticket in it.
+    /// The queue for redacted frames and lines of stderr, with its ticket.
     frames: Option<Arc<Frames>>,
 }
 
@@ -39,7 +39,7 @@ fn ticket(py: Python<'_>, mailbox: Option<&Py<Mailbox>>, number: Option<u64>) ->
     mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
 }
 
-/// Where frames are kept for somebody who looks at them, with the ticket that is posted for them.
+/// Creates a queue of frames for an observer, with the ticket that is posted for them.
 pub fn kept(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,
@@ -49,7 +49,7 @@ pub fn kept(
     Ok(number.map(|_| Frames::new(ticket)))
 }
 
-/// A program whose lines of stderr go there.
+/// Returns a program whose lines of stderr go to that queue.
 pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOptions {
     match frames.cloned() {
         Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),
@@ -57,7 +57,7 @@ pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOpti
     }
 }
 
-/// A direction as Python names it.
+/// Returns the Python name of a direction.
 pub fn named(direction: Direction) -> &'static str {
     if direction == Direction::Sent { "sent" } else { "received" }
 }
@@ -129,8 +129,8 @@ impl Connection {
 
 #[pymethods]
 impl Connection {
-    /// Starts a program and talks to it. `dialogs` says that dialogs go to a handler, `frames` that frames are kept
-    /// for somebody who looks at them; their values are the tickets.
+    /// Starts a program and connects to it. With `dialogs`, dialogs go to a handler; with `frames`, frames
+    /// are stored for an observer. Their values are the tickets.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None, frames=None))]
@@ -153,7 +153,7 @@ impl Connection {
         })
     }
 
-    /// Talks over a connected socket: a Unix socket, on Windows a TCP socket.
+    /// Connects over a connected socket: a Unix socket, on Windows a TCP socket.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, socket, options, table, mailbox=None, dialogs=None, frames=None))]
@@ -172,7 +172,8 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
     }
 
-    /// Talks to an agent that was opened before. `watched` says that every whole frame is kept for `watched`.
+    /// Connects to an agent that was opened before. With `watched`, every complete frame is stored for
+    /// `watched`.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (opening, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
@@ -190,7 +191,7 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, wanted, || opening.take(py).map(Ok))
     }
 
-    /// Whether this process inherited it by a fork, and cannot use it.
+    /// True if this process inherited the connection by a fork, and cannot use it.
     #[getter]
     fn inherited(&self) -> bool {
         self.inner.is_inherited()
@@ -202,32 +203,32 @@ impl Connection {
         Ok(self.inner.get(py)?.client.spec().id())
     }
 
-    /// The id of the agent's process, where it was started here.
+    /// The id of the agent's process, if it was started here.
     #[getter]
     fn process_id(&self, py: Python<'_>) -> PyResult<Option<u32>> {
         Ok(self.inner.get(py)?.client.process_id())
     }
 
-    /// The revision that the agent speaks, where it is known: `NAME@REVISION`.
+    /// The revision of the agent, if known: `NAME@REVISION`.
     #[getter]
     fn revision(&self, py: Python<'_>) -> PyResult<Option<String>> {
         Ok(self.inner.get(py)?.client.revision().map(|spec| spec.id()))
     }
 
-    /// How many events nobody listened to.
+    /// The number of events without a subscriber.
     #[getter]
     fn dropped_events(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.client.dropped_events())
     }
 
-    /// How the connection ended, where it has.
+    /// The termination of the connection, after its end.
     #[getter]
     fn termination<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let end = self.inner.get(py)?.client.ended();
         end.map(|end| errors::termination(py, &end)).transpose()
     }
 
-    /// The newest odd inputs, as kinds and texts.
+    /// Returns the newest diagnostics, as kinds and texts.
     fn diagnostics(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
         Ok(self.inner.get(py)?.diagnostics.list())
     }
@@ -249,7 +250,7 @@ impl Connection {
         }))
     }
 
-    /// Sends a command that starts a run: its events, and the answer that accepts it.
+    /// Sends a command that starts a run. Returns its events, and the response that accepts it.
     #[pyo3(signature = (command, members, timeout=None, events_ticket=None, answer_ticket=None))]
     fn start(
         &self,
@@ -269,39 +270,39 @@ impl Connection {
         Ok((stream, pending))
     }
 
-    /// Listens to all events from now on.
+    /// Subscribes to all events from now on.
     #[pyo3(signature = (ticket=None))]
     fn events(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Stream> {
         let events = self.inner.get(py)?.client.events().map_err(|error| errors::from_core(py, &error))?;
         Ok(Stream::new(events, self.table.clone_ref(py), self.ticket(py, ticket)?))
     }
 
-    /// Sends a line as it is.
+    /// Sends a line without changes.
     fn send_raw(&self, py: Python<'_>, line: &str) -> PyResult<()> {
         self.inner.get(py)?.client.send_raw(line).map_err(|error| errors::from_core(py, &error))
     }
 
-    /// Shuts the agent down; what comes of it is how it ended.
+    /// Shuts the agent down. The outcome is the termination.
     #[pyo3(signature = (ticket=None))]
     fn close(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
         let client = self.inner.get(py)?.client.clone();
         Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(client.close().await)) }))
     }
 
-    /// Waits for the end, whoever brings it about.
+    /// Waits for the end of the connection, independent of its cause.
     #[pyo3(signature = (ticket=None))]
     fn terminated(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
         let over = self.inner.get(py)?.client.terminated();
         Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(over.await)) }))
     }
 
-    /// The next question, blocking; nothing at the end.
+    /// Returns the next question, blocking. Returns `None` at the end.
     fn next_question(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         let questions = self.inner.get(py)?.questions.clone();
         questions.next(py)
     }
 
-    /// The next frames that passed, blocking; nothing at the end, and where none are kept.
+    /// Returns the next frames, blocking. Returns `None` at the end, and if no frames are stored.
     fn next_frames(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
         match self.inner.get(py)?.frames.clone() {
             Some(frames) => frames.next(py),
@@ -309,12 +310,12 @@ impl Connection {
         }
     }
 
-    /// The frames that passed and are there.
+    /// Returns the stored frames.
     fn frames(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
-    /// Waits until `watched` has frames, blocking. False at the end, and where none are kept.
+    /// Waits until `watched` has frames, blocking. Returns false at the end, and if no frames are stored.
     fn wait_watched(&self, py: Python<'_>) -> PyResult<bool> {
         match self.inner.get(py)?.watched.clone() {
             Some(watched) => watched.wait(py),
@@ -322,12 +323,12 @@ impl Connection {
         }
     }
 
-    /// The whole frames that passed and are there, with nothing taken out.
+    /// Returns the stored complete frames, without redaction.
     fn watched(&self, py: Python<'_>) -> PyResult<Vec<Frame>> {
         Ok(self.inner.get(py)?.watched.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
-    /// Keeps no more frames.
+    /// Stops storing frames.
     fn stop_frames(&self, py: Python<'_>) -> PyResult<()> {
         if let Some(frames) = &self.inner.get(py)?.frames {
             frames.stop();
@@ -335,13 +336,13 @@ impl Connection {
         Ok(())
     }
 
-    /// How many frames nobody will see, because whoever looks at them was too far behind.
+    /// The number of dropped frames, because the observer was too far behind.
     #[getter]
     fn dropped_frames(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.inner.get(py)?.frames.as_ref().map_or(0, |frames| frames.dropped()))
     }
 
-    /// The questions that are there.
+    /// Returns the waiting questions.
     fn questions(&self, py: Python<'_>) -> PyResult<Vec<Question>> {
         Ok(self.inner.get(py)?.questions.take())
     }

@@ -1,5 +1,6 @@
-//! Threads at the end of the interpreter. Before 3.14 Python ends a thread that asks for the interpreter's lock then by
-//! unwinding its stack; where frames of Rust stand on it, that aborts the process. So no such thread asks for the lock.
+//! Threads at the end of the interpreter. Before 3.14, Python then ends a thread that requests the
+//! interpreter's lock by unwinding its stack. If the stack contains Rust frames, that aborts the process. So
+//! such a thread must not request the lock.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -11,30 +12,33 @@ use pyo3::prelude::*;
 
 use crate::fork_guarded::generation;
 
-/// How long threads may take to come out of Python code that native code called, and how long others stay.
+/// The time limit for threads to leave Python code that native code has called, and the time for which other
+/// threads stay.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The process whose interpreter is about to go: its generation and one more.
+/// The generation plus one of the process whose interpreter is about to end.
 static GONE_IN: AtomicU32 = AtomicU32::new(0);
-/// The thread that ends the interpreter. It alone goes on.
+/// The thread that ends the interpreter. Only this thread continues.
 static ENDER: OnceLock<Thread> = OnceLock::new();
-/// How many calls from native code to Python code stand on the stacks of all threads. Raised under the interpreter's lock.
+/// The number of calls from native code to Python code on the stacks of all threads. Increased under the
+/// interpreter's lock.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Whether this thread has stayed, and the interpreter was still there after that.
+    /// True if this thread has stayed and the interpreter still existed afterwards.
     static HAS_STAYED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread has to stay where it is, because the interpreter is about to go.
+/// Returns true if the calling thread has to stay, because the interpreter is about to end.
 pub fn stays() -> bool {
     GONE_IN.load(Ordering::Acquire) == generation() + 1
         && !HAS_STAYED.get()
         && ENDER.get().is_some_and(|ender| ender.id() != std::thread::current().id())
 }
 
-/// Stays where it is until the interpreter is gone: then asking for its lock keeps the thread for good. Goes on where that
-/// has not come about after a second, and then always, for a handler that runs at the end may wait for what this thread holds.
+/// Blocks until the interpreter has ended; a later request for its lock then stops the thread for good.
+/// Continues after a second without that end, and never blocks again. A handler at the end may wait for a
+/// lock of this thread.
 pub fn stay() {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
@@ -43,7 +47,8 @@ pub fn stay() {
     HAS_STAYED.set(true);
 }
 
-/// Runs something that calls Python code. Where the interpreter is about to go, the calling thread stays here before.
+/// Runs a function that calls Python code. If the interpreter is about to end, the calling thread first stays
+/// here.
 pub fn call_python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
     if stays() {
         py.detach(stay);
@@ -57,7 +62,7 @@ struct Call;
 
 impl Drop for Call {
     fn drop(&mut self) {
-        // A forked child begins with none, in the middle of one perhaps.
+        // A forked child starts with zero, possibly in the middle of a call.
         let left = CALLS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |calls| calls.checked_sub(1));
         if left == Ok(1) && GONE_IN.load(Ordering::Acquire) != 0 {
             ENDER.get().into_iter().for_each(Thread::unpark);
@@ -65,13 +70,13 @@ impl Drop for Call {
     }
 }
 
-/// Forgets the calls of threads that a forked child does not have.
+/// Clears the number of calls, because a forked child does not have the other threads.
 pub fn forked() {
     CALLS.store(0, Ordering::Release);
 }
 
-/// Lets all other threads stay where they are when they come to native code, and waits, a second at most, until none is
-/// in Python code that native code called. Called when the interpreter ends, as the last.
+/// Holds all other threads when they enter native code. Waits, at most a second, until no thread is in Python
+/// code that native code has called. Called last at the end of the interpreter.
 #[pyfunction]
 pub fn hold_threads(py: Python<'_>) {
     ENDER.get_or_init(std::thread::current);

@@ -1,4 +1,4 @@
-//! Failures as the exceptions of `agentese.errors`.
+//! Errors as exceptions of `agentese.errors`.
 
 use agentese::Error;
 use agentese::framing::FrameText;
@@ -19,7 +19,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     module.bind(py).getattr(name)
 }
 
-/// The exception of a failure: that of its documented kind, where it has one.
+/// Returns the exception of a failure: the one of its documented kind, if it has one.
 fn refusal<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let documented = kind.and_then(|kind| {
         call_python(py, || py.import("agentese.generated.failures"))
@@ -55,7 +55,7 @@ fn raise_as(
     call_python(py, made).map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The end of a connection, as Python sees it.
+/// Returns the end of a connection in the form of Python.
 pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'py, PyAny>> {
     let details = PyDict::new(py);
     let cause = match end.cause() {
@@ -77,7 +77,7 @@ pub fn termination<'py>(py: Python<'py>, end: &Termination) -> PyResult<Bound<'p
     call_python(py, || class(py, "Termination")?.call((), Some(&details)))
 }
 
-/// The name that Python has for why a program could not be started.
+/// Returns Python's name for the reason of a failed start.
 fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
     match kind {
         SpawnErrorKind::NotFound => "not_found",
@@ -88,11 +88,11 @@ fn spawn_kind(kind: SpawnErrorKind) -> &'static str {
     }
 }
 
-/// A failure of the connection core.
+/// Converts an error of the connection core.
 pub fn from_core(py: Python<'_>, error: &Error) -> PyErr {
     let raised = of_kind(py, error);
     if error.is_retryable() {
-        // A failure to say so must not hide the failure.
+        // A failed assignment must not hide the error.
         let _ = raised.value(py).setattr("is_retryable", true);
     }
     raised
@@ -182,22 +182,22 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Something that does not fit its declaration.
+/// Returns the error for a received value that does not fit its declaration.
 pub fn decode(py: Python<'_>, text: &str, raw: &str) -> PyErr {
     raise(py, "DecodeError", |details| details.set_item("raw", raw), text)
 }
 
-/// Something that is to be sent and does not fit its declaration.
+/// Returns the error for an outgoing value that does not fit its declaration.
 pub fn encode(py: Python<'_>, text: &str) -> PyErr {
     raise(py, "EncodeError", |_| Ok(()), text)
 }
 
-/// A mistake of the caller.
+/// Returns the error for a mistake of the caller.
 pub fn usage(py: Python<'_>, text: &str) -> PyErr {
     raise(py, "UsageError", |_| Ok(()), text)
 }
 
-/// Something that was made before a fork and used in the child.
+/// Returns the error for the use of an object in a forked child that did not create it.
 pub fn forked(py: Python<'_>) -> PyErr {
     raise(
         py,

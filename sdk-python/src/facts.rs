@@ -1,4 +1,4 @@
-//! What Python has to know of a dialect's envelope.
+//! Data about the envelope of a dialect for Python.
 
 use agentese::dynamic;
 use agentese::spec::Framing;
@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// Whether it is JSON-RPC; the command that proves that a run is over and the member of its answer that is true while
-/// one goes on; the `type` of answers to dialogs.
+/// True for JSON-RPC; the barrier command with the member of its response that is true during a run; the
+/// `type` of answers to dialogs.
 type Facts = (bool, Option<(&'static str, &'static str)>, Option<&'static str>);
 
-/// What the tables of a dialect say of its envelope.
+/// Returns the data about the envelope of a dialect.
 #[pyfunction]
 pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
     let (spec, _) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
@@ -19,7 +19,8 @@ pub fn facts(py: Python<'_>, dialect: &str) -> PyResult<Facts> {
     Ok((matches!(spec.framing, Framing::JsonRpc { .. }), barrier, answer))
 }
 
-/// The wire names of the commands of a dialect, `NAME` or `NAME@REVISION`; of all its revisions where none is named.
+/// Returns the wire names of the commands of a dialect, `NAME` or `NAME@REVISION`. Without a revision,
+/// returns those of all revisions.
 #[pyfunction]
 pub fn commands(py: Python<'_>, dialect: &str) -> PyResult<Vec<&'static str>> {
     let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;

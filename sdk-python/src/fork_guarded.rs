@@ -1,4 +1,4 @@
-//! What belongs to one process and must not be touched in a child that was forked from it.
+//! Values that belong to one process and must not be used in a forked child.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// How often this process was forked off another one since the module was loaded. Asking the system for the
-/// process id instead would cost more than handing over an event does.
+/// The number of forks that led to this process since the module was loaded. A query of the process id would
+/// cost more than the delivery of an event.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Says that this process is a child that was forked off. Called by `os.fork` in the child; Windows has no fork.
+/// Records that this process is a forked child. Called by `os.fork` in the child; Windows has no fork.
 #[pyfunction]
 pub fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -20,30 +20,30 @@ pub fn forked() {
     crate::inherited::close_all();
 }
 
-/// Which process this is, among those that were forked off one another.
+/// Returns the number of this process in the chain of forks.
 pub fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// A value that is used and dropped only in the process that made it. A forked child leaks its copy: locks may
-/// be held by threads that the child does not have, and the agent is the parent's.
+/// A value that is used and dropped only in its own process. A forked child leaks its copy: threads that the
+/// child does not have may hold locks, and the agent belongs to the parent.
 pub struct ForkGuarded<T> {
     generation: u32,
     value: ManuallyDrop<T>,
 }
 
 impl<T> ForkGuarded<T> {
-    /// A value of this process.
+    /// Creates a value of this process.
     pub fn new(value: T) -> Self {
         ForkGuarded { generation: generation(), value: ManuallyDrop::new(value) }
     }
 
-    /// Whether this is a child that was forked off the process that made it.
+    /// Returns true in a forked child of the process that created the value.
     pub fn is_inherited(&self) -> bool {
         self.generation != generation()
     }
 
-    /// The value; fails in a forked child.
+    /// Returns the value. Fails in a forked child.
     pub fn get(&self, py: Python<'_>) -> PyResult<&T> {
         if !self.is_inherited() { Ok(&self.value) } else { Err(errors::forked(py)) }
     }

@@ -1,14 +1,14 @@
-//! The rule for lines, without any I/O.
+//! The framing of lines, without I/O.
 
 use std::sync::{Mutex, PoisonError};
 
 use agentese::framing::{self, Bom, DEFAULT_MAX_LINE, FramerOptions, FramingError, Line};
 use pyo3::prelude::*;
 
-/// A line's text, or what is wrong: a name, where in the stream, and how many bytes.
+/// The text of a line, or its problem: a name, the position in the stream, and the number of bytes.
 type Found = (Option<String>, Option<(&'static str, u64, usize)>);
 
-/// Cuts bytes into lines. Only LF ends a line, and one CR before it is dropped.
+/// Splits bytes into lines. Only LF ends a line, and one CR before it is dropped.
 #[pyclass(frozen)]
 pub struct Framer {
     framer: Mutex<framing::Framer>,
@@ -44,12 +44,12 @@ impl Framer {
         Framer { framer: Mutex::new(framing::Framer::new(FramerOptions { max_line, bom })) }
     }
 
-    /// Takes the next bytes and gives the lines that end in them.
+    /// Reads the next bytes and returns the lines that end in them.
     fn push(&self, chunk: &[u8]) -> Vec<Found> {
         self.with(|framer, mut take| framer.push(chunk, &mut take))
     }
 
-    /// The last line, where the stream ended inside one.
+    /// Returns the last line, if the stream ended inside one.
     fn finish(&self) -> Vec<Found> {
         self.with(|framer, mut take| framer.finish(&mut take))
     }

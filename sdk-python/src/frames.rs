@@ -1,4 +1,4 @@
-//! Frames, lines of stderr and diagnostics on their way to Python functions that look at all of them.
+//! Frames, lines of stderr and diagnostics on their way to Python functions that observe all of them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use crate::mailbox::Ticket;
 use crate::wait::Bell;
 
-/// How many bytes of frames wait for Python. Those that come on top are dropped and counted: whoever looks on must
-/// not hold up who works.
+/// The maximum size of waiting frames, in bytes. Further ones are dropped and counted, because an observer
+/// must not delay the work.
 const ROOM: usize = 16 << 20;
 
-/// What it is (`sent`, `received`, `stderr` or `diagnostic`), and its text.
+/// The kind (`sent`, `received`, `stderr` or `diagnostic`), and the text.
 pub type Frame = (&'static str, String);
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct State {
     over: bool,
 }
 
-/// The frames that nobody has looked at.
+/// The frames that wait for an observer.
 pub struct Frames {
     state: Mutex<State>,
     bell: Bell,
@@ -32,12 +32,12 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// None yet. The ticket is posted when some have come, and at the end.
+    /// Creates an empty queue. The ticket is posted after the arrival of frames, and at the end.
     pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
         Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: ROOM })
     }
 
-    /// As [`Frames::new`], for somebody who has to see all of them, however far behind.
+    /// Works like [`Frames::new`], without a size limit, for an observer that needs all frames.
     pub fn all(ticket: Option<Ticket>) -> Arc<Self> {
         Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: usize::MAX })
     }
@@ -53,7 +53,7 @@ impl Frames {
         }
     }
 
-    /// Something passed.
+    /// Adds a frame.
     pub fn push(&self, kind: &'static str, text: &str) {
         let first = {
             let mut state = self.state();
@@ -68,37 +68,37 @@ impl Frames {
             state.seen.push_back((kind, text.to_owned()));
             state.seen.len() == 1
         };
-        // Whoever was woken for the first one takes all.
+        // A thread that was woken for the first frame takes all frames.
         if first {
             self.wake();
         }
     }
 
-    /// No more will come.
+    /// Marks the end: no more frames follow.
     pub fn end(&self) {
         self.state().over = true;
         self.wake();
     }
 
-    /// Nobody looks at them any more.
+    /// Stops storing frames, because the observer is gone.
     pub fn stop(&self) {
         *self.state() = State { over: true, ..State::default() };
         self.wake();
     }
 
-    /// How many nobody will see, because Python was too far behind.
+    /// Returns the number of dropped frames, because Python was too far behind.
     pub fn dropped(&self) -> u64 {
         self.state().dropped
     }
 
-    /// Those that are there.
+    /// Takes the waiting frames.
     pub fn take(&self) -> Vec<Frame> {
         let mut state = self.state();
         state.bytes = 0;
         state.seen.drain(..).collect()
     }
 
-    /// Waits until there are some, and leaves them there. False at the end.
+    /// Waits for frames, without taking them. Returns false at the end.
     pub fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         loop {
             let heard = self.bell.rings();
@@ -113,7 +113,7 @@ impl Frames {
         }
     }
 
-    /// Waits for the next ones; none at the end.
+    /// Waits for the next frames and takes them. Returns `None` at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
         loop {
             let heard = self.bell.rings();
@@ -122,7 +122,7 @@ impl Frames {
                 return Ok(Some(frames));
             }
             if self.state().over {
-                // One may have come between the two.
+                // A frame may have arrived between the two checks.
                 return Ok(Some(self.take()).filter(|frames| !frames.is_empty()));
             }
             self.bell.wait(py, heard, None)?;

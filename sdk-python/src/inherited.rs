@@ -1,16 +1,16 @@
-//! Pipes that a forked child inherits and must not keep open: while anybody holds the writing end of an agent's
-//! stdin, closing it tells the agent nothing.
+//! Pipes that a forked child inherits and must close. While any process holds the writing end of an agent's
+//! stdin, closing it elsewhere does not reach the agent.
 
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::fstat;
 
-/// A descriptor, and which pipe or socket it was then. The number may stand for something else by now.
+/// A descriptor, and the identity of its pipe or socket. The number may have been reused since.
 #[derive(Clone, Copy, PartialEq)]
 struct Held {
     descriptor: RawFd,
-    /// Device and inode, whose types differ between systems.
+    /// The device and the inode, whose types differ between systems.
     file: (i128, i128),
 }
 
@@ -28,22 +28,23 @@ impl Held {
     }
 }
 
-/// Changed only by threads that hold the interpreter's lock, which `os.fork` holds too: a child never finds it locked.
+/// Changed only by threads with the interpreter's lock, which `os.fork` also holds. So a child never finds
+/// the mutex locked.
 static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
-/// Remembers descriptors, and forgets those that have been closed.
+/// Stores descriptors, and removes closed ones.
 pub fn remember(descriptors: &[RawFd]) {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     held.retain(Held::is_still_open);
     held.extend(descriptors.iter().copied().filter_map(Held::look));
 }
 
-/// Closes this process's copies. For a child that was forked off: no other thread is there, and what owns them is
-/// never used or dropped here.
+/// Closes this process's copies. For a forked child, which has no other threads, and in which their owners
+/// are never used or dropped.
 pub fn close_all() {
     let Ok(mut held) = HELD.try_lock() else { return };
     for held in held.drain(..).filter(Held::is_still_open) {
-        // SAFETY: the descriptor is open and the one that was remembered; its owner is leaked in this process.
+        // SAFETY: the descriptor is open and is the stored one; its owner is leaked in this process.
         #[allow(unsafe_code)]
         unsafe {
             rustix::io::close(held.descriptor);

@@ -1,14 +1,15 @@
-//! JSON text to Python values, in one pass.
+//! Conversion of JSON text to Python values, in one pass.
 //!
-//! It takes what real agents send: a lone surrogate escape becomes U+FFFD, as everywhere in agentese. Of two
-//! members with one name the last one counts. Numbers that no double holds are refused.
+//! The parser accepts the input of real agents: a lone surrogate escape becomes U+FFFD, as everywhere in
+//! agentese. Of two members with the same name, the last one applies. Numbers outside the range of a double
+//! are rejected.
 
 use agentese::scan::{self, MAX_DEPTH};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-/// The value of a JSON text; fails with `ValueError` where it is none.
+/// Returns the value of a JSON text. Fails with `ValueError` if the text is invalid.
 pub fn to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut reader = Reader { py, text, at: 0 };
     let value = reader.value(0)?;
@@ -135,7 +136,7 @@ impl<'py> Reader<'py, '_> {
     }
 }
 
-/// A number, `true`, `false` or `null`; none where it is something else.
+/// Returns a number, `true`, `false` or `null`. Returns `None` for any other value.
 pub fn scalar<'py>(py: Python<'py>, raw: &str) -> Option<PyResult<Bound<'py, PyAny>>> {
     match raw {
         "null" => return Some(Ok(py.None().into_bound(py))),
@@ -191,7 +192,7 @@ fn is_number(raw: &str) -> bool {
     rest.is_empty()
 }
 
-/// A hash of a decoded value: equal for equal values, whatever the order of members.
+/// Returns a hash of a decoded value: equal for equal values, independent of the order of members.
 pub fn hash(value: &Bound<'_, PyAny>) -> PyResult<isize> {
     if let Ok(members) = value.cast::<PyDict>() {
         let mut sum = 0isize;

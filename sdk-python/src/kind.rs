@@ -1,4 +1,4 @@
-//! What a value is declared to be, and decoding it accordingly.
+//! The declared kind of a value, and its decoding.
 //!
 //! Kinds are written as text in the generated tables: `str`, `bool`, `int`, `number`, `any`, `object`,
 //! `[KIND]` for a list, `{KIND}` for a map, and otherwise the name of a declared type.
@@ -16,17 +16,17 @@ use crate::making::RecordClass;
 use crate::places::Places;
 use crate::{errors, json};
 
-/// Parts of a frame up to this size in bytes have memory of their own.
+/// The size in bytes below which parts of a frame have their own memory.
 const COPIED: usize = 512;
 
-/// What tells records of one class from others.
+/// The distinguishing features of the records of a class.
 pub struct Shape {
-    /// Raw JSON of members that are always the same.
+    /// The raw JSON of constant members.
     constants: Vec<(String, String)>,
     required: Vec<String>,
 }
 
-/// What a value is declared to be.
+/// The declared kind of a value.
 pub enum Kind {
     Str,
     Bool,
@@ -44,7 +44,7 @@ pub enum Kind {
 
 static TABLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// Something in the generated tables.
+/// Returns an item of the generated tables.
 fn table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     TABLES
         .get_or_try_init(py, || {
@@ -63,7 +63,7 @@ fn class(py: Python<'_>, name: &str) -> PyResult<RecordClass> {
 }
 
 impl Kind {
-    /// Reads a kind from its text.
+    /// Parses the text of a kind.
     pub fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
         let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
         if let Some(item) = inner('[', ']') {
@@ -112,12 +112,12 @@ impl Kind {
         class(py, name).map(Kind::Record).map_err(|_| PyKeyError::new_err(name.to_owned()))
     }
 
-    /// The value of a raw JSON text; `shared` is the text that it is a part of.
+    /// Decodes a raw JSON text; `shared` is the text that contains it.
     pub fn decode<'py>(&self, py: Python<'py>, raw: &str, shared: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         self.decode_known(py, raw, shared, None)
     }
 
-    /// Like `decode`; `places` are those of the members, where they are known.
+    /// Works like `decode`; `places` are the places of the members, if known.
     pub fn decode_known<'py>(
         &self,
         py: Python<'py>,
@@ -125,7 +125,7 @@ impl Kind {
         shared: &FrameText,
         places: Option<Places>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Copying a few bytes costs less than counting who shares them.
+        // Copying a few bytes costs less than a shared reference.
         let part = || match raw.len() < COPIED {
             true => FrameText::from(raw),
             false => shared.slice_of(raw).unwrap_or_else(|| FrameText::from(raw)),
@@ -214,7 +214,7 @@ impl Kind {
         }
     }
 
-    /// Whether the text begins like a value of this kind.
+    /// Returns true if the text starts like a value of this kind.
     pub fn begins_like(&self, raw: &str) -> bool {
         match self {
             Kind::Str | Kind::Strings { .. } => raw.starts_with('"'),
@@ -234,7 +234,7 @@ impl Shape {
         Ok(Shape { constants, required })
     }
 
-    /// Whether the text looks like this shape.
+    /// Returns true if the text matches this shape.
     pub fn fits(&self, raw: &str) -> bool {
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {
@@ -282,12 +282,12 @@ impl Decoder {
         Decoder { text: kind, nullable, kind: PyOnceLock::new() }
     }
 
-    /// The value of a JSON text.
+    /// Decodes a JSON text.
     fn decode<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         self.decode_shared(py, &FrameText::from(text))
     }
 
-    /// Checks a JSON text that is to be sent, and everything in it; `what` stands first in the error.
+    /// Checks an outgoing JSON text, with all its parts; `what` is the start of the error.
     fn check(&self, py: Python<'_>, text: &str, what: &str) -> PyResult<()> {
         if self.nullable && text == "null" {
             return Ok(());
@@ -301,7 +301,7 @@ impl Decoder {
         self.kind.get_or_try_init(py, || Kind::parse(py, &self.text))
     }
 
-    /// The value of a JSON text that may be shared.
+    /// Decodes a JSON text that may be shared.
     pub fn decode_shared<'py>(&self, py: Python<'py>, text: &FrameText) -> PyResult<Bound<'py, PyAny>> {
         if self.nullable && text.as_str() == "null" {
             return Ok(py.None().into_bound(py));

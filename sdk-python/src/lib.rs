@@ -1,7 +1,7 @@
 //! The native core of the Python package `agentese`: connections, lazy records, framing, serving.
 //!
-//! One rule holds everywhere: threads of the runtime never attach to Python. They fill slots and queues and wake
-//! whoever waits, a blocked Python thread through a condition variable, an event loop through its mailbox.
+//! One rule applies everywhere: threads of the runtime never attach to Python. They fill slots and queues and
+//! wake the waiter: a blocked Python thread through a condition variable, an event loop through its mailbox.
 
 mod arrived;
 mod async_batch;
@@ -34,8 +34,8 @@ mod stream;
 mod transport;
 mod wait;
 
-/// Frames are allocated on the runtime's threads and freed on Python's, which the system's allocator does under a lock.
-/// Measured on Linux; Windows has its own allocator.
+/// Frames are allocated on the runtime's threads and freed on Python's, for which the system's allocator
+/// needs a lock. Measured on Linux; Windows has its own allocator.
 #[cfg(unix)]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

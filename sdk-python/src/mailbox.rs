@@ -1,7 +1,7 @@
-//! How the runtime wakes an event loop: tickets in a list, and one descriptor that becomes readable.
+//! Wake-up of an event loop by the runtime: tickets in a list, and one descriptor that becomes readable.
 //!
-//! Only the first ticket after a drain writes to the descriptor, so that a loop is woken once, however much has
-//! become ready by the time it looks.
+//! Only the first ticket after a drain writes to the descriptor. So the loop wakes up once for all tickets
+//! until the next drain.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,9 @@ struct Ready {
     signalled: bool,
 }
 
-/// What a mailbox shares with the threads of the runtime.
+/// The state that a mailbox shares with the threads of the runtime.
 pub struct MailboxState {
-    /// Readable for the event loop; a socket pair, which every system has in some way.
+    /// Readable for the event loop; a socket pair, which every system supports in some form.
     woken: Stream,
     waker: Stream,
     ready: Mutex<Ready>,
@@ -35,13 +35,13 @@ impl MailboxState {
         let mut ready = self.ready();
         ready.tickets.push(ticket);
         if !std::mem::replace(&mut ready.signalled, true) {
-            // Cannot be full: one byte is written, and it is read before the next one is written.
+            // The buffer cannot be full: each written byte is read before the next one is written.
             let _ = (&self.waker).write(&[1]);
         }
     }
 }
 
-/// A ticket, and the mailbox into which it goes.
+/// A ticket with its mailbox.
 #[derive(Clone)]
 pub struct Ticket {
     mailbox: Arc<MailboxState>,
@@ -61,7 +61,7 @@ impl Wake for Ticket {
     }
 }
 
-/// Tickets of what has become ready, for one event loop.
+/// The tickets of completed work, for one event loop.
 #[pyclass(frozen)]
 pub struct Mailbox {
     shared: ForkGuarded<Arc<MailboxState>>,
@@ -78,12 +78,13 @@ impl Mailbox {
         Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
-    /// The descriptor that is readable while tickets lie here.
+    /// Returns the descriptor, which is readable while there are tickets.
     fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
         Ok(number(&self.shared.get(py)?.woken))
     }
 
-    /// Whether this process inherited it by a fork: its descriptor and what is registered for it are the parent's.
+    /// True if this process inherited the mailbox by a fork: its descriptor and registrations belong to the
+    /// parent.
     #[getter]
     fn inherited(&self) -> bool {
         self.shared.is_inherited()
@@ -100,7 +101,7 @@ impl Mailbox {
 }
 
 impl Mailbox {
-    /// A ticket for this mailbox; fails in a forked child.
+    /// Returns a ticket for this mailbox. Fails in a forked child.
     pub fn ticket(&self, py: Python<'_>, number: u64) -> PyResult<Ticket> {
         Ok(Ticket { mailbox: self.shared.get(py)?.clone(), number })
     }

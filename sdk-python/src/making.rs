@@ -1,4 +1,4 @@
-//! Making records of generated classes: an object and what it holds, without a call.
+//! Creation of records of generated classes: an object and its content, without a call.
 
 use agentese::framing::FrameText;
 use pyo3::exceptions::PyMemoryError;
@@ -10,25 +10,25 @@ use crate::once::Once;
 use crate::places::Places;
 use crate::record::Record;
 
-/// A generated class, and how its instances are made.
+/// A generated class, and the method to create its instances.
 pub struct RecordClass {
     class: Py<PyType>,
-    /// None for classes whose instances are made by a call.
+    /// `None` for classes whose instances are created by a call.
     layout: Option<Layout>,
 }
 
-/// What an instance is like.
+/// The layout of an instance.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// Where the record lies in it, in bytes.
+    /// The offset of the record, in bytes.
     record_at: usize,
-    /// Whether the cycle collector looks at it.
+    /// True if the cycle collector tracks instances.
     is_collected: bool,
 }
 
-/// Where the record lies in an instance, in bytes, where an instance has nothing beside it.
+/// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have other content.
 pub fn record_at(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
-    // The layout is read off an instance that was made in the usual way.
+    // The layout is taken from an instance that was created by a call.
     let made = Record::make(class, FrameText::default())?;
     let record = std::ptr::from_ref(made.cast::<Record>()?.get()) as usize;
     let at = record - made.as_ptr() as usize;
@@ -42,7 +42,7 @@ pub fn record_at(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
 }
 
 impl RecordClass {
-    /// Looks at a class: a subclass of `Record`.
+    /// Inspects a class: a subclass of `Record`.
     pub fn new(class: &Bound<'_, PyType>) -> PyResult<Self> {
         // SAFETY: it is a class.
         #[allow(unsafe_code)]
@@ -52,17 +52,17 @@ impl RecordClass {
         Ok(RecordClass { class: class.clone().unbind(), layout })
     }
 
-    /// The same.
+    /// Clones the references.
     pub fn clone_ref(&self, py: Python<'_>) -> Self {
         RecordClass { class: self.class.clone_ref(py), layout: self.layout }
     }
 
-    /// The class.
+    /// Returns the class.
     pub fn class<'py>(&self, py: Python<'py>) -> &Bound<'py, PyType> {
         self.class.bind(py)
     }
 
-    /// Makes an instance from its text; its members may have been looked up.
+    /// Creates an instance from its text; its members may have been looked up.
     #[inline]
     pub fn make<'py>(
         &self,
@@ -75,15 +75,15 @@ impl RecordClass {
         };
         let record = Record::new(text, places.map_or_else(Once::new, Once::from));
         let class: *mut ffi::PyTypeObject = self.class.as_ptr().cast();
-        // SAFETY: the object is a new one of that class, and its memory is exactly that of an object with a record in it,
-        // as `record_at` has seen.
+        // SAFETY: the object is a new one of that class, and its memory is exactly that of an object with a
+        // record, as verified by `record_at`.
         #[allow(unsafe_code)]
         unsafe {
             if is_collected {
                 let made = Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class, 0))?;
                 made.as_ptr().byte_add(record_at).cast::<Record>().write(record);
-                // The collector would only look at it in vain: it holds no Python object but its class, which outlives it, and
-                // a record that is a part of it.
+                // Tracking by the collector would be useless: the object holds only its class, which outlives
+                // it, and a record that is a part of it.
                 ffi::PyObject_GC_UnTrack(made.as_ptr().cast());
                 return Ok(made);
             }

@@ -9,7 +9,7 @@ use crate::errors;
 use crate::kind::Kind;
 use crate::record::Record;
 
-// Without a doc comment: what `help` shows of a member is its own text.
+// No doc comment: `help` shows the own text of a member.
 #[allow(missing_docs)]
 #[pyclass(frozen)]
 pub struct Member {
@@ -26,12 +26,12 @@ impl Member {
         self.kind.get_or_try_init(py, || Kind::parse(py, &self.kind_text))
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn wire(&self) -> &str {
         &self.name
     }
 
-    /// Checks the raw JSON of this member, and everything in it.
+    /// Checks the raw JSON of this member, with all its parts.
     pub fn check(&self, py: Python<'_>, raw: Option<&str>, at: &Path<'_>) -> PyResult<()> {
         let at = at.member(&self.name);
         match raw {
@@ -62,13 +62,13 @@ impl Member {
         &self.name
     }
 
-    /// Whether it is always there.
+    /// True if the member is required.
     #[getter]
     fn required(&self) -> bool {
         self.required
     }
 
-    /// Whether it may be null.
+    /// True if the member may be null.
     #[getter]
     fn nullable(&self) -> bool {
         self.nullable
@@ -96,7 +96,7 @@ impl Member {
                 errors::decode(py, &format!("`{}`: {reason}", member.name), record.text().as_str())
             }),
         }?;
-        // A record does not change, so that everybody can have the same one.
+        // A record is immutable, so all readers can share it.
         if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && !value.is_none() {
             record.keep_part(member, &value);
         }

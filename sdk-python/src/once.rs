@@ -1,4 +1,5 @@
-//! A place for a value that is set once: smaller and faster than `OnceLock`, because nobody sleeps until it is set.
+//! A cell for a value that is set once: smaller and faster than `OnceLock`, because no thread blocks until it
+//! is set.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -8,24 +9,24 @@ const EMPTY: u8 = 0;
 const WRITING: u8 = 1;
 const SET: u8 = 2;
 
-/// A value that is set once, by whoever comes first.
+/// A value that is set once, by the first caller.
 pub struct Once<T> {
     state: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: the value is written by one thread alone, the one that took the state from `EMPTY` to `WRITING`, and read by
-// others only after that thread has made it `SET`.
+// SAFETY: only the thread that changed the state from `EMPTY` to `WRITING` writes the value. Other threads
+// read the value only after that thread has set the state to `SET`.
 #[allow(unsafe_code)]
 unsafe impl<T: Send + Sync> Sync for Once<T> {}
 
 impl<T> Once<T> {
-    /// Not set.
+    /// Creates an empty cell.
     pub const fn new() -> Self {
         Once { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    /// The value, where it is set.
+    /// Returns the value, if it is set.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         if self.state.load(Ordering::Acquire) != SET {
@@ -49,14 +50,14 @@ impl<T> Once<T> {
         }
     }
 
-    /// The value, set to this one unless it is set already.
+    /// Returns the value, after setting it unless it is set already.
     #[inline]
     pub fn get_or_set(&self, value: T) -> &T {
         self.set(value);
         loop {
             match self.get() {
                 Some(value) => return value,
-                // Another thread is writing it, which takes a few instructions.
+                // Another thread is writing the value, which takes a few instructions.
                 None => std::hint::spin_loop(),
             }
         }
@@ -70,7 +71,7 @@ impl<T> Once<T> {
             return None;
         }
         *self.state.get_mut() = EMPTY;
-        // SAFETY: it is set, and is not looked at any more.
+        // SAFETY: it is set, and is not read any more.
         #[allow(unsafe_code)]
         Some(unsafe { self.value.get_mut().assume_init_read() })
     }

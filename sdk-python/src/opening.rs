@@ -1,4 +1,4 @@
-//! An agent that nobody talks to yet: which dialect it speaks is found out first.
+//! An agent before its connection: its dialect is detected first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,8 @@ use crate::options::{Program, Wants};
 use crate::pending::{Outcome, Pending};
 use crate::{errors, runtime, transport};
 
-/// What is at the other end; none while its dialect is being found out, and once somebody talks to it.
+/// The transport to the agent; `None` during the detection of its dialect, and after a connection has taken
+/// it.
 #[derive(Clone, Default)]
 struct Slot(Arc<Mutex<Option<Transport>>>);
 
@@ -33,7 +34,7 @@ struct Inner {
     mailbox: Option<Py<Mailbox>>,
 }
 
-/// An agent that nobody talks to yet. Dropping it ends the agent.
+/// An agent before its connection. Dropping it ends the agent.
 #[pyclass(frozen)]
 pub struct Opening {
     inner: ForkGuarded<Inner>,
@@ -46,13 +47,13 @@ impl Opening {
         Opening { inner: ForkGuarded::new(Inner { slot, frames, mailbox }) }
     }
 
-    /// What is at the other end, once.
+    /// Takes the transport, once.
     pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
         let taken = self.inner.get(py)?.slot.lock().take();
         taken.ok_or_else(|| errors::usage(py, "somebody talks to this agent already"))
     }
 
-    /// Where its frames and lines of stderr go.
+    /// Returns the queue of its frames and lines of stderr.
     pub fn frames(&self, py: Python<'_>) -> PyResult<Option<Arc<Frames>>> {
         Ok(self.inner.get(py)?.frames.clone())
     }
@@ -60,7 +61,7 @@ impl Opening {
 
 #[pymethods]
 impl Opening {
-    /// Starts a program. `frames` says that frames are kept for somebody who looks at them.
+    /// Starts a program. With `frames`, frames are stored for an observer.
     #[staticmethod]
     #[pyo3(signature = (program, wants, mailbox=None, frames=None))]
     fn spawn(
@@ -92,7 +93,7 @@ impl Opening {
         Ok(Self::new(transport::socket(socket)?, frames, mailbox))
     }
 
-    /// Finds out which dialect is spoken: what comes of it is the dialect's name. The agent may take so many seconds.
+    /// Detects the dialect of the agent within that many seconds. The outcome is the name of the dialect.
     #[pyo3(signature = (within, ticket=None))]
     fn detect(&self, py: Python<'_>, within: f64, ticket: Option<u64>) -> PyResult<Pending> {
         let inner = self.inner.get(py)?;

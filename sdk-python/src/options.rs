@@ -1,4 +1,4 @@
-//! What a connection is made with, as Python gives it.
+//! The options of a connection, in the form of Python.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -16,28 +16,28 @@ use pyo3::prelude::*;
 use crate::connection::named;
 use crate::frames::Frames;
 
-/// How many diagnostics are kept; the oldest go.
+/// The maximum number of stored diagnostics; the oldest are dropped.
 const KEPT: usize = 256;
 
-/// Odd input that did not stop the connection, the newest last.
+/// Unusual input that did not stop the connection, the newest last.
 #[derive(Default)]
 pub struct Diagnostics(Mutex<VecDeque<(&'static str, String)>>);
 
 impl Diagnostics {
-    /// What is kept.
+    /// Returns the stored diagnostics.
     pub fn list(&self) -> Vec<(&'static str, String)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
-/// Keeps diagnostics, and hands frames and diagnostics to whoever wants to see them.
+/// Stores diagnostics, and passes frames and diagnostics to their observers.
 pub struct ConnectionTap {
     pub diagnostics: Arc<Diagnostics>,
     pub frames: Option<Arc<Frames>>,
     pub wants: Wants,
 }
 
-/// What Python wants to see of a connection.
+/// The observations that Python requests of a connection.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Wants {
@@ -93,7 +93,7 @@ impl Tap for ConnectionTap {
     }
 }
 
-/// Options of a connection, as a dictionary gives them.
+/// The options of a connection, from a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ConnectionOptions {
@@ -105,7 +105,7 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// As the connection core takes them.
+    /// Converts to the options of the connection core.
     pub fn into_core(self) -> PyResult<Options> {
         let overflow = match self.overflow.as_str() {
             "block" => Overflow::Block,
@@ -130,7 +130,7 @@ impl ConnectionOptions {
     }
 }
 
-/// What is started, as a dictionary gives it.
+/// The program to start, from a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Program {
@@ -143,7 +143,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// As the connection core takes it.
+    /// Converts to the options of the connection core.
     pub fn into_core(self) -> PyResult<ChildOptions> {
         let mut words = self.command.into_iter();
         let mut child = ChildOptions::new(words.next().unwrap_or_default())
@@ -156,14 +156,14 @@ impl Program {
     }
 }
 
-/// How long a call waits: a number of seconds, none for no limit, true for the default.
+/// The time limit of a call: a number of seconds, `None` for no limit, true for the default.
 #[derive(FromPyObject)]
 pub enum Wait {
     Default(#[expect(dead_code, reason = "only its type matters")] bool),
     Seconds(f64),
 }
 
-/// The limit of a call.
+/// Returns the limit of a call.
 pub fn limit(wait: Option<Wait>) -> PyResult<Limit> {
     Ok(match wait {
         None => Limit::Never,

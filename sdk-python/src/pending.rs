@@ -1,4 +1,4 @@
-//! Something that the runtime is doing, and its outcome.
+//! Work of the runtime, and its outcome.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use crate::mailbox::Ticket;
 use crate::wait::{Bell, deadline};
 use crate::{errors, runtime};
 
-/// What came of it.
+/// The outcome of work.
 pub enum Outcome {
-    /// The data of an answer, where there is any.
+    /// The data of a response, if there is any.
     Data(Option<FrameText>),
     /// The end of the connection.
     Over(Termination),
@@ -47,15 +47,15 @@ impl Drop for Task {
     }
 }
 
-/// Something that the runtime is doing. Dropping it gives it up.
+/// Work of the runtime. Dropping it cancels the work.
 #[pyclass(frozen)]
 pub struct Pending {
     task: ForkGuarded<Task>,
 }
 
 impl Pending {
-    /// Starts it. What it does before it first waits (sending a command, for one) is done when this returns,
-    /// so that commands go out in the order of their calls. The ticket is posted when it is done.
+    /// Starts the work. The steps before its first wait, such as sending a command, are done before this
+    /// function returns. So commands are sent in the order of their calls. The ticket is posted at the end.
     pub fn start(
         ticket: Option<Ticket>,
         work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
@@ -82,7 +82,7 @@ impl Pending {
 
 #[pymethods]
 impl Pending {
-    /// Blocks until it is done, at most `seconds`. Says whether it is.
+    /// Blocks until the work is done, at most `seconds`. Returns true if it is done.
     #[pyo3(signature = (seconds=None))]
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let slot = &self.task.get(py)?.slot;
@@ -98,8 +98,8 @@ impl Pending {
         }
     }
 
-    /// Takes what came of it: the decoded data, nothing where there is none, the end of the connection. Raises
-    /// where it failed.
+    /// Takes the outcome: the decoded data, `None` without data, or the end of the connection. Raises if the
+    /// work failed.
     #[pyo3(signature = (decoder=None))]
     fn take<'py>(
         &self,
@@ -118,13 +118,13 @@ impl Pending {
         }
     }
 
-    /// Whether it is done.
+    /// True if the work is done.
     #[getter]
     fn done(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.task.get(py)?.slot.outcome().is_some())
     }
 
-    /// Gives it up.
+    /// Cancels the work.
     fn cancel(&self, py: Python<'_>) -> PyResult<()> {
         self.task.get(py)?.abort.abort();
         Ok(())

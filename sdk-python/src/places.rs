@@ -1,27 +1,27 @@
-//! Where the members of an object stand in its text.
+//! The places of the members of an object in its text.
 
 use std::sync::Arc;
 
 use agentese::scan::{self, Outline};
 
-/// So many members of a text of less than 64 KiB are noted without memory of their own.
+/// The number of members that need no memory of their own, for a text below 64 KiB.
 const FEW: usize = 6;
 
-/// Offsets into the text: the begin and the end of the name, and those of the value.
+/// Offsets into the text: the start and the end of the name, then of the value.
 type Place<N> = [N; 4];
 
-/// Where all members of an object stand.
+/// The places of all members of an object.
 pub enum Places {
     /// A few, in a short text.
     Few(u8, [Place<u16>; FEW]),
     /// Any number.
     Many(Box<[Place<u32>]>),
-    /// Those of an event, found by the thread that read it.
+    /// The places of an event, found by the thread that read it.
     Outlined(Arc<Outline>),
 }
 
 impl Places {
-    /// Looks through the text of an object. Says why it is none.
+    /// Scans the text of an object. Fails with the reason if the text is not an object.
     pub fn of(text: &str) -> Result<Self, String> {
         if !Outline::fits(text.len()) {
             return Err("the text is 4 GiB or longer".to_owned());
@@ -48,7 +48,7 @@ impl Places {
         Ok(if count <= room { Places::Few(count as u8, few) } else { Places::Many(many.into()) })
     }
 
-    /// The raw JSON of a member of that text; of two with one name the last.
+    /// Returns the raw JSON of a member of that text; of two with the same name, the last one.
     #[inline]
     pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
         fn search<'a, N: Copy + Into<u32>>(
@@ -67,7 +67,7 @@ impl Places {
             Places::Outlined(outline) => search(outline.members(), text, name),
         }
     }
-    /// The places in a part of that text that is an object, where they are known.
+    /// Returns the places in a part of that text that is an object, if they are known.
     pub fn inner(&self, text: &str, part: &str) -> Option<Self> {
         let Places::Outlined(outline) = self else { return None };
         let start = (part.as_ptr() as usize - text.as_ptr() as usize) as u32;

@@ -1,5 +1,6 @@
-//! Classes of records as a `class` statement makes them, but without the cycle collector: their instances take less memory and
-//! come and go faster. No cycle can go through one, for a record holds no Python object but a record that is a part of it.
+//! Classes of records in the form of a `class` statement, but without the cycle collector. Their instances
+//! take less memory and are created and freed faster. An instance cannot be part of a cycle, because its only
+//! Python object is a record that is a part of it.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -13,11 +14,11 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::making::record_at;
 use crate::record::Record;
 
-/// Where the record lies in instances of these classes, in bytes.
+/// The offset of the record in instances of these classes, in bytes.
 static RECORD_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes a class, as the metaclass of a `class` statement whose one base is `Record`. One with a member that has to be told of its
-/// class while that is made (`__set_name__`, `super()`) is an ordinary class.
+/// Creates a class, as the metaclass of a `class` statement with the only base `Record`. If a member needs
+/// the class during its creation (`__set_name__`, `super()`), creates an ordinary class.
 #[pyfunction]
 pub fn plain_class<'py>(
     name: &str,
@@ -33,13 +34,13 @@ pub fn plain_class<'py>(
     RECORD_AT.store(at, Ordering::Relaxed);
     let module: Option<String> =
         members.get_item("__module__")?.map(|module| module.extract()).transpose()?;
-    // Interpreters before 3.12 may keep the name as it is given: it lives as long as the class.
+    // Interpreters before 3.12 may keep a reference to the name, so it lives as long as the class.
     let full = CString::new(format!("{}.{name}", module.as_deref().unwrap_or("builtins")))?.into_raw();
     let slot = |slot, pfunc| ffi::PyType_Slot { slot, pfunc };
     let mut slots = [
         slot(ffi::Py_tp_dealloc, dealloc as *mut _),
         slot(ffi::Py_tp_free, ffi::PyObject_Free as *mut _),
-        // A class that has this one of its own and does not ask for the cycle collector does not inherit it.
+        // A class with this slot and without the flag for the cycle collector does not inherit the flag.
         slot(ffi::Py_tp_traverse, traverse as *mut _),
         slot(0, null_mut()),
     ];
@@ -50,7 +51,7 @@ pub fn plain_class<'py>(
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as _,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots have the types that their numbers say; instances have the size of those of the base.
+    // SAFETY: the slots have the types of their numbers; instances have the size of those of the base.
     #[allow(unsafe_code)]
     let class = unsafe {
         Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()))?
@@ -61,7 +62,7 @@ pub fn plain_class<'py>(
     Ok(class)
 }
 
-/// Whether a class with these members tells one of them of itself.
+/// Returns true if a member needs the class during the creation of the class.
 fn is_told(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     if members.contains(intern!(members.py(), "__classcell__"))? {
         return Ok(true);
@@ -74,21 +75,22 @@ fn is_told(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// For instances of a user's subclass, which are collected.
+/// Serves instances of a user's subclass, which the collector tracks.
 #[allow(unsafe_code)]
 unsafe extern "C" fn traverse(
     object: *mut ffi::PyObject,
     visit: ffi::visitproc,
     arg: *mut std::ffi::c_void,
 ) -> std::ffi::c_int {
-    // SAFETY: the collector gives an object that is alive, and what it wants to be told.
+    // SAFETY: the collector passes an object that is alive, and its own callback.
     unsafe { visit(ffi::Py_TYPE(object).cast(), arg) }
 }
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    // SAFETY: nobody has the object any more, and `make` or `__new__` has put a record there; its class is a heap type, of which
-    // each instance holds a reference. That of a user's subclass may be collected.
+    // SAFETY: the object has no references any more, and `make` or `__new__` has put a record there. Its
+    // class is a heap type, of which each instance holds a reference. Instances of a user's subclass may be
+    // tracked.
     unsafe {
         let record = object.byte_add(RECORD_AT.load(Ordering::Relaxed)).cast::<Record>();
         if let Some(part) = (*record).take_part() {

@@ -1,4 +1,4 @@
-//! Dialogs on their way to a Python handler, and the answers on their way back.
+//! Dialogs on their way to a Python handler, and their answers on the way back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::mailbox::Ticket;
 use crate::record::Record;
 use crate::wait::{Bell, deadline};
 
-/// A question before Python sees it.
+/// A question before its delivery to Python.
 pub struct Asked {
     method: String,
     params: FrameText,
@@ -29,22 +29,21 @@ pub struct Asked {
     end: Arc<End>,
 }
 
-/// Whether a question is none any more: the agent has taken it back, or the connection is over.
+/// The state of a question: withdrawn by the agent or by the end of the connection.
 #[derive(Default)]
 struct End {
     withdrawn: AtomicBool,
     bell: Bell,
 }
 
-/// Held by the connection as long as it waits for the answer. Dropped before that, it says that the question is
-/// withdrawn.
+/// Held by the connection while it waits for the answer. Dropping it earlier marks the question as withdrawn.
 struct Waits {
     questions: Arc<Questions>,
     end: Option<Arc<End>>,
 }
 
 impl Waits {
-    /// The answer has come, or nobody gives one: there is nothing to take back.
+    /// Ends the wait without a withdrawal, because the answer has arrived or there is none.
     fn are_over(mut self) {
         self.end = None;
     }
@@ -67,13 +66,13 @@ struct State {
 }
 
 impl State {
-    /// Nobody is asked what the agent does not want to know any more. Notices ask nothing, and are told.
+    /// Removes withdrawn questions. Notices have no answer, so they stay.
     fn forget_withdrawn(&mut self) {
         self.asked.retain(|asked| asked.notice || !asked.end.withdrawn.load(Ordering::Acquire));
     }
 }
 
-/// The questions that nobody has looked at.
+/// The questions before their delivery.
 pub struct Questions {
     state: Mutex<State>,
     bell: Bell,
@@ -81,7 +80,7 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// None yet. The ticket is posted when some have come, and at the end.
+    /// Creates an empty queue. The ticket is posted after the arrival of questions, and at the end.
     pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
         Arc::new(Questions { state: Mutex::default(), bell: Bell::default(), ticket })
     }
@@ -97,13 +96,13 @@ impl Questions {
         }
     }
 
-    /// No more will come.
+    /// Marks the end: no more questions follow.
     pub fn end(&self) {
         self.state().over = true;
         self.wake();
     }
 
-    /// Waits for the next one; none at the end.
+    /// Waits for the next question. Returns `None` at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         loop {
             let heard = self.bell.rings();
@@ -121,7 +120,7 @@ impl Questions {
         }
     }
 
-    /// Those that are there.
+    /// Takes the waiting questions.
     pub fn take(&self) -> Vec<Question> {
         let mut state = self.state();
         state.forget_withdrawn();
@@ -129,7 +128,7 @@ impl Questions {
     }
 }
 
-/// What the connection core calls.
+/// The handler that the connection core calls.
 pub struct Sink {
     pub spec: &'static Spec,
     pub questions: Arc<Questions>,
@@ -150,7 +149,7 @@ impl Dialogs for Sink {
             waits.are_over();
             match answer {
                 Ok(Ok(members)) => members,
-                // To the connection a handler that fails is one that panics; nothing is printed.
+                // For the connection, a failed handler is a panic; nothing is printed.
                 Ok(Err(reason)) => std::panic::resume_unwind(Box::new(reason)),
                 Err(_) => None,
             }
@@ -159,7 +158,7 @@ impl Dialogs for Sink {
     }
 }
 
-/// The answer of a handler, or how it failed; `None` leaves the question to the declared policy.
+/// The answer of a handler, or its failure; `None` leaves the question to the declared policy.
 type Answer = Result<Option<Members>, String>;
 
 struct OpenQuestion {
@@ -192,12 +191,13 @@ impl Question {
         Ok(PyString::new(py, &self.open.get(py)?.method))
     }
 
-    /// The parameters as an instance of that class.
+    /// Returns the parameters as an instance of that class.
     fn record<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Whether the agent has taken it back, or the connection is over; waits for that so many seconds.
+    /// Waits at most that many seconds for a withdrawal. Returns true if the agent has withdrawn the
+    /// question, or the connection has ended.
     #[pyo3(signature = (timeout=0.0))]
     fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         let end = self.open.get(py)?.end.clone();
@@ -213,8 +213,8 @@ impl Question {
         }
     }
 
-    /// Answers with the members of a JSON object; nothing leaves it to the declared policy. The first answer
-    /// counts.
+    /// Answers with the members of a JSON object; `None` leaves the question to the declared policy. Only the
+    /// first answer applies.
     #[pyo3(signature = (members=None))]
     fn answer(&self, py: Python<'_>, members: Option<&str>) -> PyResult<()> {
         let open = self.open.get(py)?;
@@ -227,7 +227,7 @@ impl Question {
         Ok(())
     }
 
-    /// Says that the handler has failed, and how; the declared policy answers.
+    /// Reports a failure of the handler; the declared policy answers.
     fn fail(&self, py: Python<'_>, reason: String) -> PyResult<()> {
         let answer = self.open.get(py)?.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {

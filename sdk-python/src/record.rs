@@ -1,4 +1,4 @@
-//! A JSON object that is looked at when somebody asks: the base of all generated classes.
+//! A JSON object with lazily decoded members: the base of all generated classes.
 
 use std::cell::RefCell;
 
@@ -15,12 +15,12 @@ use crate::places::Places;
 use crate::{check, errors, json};
 
 thread_local! {
-    /// The text of the record that is being made, and the class that is called for it, without arguments: its `__new__` takes
-    /// the text from here, and that of no other class.
+    /// The text of the record that is being created, and its class. The class is called without arguments,
+    /// and only the `__new__` of this class takes the text from here.
     static NEXT: RefCell<Option<(usize, FrameText)>> = const { RefCell::new(None) };
 }
 
-/// What a function of the package gives.
+/// Returns the result of a function of the package.
 fn helper<'py>(
     py: Python<'py>,
     module: &str,
@@ -30,52 +30,52 @@ fn helper<'py>(
     call_python(py, || py.import(module)?.getattr(name)?.call1(arguments))
 }
 
-/// A JSON object whose members are decoded when they are read. It does not change.
+/// An immutable JSON object whose members are decoded when they are read.
 #[pyclass(frozen, subclass, name = "Record", module = "agentese._native")]
 pub struct Record {
     text: FrameText,
     places: Once<Places>,
-    /// The member that was read first of those that are records themselves, by the place of its descriptor, which lives
-    /// as long as the class; and its value.
+    /// The first read member that is a record itself: the address of its descriptor, which lives as long as
+    /// the class, and its value.
     part: Once<(usize, Py<PyAny>)>,
 }
 
 impl Record {
-    /// What an instance holds.
+    /// Creates the content of an instance.
     #[inline]
     pub fn new(text: FrameText, places: Once<Places>) -> Self {
         Record { text, places, part: Once::new() }
     }
 
-    /// Makes an instance of any class.
+    /// Creates an instance of any class.
     pub fn make<'py>(class: &Bound<'py, PyType>, text: FrameText) -> PyResult<Bound<'py, PyAny>> {
         let before = NEXT.replace(Some((class.as_ptr() as usize, text)));
         let made = class.call0();
-        // A class of a user may have failed before it took the text, or made other records on the way.
+        // A class of a user may have failed before it took the text, or may have created other records.
         NEXT.set(before);
         made
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &FrameText {
         &self.text
     }
 
-    /// The value of a member that is a record, where it was read before.
+    /// Returns the value of a member that is a record, if it was read before.
     #[inline]
     pub fn part<'py>(&self, py: Python<'py>, member: &Member) -> Option<Bound<'py, PyAny>> {
         let (known, value) = self.part.get()?;
         (*known == std::ptr::from_ref(member) as usize).then(|| value.bind(py).clone())
     }
 
-    /// Remembers the value of a member that is a record. Only the first one is kept.
+    /// Stores the value of a member that is a record. Only the first value is stored.
     pub fn keep_part(&self, member: &Member, value: &Bound<'_, PyAny>) {
         if self.part.get().is_none() {
             self.part.set((std::ptr::from_ref(member) as usize, value.clone().unbind()));
         }
     }
 
-    /// Takes the value that `keep_part` has kept.
+    /// Takes the value stored by `keep_part`.
     pub fn take_part(&mut self) -> Option<Py<PyAny>> {
         Some(self.part.take()?.1)
     }
@@ -89,13 +89,13 @@ impl Record {
         Ok(self.places.get_or_set(places))
     }
 
-    /// Where the members of an object in this one stand, where that is known.
+    /// Returns the places of the members of an object within this one, if they are known.
     #[inline]
     pub fn places_in(&self, part: &str) -> Option<Places> {
         self.places.get()?.inner(self.text.as_str(), part)
     }
 
-    /// The raw JSON of a member; of two with one name the last.
+    /// Returns the raw JSON of a member; of two with the same name, the last one.
     #[inline]
     pub fn member(&self, py: Python<'_>, name: &str) -> PyResult<Option<&str>> {
         Ok(self.places(py)?.find(self.text.as_str(), name))
@@ -104,7 +104,7 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// Makes a record from its members, by keyword.
+    /// Creates a record from its members, by keyword.
     #[new]
     #[classmethod]
     #[pyo3(signature = (**members))]
@@ -119,7 +119,7 @@ impl Record {
         Ok(Record::new(FrameText::from(text), Once::new()))
     }
 
-    /// Reads an object from its JSON text. Only its structure is checked now.
+    /// Reads an object from its JSON text. Checks only its structure.
     #[classmethod]
     fn from_json<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let made = Record::make(class, FrameText::from(text))?;
@@ -127,7 +127,7 @@ impl Record {
         Ok(made)
     }
 
-    /// Reads an object from its JSON text and checks everything in it; fails with `EncodeError`.
+    /// Reads an object from its JSON text and checks all its parts. Fails with `EncodeError`.
     #[classmethod]
     fn _checked<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         if class.hasattr("_constants")? {
@@ -136,7 +136,7 @@ impl Record {
         Record::from_json(class, text)
     }
 
-    /// How pydantic reads and writes this class.
+    /// Returns the schema with which pydantic reads and writes this class.
     #[classmethod]
     fn __get_pydantic_core_schema__<'py>(
         class: &Bound<'py, PyType>,
@@ -146,7 +146,7 @@ impl Record {
         helper(class.py(), "agentese.interchange", "pydantic_schema", (class,))
     }
 
-    /// Makes a record from members with their wire names.
+    /// Creates a record from members with their wire names.
     #[classmethod]
     fn from_dict<'py>(
         class: &Bound<'py, PyType>,
@@ -156,13 +156,13 @@ impl Record {
         Record::from_json(class, &text)
     }
 
-    /// The JSON text, as it came.
+    /// The JSON text, as received.
     #[getter]
     fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, self.text.as_str())
     }
 
-    /// Everything, decoded, members that are not declared among it.
+    /// Returns all members, decoded, including undeclared ones.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, self.text.as_str())
             .map_err(|error| errors::decode(py, &error.value(py).to_string(), self.text.as_str()))
@@ -176,8 +176,8 @@ impl Record {
         Err(PyAttributeError::new_err(format!("`{name}` cannot be deleted: records do not change")))
     }
 
-    /// Records are equal where their classes are the same and their JSON values are: spaces and the order of
-    /// members do not count.
+    /// Records are equal if their classes and their JSON values are equal, independent of spaces and the
+    /// order of members.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Record>() else { return Ok(false) };
         if !slf.get_type().is(other.get_type()) {

@@ -1,4 +1,5 @@
-//! The one runtime of this process, and what fork and the end of the interpreter do to it and to its agents.
+//! The only runtime of this process, and the effects of a fork and of the interpreter's end on it and its
+//! agents.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,28 +12,28 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::fork_guarded::generation;
 
-/// A runtime and the process that it belongs to. Never freed: a forked child cannot even drop the one that it
-/// inherits, because its threads are not there.
+/// A runtime and its process. Never freed: a forked child cannot even drop an inherited one, because it lacks
+/// its threads.
 struct Owned {
     generation: u32,
     runtime: Runtime,
     clients: Mutex<Vec<Known>>,
 }
 
-/// A client, and the processes that may still be there when it is gone.
+/// A client, and the processes that may outlive it.
 struct Known {
     client: WeakClient,
     group: Option<ProcessGroup>,
 }
 
-/// How long killed agents are waited for at the end of the interpreter.
+/// The time limit for the exit of killed agents at the end of the interpreter.
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
 static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
 
 fn owned() -> &'static Owned {
     let current = CURRENT.load(Ordering::Acquire);
-    // SAFETY: what the pointer shows was leaked, and is never changed.
+    // SAFETY: the pointer refers to leaked memory, which never changes.
     #[allow(unsafe_code)]
     if let Some(owned) = unsafe { current.as_ref() }
         && owned.generation == generation()
@@ -48,19 +49,19 @@ fn owned() -> &'static Owned {
     let made =
         Box::into_raw(Box::new(Owned { generation: generation(), runtime, clients: Mutex::default() }));
     match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: as above; whoever lost the race leaks an idle runtime once.
+        // SAFETY: as above; a thread that lost the race leaks an idle runtime once.
         #[allow(unsafe_code)]
         Ok(_) => unsafe { &*made },
         Err(_) => owned(),
     }
 }
 
-/// The runtime of this process.
+/// Returns the runtime of this process.
 pub fn handle() -> &'static Handle {
     owned().runtime.handle()
 }
 
-/// Remembers a client until its agent is gone, so that the end of the interpreter can end it.
+/// Stores a client until its agent has exited, so that the end of the interpreter can end the agent.
 pub fn remember(client: &Client) {
     let mut clients = owned().clients.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|known| match &known.group {
@@ -70,8 +71,8 @@ pub fn remember(client: &Client) {
     clients.push(Known { client: client.downgrade(), group: client.process_group() });
 }
 
-/// Ends all agents and waits for them, at most `seconds`; what is left then is killed. Called when the interpreter
-/// ends.
+/// Ends all agents and waits for them, at most `seconds`; kills the remaining ones. Called at the end of the
+/// interpreter.
 #[pyfunction]
 pub fn shut_down(py: Python<'_>, seconds: f64) {
     let current = CURRENT.load(Ordering::Acquire);
@@ -87,7 +88,7 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
         .filter_map(|known| known.client.upgrade())
         .filter(|client| client.ended().is_none())
         .collect();
-    // A client that was let go may still be ending its agent.
+    // A dropped client may still be ending its agent.
     let groups: Vec<_> = known.iter().filter_map(|known| known.group.as_ref()).collect();
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
     py.detach(|| {

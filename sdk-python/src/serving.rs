@@ -1,7 +1,8 @@
-//! The serving side: commands on their way to a Python handler, answers, events and questions on their way back.
+//! The serving side: commands on their way to a Python handler; answers, events and questions on their way
+//! back.
 //!
-//! Framing, correlation, lanes and validation are the Rust core's: parameters reach Python only when they fit
-//! their declaration, and so do answers and events on their way out.
+//! The Rust core does framing, correlation, scheduling and validation. Parameters reach Python only if
+//! they fit their declaration, and answers and events leave only if they fit theirs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,7 +28,7 @@ use crate::{errors, runtime};
 
 type Answer = Result<Option<String>, Refusal>;
 
-/// A call with its dialect's type taken away.
+/// A call without the type of its dialect.
 trait AnyCall: Send + Sync {
     fn emit(&self, body: String) -> Result<BoxFuture<'static, ()>, String>;
     fn ask(
@@ -49,7 +50,7 @@ impl<D: Dialect> AnyCall for TypedCall<D> {
         let _: D::Event = serde_json::from_str(&body)
             .map_err(|error| format!("the event does not fit its declaration: {error}"))?;
         let emitter = self.call.emitter().clone();
-        // It stands in its place now; what waits is whoever sends too much.
+        // The event has its place in the order now; only the sender of too many events waits.
         emitter.emit_body_now(body);
         Ok(async move { emitter.room().await }.boxed())
     }
@@ -99,7 +100,7 @@ struct State {
     stopping: bool,
 }
 
-/// The commands that Python has not looked at.
+/// The commands before their delivery to Python.
 struct Queue {
     state: Mutex<State>,
     ticket: Ticket,
@@ -153,7 +154,7 @@ async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<Queue>) {
     serve::serve_with::<D, Bridge>(transport, Arc::new(Bridge(queue)), options, |_| {}).await;
 }
 
-/// One client that is being served.
+/// A served client.
 #[pyclass(frozen)]
 pub struct Server {
     queue: ForkGuarded<Arc<Queue>>,
@@ -162,7 +163,7 @@ pub struct Server {
 #[pymethods]
 impl Server {
     /// Serves this process's stdin and stdout, or a connected Unix socket. `calls` is posted when there are
-    /// calls, `ended` when the client is gone.
+    /// calls, `ended` after the client has disconnected.
     #[staticmethod]
     #[pyo3(signature = (dialect, mailbox, calls, ended, socket=None))]
     fn start(
@@ -195,7 +196,7 @@ impl Server {
         Ok((Server { queue: ForkGuarded::new(queue) }, Pending::start(Some(ended), work)))
     }
 
-    /// The commands that are there, and whether running work is to be stopped.
+    /// Takes the waiting commands. The flag is true if running work should be stopped.
     fn calls(&self, py: Python<'_>) -> PyResult<(Vec<Call>, bool)> {
         let mut state = self.queue.get(py)?.state();
         Ok((std::mem::take(&mut state.calls), state.stopping))
@@ -209,7 +210,7 @@ struct OpenCall {
     answer: Mutex<Option<oneshot::Sender<Answer>>>,
 }
 
-/// One command that is being carried out.
+/// A command in progress.
 #[pyclass(frozen, name = "ServerCall")]
 pub struct Call {
     open: ForkGuarded<OpenCall>,
@@ -236,25 +237,25 @@ impl Call {
         Ok(PyString::new(py, self.open.get(py)?.command))
     }
 
-    /// The parameters as an instance of that class.
+    /// Returns the parameters as an instance of that class.
     fn params<'py>(&self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Answers now, before the handler is done. Raises where the data does not fit.
+    /// Responds now, before the handler has ended. Raises if the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
         self.open.get(py)?.call.answer(data).map_err(|reason| wrong(py, &reason))
     }
 
-    /// The handler is done.
+    /// Ends the call after its handler has ended.
     #[pyo3(signature = (data=None))]
     fn finish(&self, py: Python<'_>, data: Option<String>) -> PyResult<()> {
         self.open.get(py)?.settle(Ok(data));
         Ok(())
     }
 
-    /// The handler refuses.
+    /// Rejects the command.
     #[pyo3(signature = (message, code=None, data=None))]
     fn refuse(&self, py: Python<'_>, message: String, code: Option<i64>, data: Option<&str>) -> PyResult<()> {
         let mut refusal = Refusal::new(message);
@@ -264,7 +265,7 @@ impl Call {
         Ok(())
     }
 
-    /// Sends an event; done when there is room for more. Raises where it does not fit.
+    /// Sends an event; done when there is room for more. Raises if the event does not fit.
     fn emit(
         &self,
         py: Python<'_>,
@@ -281,7 +282,7 @@ impl Call {
         Ok(Pending::start(Some(ticket), work))
     }
 
-    /// Asks a question, or sends a notice; done with the answer's members.
+    /// Asks a question, or sends a notice; done with the members of the answer.
     #[pyo3(signature = (method, params, timeout, mailbox, ticket))]
     fn ask(
         &self,

@@ -1,4 +1,4 @@
-//! Events on their way into Python: batch by batch, as instances of their generated classes.
+//! Events on their way to Python: in batches, as instances of their generated classes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,19 +20,20 @@ use crate::making::RecordClass;
 use crate::places::Places;
 use crate::wait::{Bell, deadline};
 
-/// A batch ends with the event that reaches one of these.
+/// The maximum number of events and bytes of a batch, which ends with the event that reaches one of them.
 const MOST: usize = 1024;
 const BYTES: usize = 1 << 20;
 
-/// What ended a run, its last event, whether it is certain that nothing follows, whether somebody stopped it, and how it failed.
+/// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
+/// the failure.
 type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
-/// The class of each event, and that of all others.
+/// The class of each event, and the class of all others.
 #[pyclass(frozen)]
 pub struct EventTable {
     classes: HashMap<String, RecordClass>,
     unknown: RecordClass,
-    /// The classes in the order of the dialect's rows: an event is looked up without comparing its name.
+    /// The classes in the order of the dialect's rows, for lookups without name comparisons.
     rows: OnceLock<Rows>,
 }
 
@@ -52,10 +53,10 @@ impl EventTable {
         Ok(EventTable { classes, unknown: RecordClass::new(unknown)?, rows: OnceLock::new() })
     }
 
-    /// The event that a line of an agent carries, with or without the envelope of its dialect.
+    /// Decodes the event in a line of an agent, with or without the envelope of its dialect.
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
-        // Of an event that carries a key its type is read and nothing else, as clients read it.
+        // For an event with a key, only its type is read, as in clients.
         let frame = agentese::redact::sealed(line).map_or_else(|| FrameText::from(line), FrameText::from);
         let wrong = |reason: &str| errors::decode(py, reason, frame.as_str());
         match route_bare(spec, &frame) {
@@ -73,7 +74,7 @@ impl EventTable {
 }
 
 impl EventTable {
-    /// Learns the rows of its dialect.
+    /// Stores the rows of its dialect.
     pub fn prepare(&self, py: Python<'_>, spec: &'static Spec) {
         self.rows.get_or_init(|| {
             let class = |event: &EventSpec| Some(self.classes.get(event.name)?.clone_ref(py));
@@ -90,7 +91,7 @@ impl EventTable {
 }
 
 impl Rows {
-    /// The class of a row, by its place in the table.
+    /// Returns the class of a row, by its index in the table.
     #[inline]
     fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
         self.classes.get(self.spec.place_of(event)?)?.as_ref()
@@ -110,7 +111,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// No Python code runs and no object is made while this is held.
+    /// Locks the state. No Python code may run and no object may be created during the lock.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -122,7 +123,7 @@ impl Shared {
     }
 }
 
-/// Events, from where they are queued.
+/// Events from their queue.
 #[pyclass(frozen)]
 pub struct Stream {
     shared: ForkGuarded<Shared>,
@@ -130,7 +131,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Events of one run or all of them. With a ticket it serves an event loop, else a thread.
+    /// Creates a stream of the events of one run, or of all. With a ticket it serves an event loop, else a
+    /// thread.
     pub fn new(stream: EventStream, table: Py<EventTable>, ticket: Option<Ticket>) -> Self {
         let bell = Arc::<Bell>::default();
         let waker = match ticket {
@@ -141,7 +143,7 @@ impl Stream {
         Stream { shared: ForkGuarded::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
     }
 
-    /// The end of the stream: raises how it failed, once.
+    /// Raises the failure of the stream at its end, once.
     fn end(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         let error = {
             let mut inner = shared.inner();
@@ -151,14 +153,14 @@ impl Stream {
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
 
-    /// The next of the events that were found, where there is one.
+    /// Returns the next found event, if there is one.
     #[inline]
     pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let event = self.shared.get(py)?.inner().ready.pop_front();
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
-    /// Whether some of the events that were found are left.
+    /// Returns true if some found events are left.
     #[inline]
     pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
@@ -176,7 +178,7 @@ impl Stream {
         slf
     }
 
-    /// The next event, blocking. Raises how it failed once, and then stops.
+    /// Returns the next event, blocking. Raises a failure once at the end, and then stops.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(event) = self.next_ready(py)? {
             return Ok(Some(event));
@@ -198,8 +200,9 @@ impl Stream {
         }
     }
 
-    /// Looks for events, without waiting, unless some are there already. Says whether some are; raises how the stream failed
-    /// at its end, once, and is false then. Nothing where none has come yet; then the ticket is posted when one comes.
+    /// Looks for events without waiting, unless some are found already. Returns true if there are some. At
+    /// the end, raises a failure once and then returns false. Returns `None` if none has arrived yet; the
+    /// ticket is posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
         let mut inner = shared.inner();
@@ -216,11 +219,11 @@ impl Stream {
         }
     }
 
-    /// Takes the events that were found by `fill`, at most that many.
+    /// Takes the events found by `fill`, at most that many.
     #[pyo3(signature = (most=None))]
     fn take<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let shared = self.shared.get(py)?;
-        // The buffer leaves the lock with what is in it, and is given back for the next events.
+        // The buffer is moved out of the lock, and returned for the next events.
         let mut ready = match most {
             None => std::mem::take(&mut shared.inner().ready),
             Some(most) => {
@@ -238,8 +241,8 @@ impl Stream {
         PyList::new(py, made?)
     }
 
-    /// The next events, blocking until there is one. At the end raises how it failed once, and then is empty.
-    /// Nothing where none has come after `seconds`.
+    /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
+    /// returns an empty list. Returns `None` if none has arrived after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let bell = &self.shared.get(py)?.bell;
@@ -260,8 +263,8 @@ impl Stream {
         }
     }
 
-    /// Drops the events that are there. Says whether the end is reached; where it is not, the ticket is posted
-    /// when there is more to drop.
+    /// Drops the found events. Returns true if the end is reached; otherwise the ticket is posted when there
+    /// are more events to drop.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
         loop {
@@ -275,7 +278,7 @@ impl Stream {
         }
     }
 
-    /// Drops events until the end, blocking at most `seconds`. Says whether the end is reached.
+    /// Drops events until the end, blocking at most `seconds`. Returns true if the end is reached.
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
@@ -291,8 +294,8 @@ impl Stream {
         }
     }
 
-    /// What ended the run, its last event, whether it is certain that nothing follows, whether somebody stopped it, and how it
-    /// failed; raises where it did not end by itself. Nothing before the end.
+    /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
+    /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));

@@ -1,4 +1,4 @@
-//! Sockets: those that Python hands over, as transports, and pairs of connected ones.
+//! Sockets: sockets from Python as transports, and pairs of connected ones.
 
 #[cfg(unix)]
 pub use unix::{Socket, Stream, number, pair, socket};
@@ -16,12 +16,12 @@ mod unix {
 
     use crate::inherited;
 
-    /// A socket's number, as Python's `fileno` gives it.
+    /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawFd;
     /// A connected socket.
     pub type Stream = std::os::unix::net::UnixStream;
 
-    /// A transport over a connected Unix socket, which stays the caller's.
+    /// Creates a transport over a connected Unix socket. The caller keeps its own socket.
     pub fn socket(number: Socket) -> PyResult<Transport> {
         if number < 0 {
             return Err(io::Error::from_raw_os_error(9).into());
@@ -38,18 +38,18 @@ mod unix {
         Ok(Transport::from_io(reader, writer))
     }
 
-    /// Two sockets that are each other's peer.
+    /// Returns two connected sockets.
     pub fn pair() -> io::Result<(Stream, Stream)> {
         Stream::pair()
     }
 
-    /// The number of a socket.
+    /// Returns the number of a socket.
     pub fn number(socket: &Stream) -> Socket {
         socket.as_raw_fd()
     }
 }
 
-/// Compiled in continuous integration, and tested nowhere.
+/// Compiled in continuous integration, but not tested.
 #[cfg(windows)]
 mod windows {
     use std::io;
@@ -60,12 +60,13 @@ mod windows {
     use pyo3::prelude::*;
     use tokio::net::TcpStream;
 
-    /// A socket's number, as Python's `fileno` gives it.
+    /// The number of a socket, as in Python's `fileno`.
     pub type Socket = RawSocket;
     /// A connected socket.
     pub type Stream = std::net::TcpStream;
 
-    /// A transport over a connected TCP socket, which stays the caller's. `socket.socketpair` makes such ones here.
+    /// Creates a transport over a connected TCP socket, as from `socket.socketpair`. The caller keeps its own
+    /// socket.
     pub fn socket(number: Socket) -> PyResult<Transport> {
         if number == RawSocket::MAX {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
@@ -80,8 +81,8 @@ mod windows {
         Ok(Transport::from_io(reader, writer))
     }
 
-    /// Two sockets that are each other's peer. Windows has no socket pairs, so they connect over the loopback device;
-    /// another program that connects there first is turned away.
+    /// Returns two connected sockets. Windows has no socket pairs, so they connect over the loopback device;
+    /// a connection from another program is rejected.
     pub fn pair() -> io::Result<(Stream, Stream)> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let ours = Stream::connect(listener.local_addr()?)?;
@@ -95,7 +96,7 @@ mod windows {
         }
     }
 
-    /// The number of a socket.
+    /// Returns the number of a socket.
     pub fn number(socket: &Stream) -> Socket {
         socket.as_raw_socket()
     }

@@ -1,4 +1,4 @@
-//! Waiting on a Python thread: without the interpreter's lock, and awake for Ctrl-C.
+//! Waiting on a Python thread: without the interpreter's lock, and interruptible by Ctrl-C.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 
 use crate::ending;
 
-/// How long a wait lasts until signals are looked at.
+/// The interval between checks for signals during a wait.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Something that threads wait for, as a waker. It counts how often it rang, so that every ring reaches every thread.
+/// A waker for threads. It counts its notifications, so that each one reaches every thread.
 #[derive(Default)]
 pub struct Bell {
     rings: Mutex<u64>,
@@ -29,19 +29,19 @@ impl Bell {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all who wait, and those who wait next with a count from before.
+    /// Wakes all waiting threads, and threads that wait later with an earlier count.
     pub fn ring(&self) {
         *self.count() += 1;
         self.condition.notify_all();
     }
 
-    /// How often it rang. Whoever waits takes the count before looking at what the ring is about.
+    /// Returns the number of notifications. A thread reads it before it checks its condition.
     pub fn rings(&self) -> u64 {
         *self.count()
     }
 
-    /// Waits until it has rung more often than `heard`, at most until `deadline`. Says whether it has. Fails with
-    /// what a signal handler raised.
+    /// Waits until the number of notifications exceeds `heard`, at most until `deadline`. Returns true if it
+    /// does. Fails with the exception of a signal handler.
     pub fn wait(&self, py: Python<'_>, heard: u64, deadline: Option<Instant>) -> PyResult<bool> {
         loop {
             let rang = py.detach(|| {
@@ -72,7 +72,8 @@ impl Bell {
     }
 }
 
-/// The moment after so many seconds; none for none, and for more than a year.
+/// Returns the moment after that many seconds. Returns `None` without a limit, and for a limit too large for
+/// the clock.
 pub fn deadline(seconds: Option<f64>) -> Option<Instant> {
     let after = Duration::try_from_secs_f64(seconds?.max(0.0)).ok()?;
     Instant::now().checked_add(after)

@@ -1,4 +1,4 @@
-//! What an agent is before anybody says anything to it, and the front that begins with that.
+//! The initial state of an agent, and the front with that state.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ use serde_json::Value;
 
 use super::convert;
 
-/// What the agent is before anybody says anything to it.
+/// The initial state of an agent.
 pub(super) struct Beginning {
     /// All its models.
     pub models: Vec<Model>,
-    /// The one in use.
+    /// Its current model.
     pub model: Option<Model>,
-    /// How hard it thinks.
+    /// Its thinking level.
     pub thinking: Option<ThinkingLevel>,
-    /// Its own, as far as it tells.
+    /// Its settings, as far as the agent reports them.
     pub settings: Settings,
-    /// What was said before.
+    /// The messages of its session.
     pub messages: Vec<agentese::types::AgentMessage>,
-    /// Its session, as far as the agent tells.
+    /// Its session, as far as the agent reports it.
     pub session: agentese::view::Session,
 }
 
 impl Beginning {
-    /// Asks the agent.
+    /// Queries the agent.
     pub async fn of(agent: &Agent) -> Result<Self, agentese::Error> {
         agent.session().await?;
         let state = told(agent, Intent::State, agent.state()).await?;
@@ -44,17 +44,17 @@ impl Beginning {
         let messages = told(agent, Intent::Messages, agent.messages()).await?;
         let model = match &state.model {
             Some(model) => Some(convert::model(model)),
-            // Answers say who gave them.
+            // Without a list of models, each answer names its model.
             None if models.is_empty() => {
                 let mut model = convert::unnamed(agent.dialect());
-                // Levels that it may take are not held back here.
+                // The agent decides about levels, so the bridge must not reject them.
                 model.reasoning = has(agent, Intent::SetThinking);
                 Some(model)
             }
             None => None,
         };
         let mut models: Vec<Model> = models.iter().map(convert::model).collect();
-        // The one in use need not be listed.
+        // The current model may be missing in the list.
         let is_known = |model: &Model| models.iter().any(|one| one.id == model.id);
         if let Some(model) = model.clone().filter(|model| !is_known(model)) {
             models.insert(0, model);
@@ -80,9 +80,8 @@ impl Beginning {
         })
     }
 
-    /// A front that the agent leads; what a client sets goes to `persist`. It works in that directory, and its session has
-    /// that id. Nothing of this machine's own settings, models and
-    /// programs plays a part.
+    /// Creates a front whose remote agent is `lead`; changes of settings go to `persist`. The session has the
+    /// given directory and id. Settings, models and programs of this machine have no effect.
     pub fn server(
         self,
         frontend: &'static Frontend,
@@ -125,7 +124,8 @@ impl Beginning {
     }
 }
 
-/// Whether the agent has a command for it for certain: where its revision is not known yet, whether every revision has.
+/// Returns true if the agent certainly has the command. If its revision is unknown, all revisions must have
+/// the command.
 fn has(agent: &Agent, intent: Intent) -> bool {
     let spec = agent.spec();
     match spec.revisions {
@@ -134,8 +134,8 @@ fn has(agent: &Agent, intent: Intent) -> bool {
     }
 }
 
-/// What the agent answers; nothing where it may have no such command, whose refusal would be told to a client that asked
-/// nothing.
+/// Returns the response of the agent. Returns a default value if the agent may lack the command: the client
+/// must not see the rejection of a command that it did not send.
 async fn told<T: Default>(
     agent: &Agent,
     intent: Intent,
@@ -144,7 +144,7 @@ async fn told<T: Default>(
     if has(agent, intent) { asked.await } else { Ok(T::default()) }
 }
 
-/// Models that another agent asks: it is led, and nobody here asks them.
+/// Models of a remote agent. The bridge itself never sends requests to them.
 struct Theirs {
     name: String,
     models: Vec<Model>,
@@ -166,7 +166,7 @@ impl Provider for Theirs {
     }
 }
 
-/// The providers of those models, each with its own, in their order.
+/// Groups models by provider, in order.
 fn providers(models: Vec<Model>) -> Vec<Arc<dyn Provider>> {
     let mut grouped: Vec<Theirs> = Vec::new();
     for model in models {

@@ -1,4 +1,4 @@
-//! Messages of the neutral conversation as the server's engine has them.
+//! Conversion of messages of the neutral conversation to messages of the engine.
 
 use std::path::PathBuf;
 
@@ -17,32 +17,32 @@ use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
 use agentese_server::world::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
 
-/// The name of the wire format of models behind another agent, which nobody here speaks.
+/// The name of the wire format of models behind a remote agent, which is unknown here.
 pub(super) const API: &str = "agent";
 
-/// What an answer says that somebody stopped, where the agent gives no reason.
+/// The error message of an aborted answer, if the agent gives no reason.
 pub(super) const ABORTED: &str = "Request was aborted.";
 
-/// Why images without words are refused where the agent takes none.
+/// The reason for the rejection of images without text, if the agent accepts no images.
 pub(super) const IMAGES_ALONE: &str = "the agent takes no images, and nothing else was said";
 
-/// The kind of a summary of what another branch said.
+/// The kind of a branch summary.
 const BRANCH: &str = "branch";
 
-/// The name of the provider of models whose agent names none.
+/// The name of the provider of models without one.
 pub(super) const PROVIDER: &str = "agent";
 
-/// The messages of a conversation as the engine has them.
+/// Converts the messages of a conversation.
 pub(super) fn history(messages: &[impl std::ops::Deref<Target = Message>]) -> Vec<AgentMessage> {
     messages.iter().filter_map(|one| message(one)).collect()
 }
 
-/// A message of the conversation; none for what is no part of it.
+/// Converts a message. Returns `None` for a message that is not part of the conversation.
 pub(super) fn message(message: &Message) -> Option<AgentMessage> {
     let time = time(message);
     Some(match message.role {
         Role::User => UserMessage::new(input(&message.blocks), time).into(),
-        // What an agent tells its model nobody has said.
+        // System messages are not part of the conversation.
         Role::System => return None,
         Role::Assistant => answer(message).into(),
         Role::Tool => {
@@ -91,12 +91,12 @@ pub(super) fn message(message: &Message) -> Option<AgentMessage> {
     })
 }
 
-/// Words of the user that are said now.
+/// Returns a user message with the current time.
 pub(super) fn user(text: String) -> AgentMessage {
     UserMessage::new(vec![InputBlock::from(TextContent::new(text))], SystemClock.now_ms()).into()
 }
 
-/// The words of a message of the user.
+/// Returns the text of a user message.
 pub(super) fn words_of(message: &AgentMessage) -> Option<String> {
     let AgentMessage::User(message) = message else { return None };
     Some(match &message.content {
@@ -112,18 +112,18 @@ pub(super) fn words_of(message: &AgentMessage) -> Option<String> {
 }
 
 fn time(message: &Message) -> i64 {
-    // Times of agents are far below what a double cannot hold.
+    // Times are small enough for an exact double.
     message.time.map_or_else(|| SystemClock.now_ms(), |time| time as i64)
 }
 
-/// An answer of the model, whole.
+/// Converts a complete answer of the model.
 pub(super) fn answer(message: &Message) -> AssistantMessage {
     let content: Vec<AssistantBlock> = message.blocks.iter().filter_map(block).collect();
     let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
     let word = message.stop_reason.as_deref().unwrap_or_default();
     let mut answer = AssistantMessageBuilder {
         content,
-        // The engine puts the model in use where the agent names none.
+        // Without these members, the engine uses the current model.
         api: message.api.clone().unwrap_or_default(),
         provider: message.provider.clone().unwrap_or_default(),
         model: message.model.clone().unwrap_or_default(),
@@ -142,14 +142,14 @@ pub(super) fn answer(message: &Message) -> AssistantMessage {
     answer
 }
 
-/// An answer of nobody, for work that failed before there was one.
+/// Returns an empty answer for work that failed before its first answer.
 pub(super) fn failure(error: String) -> AssistantMessage {
     let mut failed = answer(&Message::default());
     (failed.stop_reason, failed.error_message) = (StopReason::Error, Some(error));
     failed
 }
 
-/// An error as text.
+/// Returns an error as text.
 pub(super) fn words(error: &Value) -> String {
     error.as_str().map_or_else(|| error.to_string(), str::to_owned)
 }
@@ -168,21 +168,21 @@ fn block(block: &Block) -> Option<AssistantBlock> {
     })
 }
 
-/// A call of the model.
+/// Converts a tool call.
 pub(super) fn call(tool: &ToolBlock) -> ToolCall {
     let mut call = ToolCall::new(&tool.call_id, &tool.name, arguments(tool));
     call.thought_signature.clone_from(&tool.signature);
     call
 }
 
-/// The arguments of a call: whole, or as far as they can be read.
+/// Returns the arguments of a call: complete, or the readable part.
 pub(super) fn arguments(tool: &ToolBlock) -> Map<String, Value> {
     let told = tool.arguments.as_ref().and_then(Value::as_object).cloned();
     let text = || tool.arguments_text.as_deref().and_then(|text| serde_json::from_str(text).ok());
     told.or_else(text).unwrap_or_default()
 }
 
-/// What came of a call. Details with nothing in them are those of what the tool showed while it ran.
+/// Converts the result of a call. Empty details are kept, as in the updates of a running tool.
 pub(super) fn output(result: &[Block], details: Option<Value>, is_error: bool) -> ToolOutput {
     let mut output = ToolOutput::text(String::new());
     output.content = contents(result);
@@ -192,7 +192,7 @@ pub(super) fn output(result: &[Block], details: Option<Value>, is_error: bool) -
     output
 }
 
-/// What a tool shows while it runs.
+/// Converts the output of a running tool.
 pub(super) fn update(output: &[Block], details: Option<Value>) -> ToolUpdate {
     ToolUpdate { content: contents(output), details: Some(details.unwrap_or_else(|| json!({}))) }
 }
@@ -239,12 +239,12 @@ fn usage(told: Option<&view::Usage>) -> Usage {
     usage
 }
 
-/// Where the agent keeps a session.
+/// Returns the location of a session at the agent.
 pub(super) fn elsewhere(session: &view::Session) -> Elsewhere {
     Elsewhere { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
 }
 
-/// What the agent has in the session that it is in.
+/// Returns the data of the agent's current session.
 pub(super) fn opened(state: &agentese::any::State) -> Opened {
     let level = state.thinking_level.clone().map(Value::from).unwrap_or_default();
     Opened {
@@ -255,7 +255,7 @@ pub(super) fn opened(state: &agentese::any::State) -> Opened {
     }
 }
 
-/// What a prompt can invoke there.
+/// Converts a command for prompts.
 pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
     CommandInfo {
         source: match command.source.as_deref() {
@@ -270,7 +270,7 @@ pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
     }
 }
 
-/// What was used so far of an answer that grows.
+/// Converts the usage so far of a growing answer.
 pub(super) fn counts(told: &view::Usage) -> TokenCounts {
     let count = |tokens: Option<u64>| tokens.unwrap_or_default();
     TokenCounts {
@@ -282,18 +282,18 @@ pub(super) fn counts(told: &view::Usage) -> TokenCounts {
     }
 }
 
-/// What a session has used, as far as it is told.
+/// Converts the reported usage of a session.
 pub(super) fn used(told: &view::Usage) -> Used {
     let view::Usage { input, output, cache_read, cache_write, cost, .. } = *told;
     Used { input, output, cache_read, cache_write, cost }
 }
 
-/// The model of an agent that names none.
+/// Returns the model of an agent that names none.
 pub(super) fn unnamed(dialect: &str) -> Model {
     of(dialect, PROVIDER)
 }
 
-/// A model of the agent's, as far as it is told.
+/// Converts a model of the agent, as far as it is described.
 pub(super) fn model(told: &view::Model) -> Model {
     let mut model = of(&told.id, told.provider.as_deref().unwrap_or(PROVIDER));
     let text = |mine: &mut String, told: &Option<String>| {
@@ -306,7 +306,7 @@ pub(super) fn model(told: &view::Model) -> Model {
     text(&mut model.base_url, &told.base_url);
     model.reasoning = told.reasoning == Some(true);
     model.context_window = told.window.unwrap_or_default();
-    // An agent that does not tell may fill the window.
+    // Without a limit, the output may fill the window.
     model.max_tokens = told.max_tokens.unwrap_or(model.context_window);
     let kind = |word: &String| serde_json::from_value(Value::from(word.as_str())).ok();
     if let Some(input) = &told.input {
@@ -318,7 +318,7 @@ pub(super) fn model(told: &view::Model) -> Model {
     model
 }
 
-/// A model of which nothing else is known.
+/// Returns a model without further data.
 fn of(id: &str, provider: &str) -> Model {
     let free = || 0.into();
     let cost = ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };

@@ -1,4 +1,4 @@
-//! What an agent does, as the server's engine has it: from neutral events to deeds, without I/O.
+//! Conversion of neutral events to deeds for the engine, without I/O.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use super::pieces;
 mod blocks;
 mod parts;
 
-/// Something that follows of an event.
+/// A consequence of an event.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a few at a time, which are told at once")]
 pub(super) enum Step {
     /// A deed of the agent.
     Deed(Deed),
-    /// It has compacted the conversation, or has not. How much it kept has to be asked for.
+    /// The end of a compaction. The number of remaining messages needs a query.
     Compacted {
-        /// The summary, and the tokens before.
+        /// The summary, and the number of tokens before.
         summary: Option<(String, u64)>,
-        /// What went wrong.
+        /// The error.
         error: Option<String>,
-        /// Whether somebody stopped it.
+        /// True if the compaction was aborted.
         aborted: bool,
     },
-    /// Something for the person.
+    /// A notice for the person.
     Notice(Notice),
-    /// Entries of the status line, lines beside the editor, the title or the editor's text have changed.
+    /// A change of the status line, the widgets, the title or the editor text.
     Panels,
 }
 
-/// The block of the growing answer that is open.
+/// The kind of the open block of the growing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Text,
@@ -45,34 +45,36 @@ enum Open {
     Call,
 }
 
-/// Turns events into deeds.
+/// Converts events to deeds.
 #[derive(Debug, Default)]
 pub(super) struct Deeds {
-    /// Messages that were told in another way: a history that was asked for.
+    /// The keys of messages that were reported in another way, as part of a requested history.
     told: HashSet<String>,
-    /// The answer that grows, by its key.
+    /// The key of the growing answer.
     growing: Option<String>,
-    /// Its block that is open: its place, what it is, and how much of it was told.
+    /// Its open block: the index, the kind, and the number of reported bytes.
     open: Option<(usize, Open, usize)>,
-    /// What was told of the text that is open, or was last.
+    /// The reported text of the open block, or of the last one.
     said: String,
-    /// The block whose text was told in the one before, and how many bytes of it.
+    /// The block whose text was reported in the preceding block, and the number of those bytes.
     passed: (usize, usize),
-    /// The JSON text of the arguments of the open call that was made here of what can be read of them.
+    /// The JSON text of the open call's arguments, written here from their readable part.
     written: String,
-    /// These arguments as they were told last: those of the conversation may be what the tool has got of them already.
+    /// The last reported value of these arguments. The conversation may already have the final arguments of
+    /// the running tool.
     arguments: Option<Value>,
-    /// How many blocks of it were opened.
+    /// The number of opened blocks of the answer.
     opened: usize,
-    /// What was told of an answer into which words of the user came: it may go on behind them.
+    /// The reported part of an answer that a user message has divided. The answer may continue after that
+    /// message.
     parted: Option<Message>,
     working: bool,
     aborting: bool,
-    /// How the last answer of the run ended: whether it failed or was stopped, and why.
+    /// The end of the run's last answer: true if it failed or was aborted, and the reason.
     last: Option<(bool, Option<String>)>,
-    /// Why it failed or was stopped, until a notice behind the run's end has said it again.
+    /// The reason of the failure or abort, until a notice after the end of the run repeats it.
     why: Option<String>,
-    /// The last retry.
+    /// The number of the last retry.
     attempt: u64,
     retrying: bool,
     compacting: bool,
@@ -81,18 +83,18 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    /// Whether a run is going on.
+    /// Returns true if a run is in progress.
     pub fn working(&self) -> bool {
         self.working
     }
 
-    /// Those messages were told in another way.
+    /// Marks the complete messages as reported in another way.
     pub fn pass_over(&mut self, now: &Conversation) {
         let whole = now.messages.iter().filter(|message| !message.is_growing());
         self.told.extend(whole.map(|message| message.key.clone()));
     }
 
-    /// Work that nobody tells of failed before there was an answer.
+    /// Reports a run that failed before its first event.
     pub fn failed(&mut self, error: String) -> Vec<Step> {
         let mut steps = Vec::new();
         if !self.working {
@@ -104,7 +106,7 @@ impl Deeds {
         steps
     }
 
-    /// What follows of an event; the conversation may be further already.
+    /// Converts an event. The conversation may be ahead of the event.
     pub fn take(&mut self, event: Event, now: &Conversation) -> Vec<Step> {
         let mut steps = Vec::new();
         self.goes_on(&event, &mut steps);
@@ -114,7 +116,7 @@ impl Deeds {
         match event {
             Event::State { state, error } => self.state(state, error, &mut steps),
             Event::MessageBegan { message, role: Role::Assistant } if !self.told.contains(&message) => {
-                // Some agents know at once what the request has used.
+                // Some agents send the usage of the request at the start.
                 let used = growing(now, &message).and_then(|answer| answer.usage.as_ref());
                 steps.extend(
                     used.map(|used| Step::Deed(Deed::Grew(StreamEvent::Usage(convert::counts(used))))),
@@ -138,7 +140,7 @@ impl Deeds {
                 self.open(block, Open::Call, begins, now, &mut steps);
                 match (text, arguments) {
                     (Some(text), _) => self.grew(StreamEvent::ToolCallDelta(text), &mut steps),
-                    // Agents that send the arguments as far as they can be read have no pieces of them.
+                    // Agents that send the readable part of the arguments have no pieces of text.
                     (None, Some(arguments)) => {
                         self.wrote(&pieces::begun(&arguments), &mut steps);
                         self.arguments = Some(arguments);
@@ -161,7 +163,7 @@ impl Deeds {
             Event::ToolUpdated { call_id, output, details } => {
                 push(&mut steps, Deed::ToolShowed(call_id, convert::update(&output, details)));
             }
-            // What never ran has no result that anybody told.
+            // A call that never ran has no result.
             Event::ToolEnded { call_id, state, result, details, .. } if state != ToolState::Skipped => {
                 let output = convert::output(&result, details, state == ToolState::Failed);
                 push(&mut steps, Deed::ToolEnded(call_id, output));
@@ -198,7 +200,7 @@ impl Deeds {
                 steps.push(Step::Compacted { summary, error, aborted: self.aborting });
             }
             Event::Notice { notice } => {
-                // Why a compaction failed is told with its end.
+                // The end of the compaction contains the reason of its failure.
                 if self.compacting && notice.level == "error" {
                     self.trouble = Some(notice.text);
                 } else if !self.tells(&notice, now) {
@@ -238,7 +240,7 @@ impl Deeds {
             RunState::Idle | RunState::Retrying => {
                 if std::mem::take(&mut self.working) {
                     let told = self.last.as_ref().is_some_and(|(failed, _)| *failed);
-                    // A run that failed without an answer tells why in one.
+                    // A run that failed without an answer gets an answer with its error.
                     if let Some(error) = error.filter(|_| !told) {
                         self.failed_or_not(true, Some(error.clone()));
                         push(steps, Deed::Answered(Box::new(convert::failure(error))));
@@ -257,7 +259,8 @@ impl Deeds {
         self.last = Some((failed, why));
     }
 
-    /// Whether a notice says only why a run failed: its end tells that, or has. Behind the end that is so once.
+    /// Returns true if a notice only repeats the reason of a failed run. During the run, its end reports the
+    /// reason. After the end, this applies to one notice.
     fn tells(&mut self, notice: &Notice, now: &Conversation) -> bool {
         if notice.level != "error" {
             return false;
@@ -279,20 +282,20 @@ impl Deeds {
     fn ended(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         match message.role {
             Role::Assistant => {
-                // What was broken off has no end of its own.
+                // An interrupted block has no end of its own.
                 let broken_off = matches!(message.state, MessageState::Aborted | MessageState::Failed);
                 if self.is_growing(&message.key) && !(broken_off && self.opened > 0) {
                     self.rest_of(message, now, steps);
                 }
                 self.growing = None;
                 let mut answer = convert::answer(message);
-                // Of an answer that the agent forgets its run alone says how it ended.
+                // An answer that the agent drops has no outcome; the run has it.
                 if message.is_gone() {
                     let failed = now.run.error.is_some();
                     answer.stop_reason = if failed { StopReason::Error } else { StopReason::Aborted };
                 }
                 let failed = answer.stop_reason == StopReason::Error;
-                // Some dialects tell the reason beside the answer.
+                // Some dialects send the error outside the answer.
                 if failed && answer.error_message.is_none() {
                     answer.error_message.clone_from(&now.run.error);
                 }
@@ -302,7 +305,7 @@ impl Deeds {
                 }
                 self.failed_or_not(stopped, answer.error_message.clone());
                 push(steps, Deed::Answered(Box::new(answer)));
-                // A retry is over with the answer that it brings, also where the agent says so after the run.
+                // A successful answer ends a retry, even if the agent reports that end after the run.
                 if !stopped && std::mem::take(&mut self.retrying) {
                     push(steps, Deed::RetryOver { success: true, attempt: self.attempt, error: None });
                 }
@@ -320,7 +323,7 @@ fn push(steps: &mut Vec<Step>, deed: Deed) {
     steps.push(Step::Deed(deed));
 }
 
-/// The answer that grows under that key, as it stands.
+/// Returns the growing answer with that key in its current state.
 fn growing<'a>(now: &'a Conversation, key: &str) -> Option<&'a Message> {
     let message = now.messages.iter().rev().find(|message| message.key == key)?;
     Some(&**message)

@@ -1,4 +1,5 @@
-//! An agent for each session of a client of ACP: started in the session's directory, and ended with it.
+//! One agent for each session of an ACP client, started in the directory of the session, and ended with the
+//! session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,14 +32,14 @@ use crate::arguments::Bridge;
 use crate::stderr::Stderr;
 use crate::{Failure, stdio};
 
-/// How long an agent may take to answer anything but a prompt. The first answer comes when it has started, which takes its time
-/// on a busy machine.
+/// The time limit for all responses of an agent except those to prompts. The first response includes the
+/// start of the agent, which takes long on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the title of a session says where nobody told its directory.
+/// The addition to the title of a session with an unknown directory.
 const PLACELESS: &str = "its directory is not known";
 
-/// Speaks ACP with a client until it leaves. Fails where the agent's dialect is not found out.
+/// Serves an ACP client until it disconnects. Fails if the agent's dialect is not detected.
 pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let family = Arc::new(Family::find(options, stderr).await?);
     let server = Server::builder()
@@ -62,13 +63,13 @@ struct Family {
     stderr: Stderr,
     spec: &'static Spec,
     losses: Arc<Losses>,
-    /// Counts what all agents tell.
+    /// Counts the frames of all agents.
     heard: Arc<Heard>,
-    /// The agents of open sessions, by the ids of these.
+    /// The agents of open sessions, by session id.
     open: Mutex<BTreeMap<String, Agent>>,
-    /// The sessions that agents keep.
+    /// The stored sessions of the agents.
     kept: Places,
-    /// The directories of the sessions that were open, by the ids of these.
+    /// The directories of all sessions opened so far, by session id.
     places: Mutex<BTreeMap<String, String>>,
 }
 
@@ -91,7 +92,7 @@ impl Family {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends all of them.
+    /// Ends all agents.
     async fn end(&self) {
         let open = std::mem::take(&mut *self.open());
         join_all(open.values().map(Agent::close)).await;
@@ -107,7 +108,8 @@ impl Family {
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
     }
 
-    /// What a session of an agent is made of. None where the agent has no such session; see [`Agents::join`].
+    /// Returns the parts of a session of an agent. Returns `None` if the agent has no such session; see
+    /// [`Agents::join`].
     async fn parts(
         &self,
         agent: &Agent,
@@ -153,7 +155,7 @@ impl Agents for Family {
         Abilities {
             open: can(Intent::OpenSession),
             history: can(Intent::Messages),
-            // The others keep files, which can be read.
+            // Agents without this command store files, which can be read.
             list: can(Intent::OpenSession),
             delete: can(Intent::DeleteSession),
             models: can(Intent::SetModel) && can(Intent::Models),
@@ -224,9 +226,9 @@ impl Agents for Family {
 }
 
 impl Family {
-    /// The sessions that an agent in that directory lists. It does not say to which directories they belong: those that were
-    /// open here are told with their own, others with the one in which the agent was asked; where the client names none, their
-    /// titles say that it is not known.
+    /// Returns the sessions that an agent lists in that directory. The list has no directories. A session
+    /// opened here has its known directory, and any other session has the directory of the query. If the
+    /// client gives no directory, the title states that it is unknown.
     async fn listed(&self, cwd: Option<&str>) -> Result<Vec<Kept>, Trouble> {
         let directory = cwd.map_or_else(here, PathBuf::from);
         let kept = self.asked(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
@@ -247,7 +249,7 @@ impl Family {
         Ok(all)
     }
 
-    /// Starts an agent, asks it something, and ends it.
+    /// Starts an agent, sends it a query, and ends it.
     async fn asked<T, F>(&self, cwd: PathBuf, ask: impl FnOnce(Agent) -> F) -> Result<T, Trouble>
     where
         F: Future<Output = Result<T, Error>>,

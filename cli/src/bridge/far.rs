@@ -1,4 +1,4 @@
-//! An agent that tests play, line by line.
+//! A simulated agent for tests, played line by line.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use agentese::transport::{BoxReader, BoxWriter, Transport};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
-/// What takes this long hangs.
+/// The time after which a test counts as hanging.
 const LONG: Duration = Duration::from_secs(200);
 
-/// What comes of it; fails where nothing does within [`LONG`].
+/// Waits for a future. Fails if it takes longer than [`LONG`].
 pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
         Ok(value) => value,
@@ -24,13 +24,14 @@ pub(super) struct Far {
 }
 
 impl Far {
-    /// The agent at that end.
+    /// Creates the agent at that end of a transport.
     pub fn of(end: Transport) -> Self {
         let (reader, writer, _) = end.into_parts();
         Self { lines: BufReader::new(reader).lines(), writer }
     }
 
-    /// The next frame of the other side. Fails where it is of another kind; an answer is of none.
+    /// Returns the next frame of the other side. Fails if the frame is of another kind; a response has an
+    /// empty kind.
     pub async fn hears(&mut self, kind: &str) -> Value {
         let line = soon(kind, self.lines.next_line()).await.unwrap().expect("the connection is over");
         let frame: Value = serde_json::from_str(&line).unwrap();

@@ -1,4 +1,4 @@
-//! The sessions that agents keep: by what names they open them.
+//! The stored sessions of agents, and the names with which agents open them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use agentese_server::session::{Scope, Store};
 use crate::environment::variable;
 use crate::parts;
 
-/// Where agents of a dialect keep the files of their sessions.
+/// The directories of the session files of a dialect's agents.
 pub(super) struct Places {
     spec: &'static Spec,
-    /// Directories that agents named.
+    /// Directories from responses of agents.
     directories: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -26,7 +26,7 @@ impl Places {
         Self { spec, directories: Mutex::default() }
     }
 
-    /// By what name an agent opens a session; none where it has no such session.
+    /// Returns the name with which an agent opens a session. Returns `None` if the agent has no such session.
     pub async fn name_of(&self, agent: &Agent, cwd: &Path, session: &str) -> Result<Option<String>, Error> {
         if !agent.can(Intent::OpenSession) {
             return Ok(None);
@@ -35,7 +35,7 @@ impl Places {
             let kept = agent.list_sessions().await?;
             kept.into_iter().find(|kept| kept.session == session).map(|kept| kept.session)
         } else {
-            // An agent that names no file keeps nothing.
+            // An agent that names no file does not store sessions.
             let file = agent.state().await?.session.file;
             match file.as_deref().and_then(|file| Path::new(file).parent()) {
                 Some(directory) => {
@@ -47,12 +47,13 @@ impl Places {
         })
     }
 
-    /// An agent keeps files in that directory.
+    /// Adds a directory with session files.
     pub fn seen(&self, directory: &Path) {
         self.directories.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
     }
 
-    /// Where the agents keep the files of sessions: as they said, and as their dialect's users know it.
+    /// Returns the stores of session files: from responses of agents, and in the default location of the
+    /// dialect.
     pub fn stores(&self, cwd: &Path) -> Vec<Store> {
         let said = self.directories.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut stores: Vec<Store> = said.iter().map(|directory| Store::at(directory, cwd)).collect();

@@ -1,4 +1,4 @@
-//! Calls that an agent tells behind the answer that makes them: they are put into it. Without I/O.
+//! Buffer for tool calls that an agent announces after the answer that contains them, without I/O.
 
 use std::time::Duration;
 
@@ -13,22 +13,24 @@ use tokio::time::Instant;
 use super::convert;
 use super::deeds::Step;
 
-/// How long another call of an answer is waited for when one has begun. Agents begin them in one breath: where nothing is
-/// told for this long, a tool works, and the client is to see that. A call that begins later is in the next answer.
+/// The time to wait for another call of an answer after its first call. Agents announce these calls in quick
+/// succession. Silence means that a tool works, and then the client must see its call. A later call belongs
+/// to the next answer.
 const BESIDE: Duration = Duration::from_millis(300);
 
-/// Keeps an answer back whose calls may follow, until the agent tells of something else than calls that begin, asks the
-/// person while one has begun, or tells nothing for [`BESIDE`] after that.
+/// Holds an answer while calls may follow. Three events release the answer: any step of the agent except the
+/// start of a call, a question after the start of a call, or [`BESIDE`] after that start.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,
-    /// Calls that begin later belong to an answer that was passed on: they have one of their own.
+    /// True while later calls may belong to the last answer. If that answer was released, they get an answer
+    /// of their own.
     follow: bool,
-    /// Calls of that answer that are not over: another answer would end their turn.
+    /// The unfinished calls of that answer. Another answer would end their turn.
     open: Vec<String>,
-    /// What was told meanwhile of calls that began later: it is passed on when those are over.
+    /// The steps of later calls, held until the open calls have ended.
     behind: Vec<Step>,
-    /// Calls among these whose beginning was told already, because the agent asked.
+    /// The calls among these whose start was released early, because the agent asked a question.
     early: Vec<String>,
 }
 
@@ -36,9 +38,9 @@ pub(super) struct Late {
 struct Held {
     answer: Box<AssistantMessage>,
     calls: Vec<ToolCall>,
-    /// The end of the retry that brought the answer.
+    /// The end of the retry that produced the answer.
     retried: Option<Step>,
-    /// When no other call is waited for; none while no call has begun.
+    /// The deadline for another call, or `None` before the first call.
     until: Option<Instant>,
 }
 
@@ -48,8 +50,8 @@ impl Held {
     }
 }
 
-/// Whether calls may follow the answer that an event ends: the agent does not say why the model stopped, or words of the user
-/// stand in its middle.
+/// Returns true if calls may follow the answer of an event. That is the case if the event has no stop reason,
+/// or if a user message is within the answer.
 pub(super) fn may_call(event: &Event) -> bool {
     let Event::MessageEnded { message } = event else { return false };
     let is_answer = message.role == Role::Assistant
@@ -61,7 +63,7 @@ pub(super) fn may_call(event: &Event) -> bool {
 }
 
 impl Late {
-    /// Passes on what follows of an event. An answer in it is kept back where calls `may_follow`.
+    /// Returns the steps to pass on. Holds an answer if calls `may_follow`.
     pub fn pass(&mut self, steps: Vec<Step>, may_follow: bool) -> Vec<Step> {
         let mut passed = Vec::new();
         for step in steps {
@@ -86,7 +88,7 @@ impl Late {
                         passed.extend(self.later());
                     }
                 }
-                // What is told of tools and settings ends no turn.
+                // Updates of tools and settings end no turn.
                 step @ Step::Deed(Deed::ToolShowed(..)) => {
                     passed.extend(self.told());
                     passed.push(step);
@@ -126,7 +128,7 @@ impl Late {
         held.until.get_or_insert_with(|| Instant::now() + BESIDE);
     }
 
-    /// Whether a step is about a call that began behind an answer whose calls are not over.
+    /// Returns true if a step belongs to a later call while earlier calls are unfinished.
     fn waits(&self, step: &Step) -> bool {
         let is_behind = |id: &String| {
             let began = |step: &Step| matches!(step, Step::Deed(Deed::ToolBegan(call)) if call.id == *id);
@@ -139,7 +141,7 @@ impl Late {
         }
     }
 
-    /// All that was kept back.
+    /// Returns all held steps.
     pub fn rest(&mut self) -> Vec<Step> {
         let mut rest = self.told();
         self.open.clear();
@@ -151,14 +153,14 @@ impl Late {
         rest
     }
 
-    /// What waited for calls that are over now.
+    /// Returns the steps that waited for the end of earlier calls.
     fn later(&mut self) -> Vec<Step> {
         let behind = std::mem::take(&mut self.behind);
         self.early.clear();
         self.pass(behind, false)
     }
 
-    /// The answer that was kept back, and the calls that have begun.
+    /// Returns the held answer and its started calls.
     fn told(&mut self) -> Vec<Step> {
         let Some(Held { answer, calls, retried, .. }) = self.held.take() else { return Vec::new() };
         self.open.extend(calls.iter().map(|call| call.id.clone()));
@@ -166,8 +168,8 @@ impl Late {
         answered.chain(calls.into_iter().map(|call| Step::Deed(Deed::ToolBegan(call)))).collect()
     }
 
-    /// The calls that have begun, before the agent's question: one of them may be what asks. Of those that wait for others the
-    /// beginning alone is told, ahead of their answer.
+    /// Returns the started calls before a question of the agent, because one of them may have caused the
+    /// question. For calls that wait for others, returns only the start, ahead of their answer.
     pub fn asked(&mut self) -> Vec<Step> {
         let mut asked = self.begun();
         for step in &self.behind {
@@ -181,7 +183,7 @@ impl Late {
         asked
     }
 
-    /// What was kept back, where a call has begun: one that has not belongs to the answer that is kept back.
+    /// Returns the held answer if a call has started. Without a call, the answer is held further.
     pub fn begun(&mut self) -> Vec<Step> {
         match self.held.as_ref().is_some_and(|held| held.until.is_some()) {
             true => self.told(),
@@ -189,7 +191,7 @@ impl Late {
         }
     }
 
-    /// Ready when no other call is waited for; never while none has begun.
+    /// Completes at the deadline for another call. Never completes before the first call.
     pub async fn due(&self) {
         match self.held.as_ref().and_then(|held| held.until) {
             Some(until) => tokio::time::sleep_until(until).await,
@@ -220,7 +222,7 @@ mod tests {
         Step::Deed(Deed::ToolBegan(ToolCall::new(id, "shell", Map::new())))
     }
 
-    /// The kinds of steps, with the calls of an answer.
+    /// Returns the kinds of steps, with the number of calls of an answer.
     fn kinds(steps: &[Step]) -> Vec<String> {
         let kind = |step: &Step| match step {
             Step::Deed(Deed::Answered(answer)) => format!("answer of {}", answer.content.len()),
@@ -288,7 +290,7 @@ mod tests {
         let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
         assert_eq!(told[1..4], ["answer of 2", "began c2", "began c3"]);
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
-        // The end of the run brings what waits, too.
+        // The end of the run also releases the held steps.
         let over = Step::Deed(Deed::RunOver { will_retry: false });
         let passed = late().pass(vec![over.clone()], false);
         assert_eq!(kinds(&passed).iter().filter(|kind| kind.starts_with("began")).count(), 2);
@@ -317,7 +319,7 @@ mod tests {
         assert!(late.pass(vec![began("c2")], false).is_empty());
         assert_eq!(kinds(&late.asked()), ["began c2"]);
         assert!(late.asked().is_empty(), "it was told");
-        // Its answer comes when the other call is over.
+        // Its answer follows the end of the other call.
         let passed = late.pass(vec![ended("c1"), ended("c2")], false);
         let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
         assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
@@ -329,7 +331,7 @@ mod tests {
         let over = || Step::Deed(Deed::RetryOver { success: true, attempt: 1, error: None });
         let named = || Step::Deed(Deed::Named("a name".to_owned()));
         let mut late = Late::default();
-        // The end of a retry is told behind the answer that it brought.
+        // The end of a retry follows the answer that it produced.
         assert!(late.pass(vec![answered(), over()], true).is_empty());
         assert_eq!(late.pass(vec![named()], false), [named()]);
         assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["grew"; 3]);
@@ -348,12 +350,12 @@ mod tests {
         let may_follow = may_call(&Event::MessageEnded { message: words.into() });
         let said = || Step::Deed(Deed::Said(Box::new(convert::user("later".to_owned()))));
         let mut late = Late::default();
-        // The part of the answer before them is passed on.
+        // The part of the answer before the user message is passed on.
         let passed = late.pass(vec![answered(), said()], may_follow);
         assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &said()));
         assert_eq!(kinds(&late.pass(vec![began("c1")], false)), ["grew"; 4]);
         assert_eq!(kinds(&late.rest()), ["answer of 1", "began c1"]);
-        // It may have the calls itself.
+        // The answer may contain the calls itself.
         let calls = |id: &str| {
             let mut answer = convert::answer(&Message::default());
             answer.content.push(ToolCall::new(id, "shell", Map::new()).into());

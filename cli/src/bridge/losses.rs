@@ -1,4 +1,4 @@
-//! What is lost between two dialects: as it is declared, and counted in one run.
+//! The losses between two dialects: as declared, and counted in one run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,28 +15,28 @@ use serde::Serialize;
 
 use crate::Failure;
 
-/// What becomes of the rows of two dialects, and how often they came.
+/// The fidelity of the rows of two dialects, with counts.
 pub(super) struct Losses {
     front: &'static Spec,
     agent: &'static Spec,
-    /// The rows of the front's dialect, with the agent behind it.
+    /// The rows of the front's dialect, in front of the agent.
     rows: Vec<RowFate>,
-    /// How often commands were sent, by their names on the wire.
+    /// The number of sent commands, by wire name.
     sent: Mutex<BTreeMap<&'static str, u64>>,
-    /// How often the agent told or asked something, by kind and name.
+    /// The number of events and dialogs from the agent, by kind and name.
     heard: Arc<Heard>,
 }
 
-/// Counts what an agent tells and asks.
+/// Counts the events and dialogs of an agent.
 #[derive(Default)]
 pub(super) struct Heard(Mutex<BTreeMap<String, u64>>);
 
-/// What a report says of a row.
+/// A row of a report.
 #[derive(Serialize)]
 struct Counted<'a> {
     #[serde(flatten)]
     row: &'a RowFate,
-    /// How often it came.
+    /// The number of occurrences.
     count: u64,
 }
 
@@ -47,9 +47,9 @@ struct Report<'a> {
     front: String,
     /// The agent's dialect.
     agent: String,
-    /// The rows of the front's dialect; commands with how often the client sent them.
+    /// The rows of the front's dialect; commands have the number of uses by the client.
     rows: Vec<Counted<'a>>,
-    /// The events and dialogs of the agent's dialect, with how often it sent them, and what of that reaches the client.
+    /// The events and dialogs of the agent's dialect, with their number and their fidelity for the client.
     told: Vec<Counted<'a>>,
 }
 
@@ -62,7 +62,7 @@ impl Losses {
         Ok(Self { front, agent, rows: explain(front, agent)?, sent: Mutex::default(), heard })
     }
 
-    /// Counts commands, and refuses those that are lost.
+    /// Returns a gate that counts commands and rejects lost ones.
     pub fn gate(self: &Arc<Self>) -> Gate {
         let losses = self.clone();
         Gate::new(move |command| {
@@ -81,7 +81,7 @@ impl Losses {
         })
     }
 
-    /// Counts commands alone, for fronts that refuse what they cannot do in their own words.
+    /// Returns a gate that only counts commands, for fronts with rejections of their own.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let losses = self.clone();
         Gate::new(move |command| {
@@ -90,7 +90,7 @@ impl Losses {
         })
     }
 
-    /// Counts the command that a line of the client is, where it is one.
+    /// Counts the command in a line of the client, if there is one.
     pub fn sent(&self, line: &str) {
         let member = match self.front.framing {
             Framing::JsonRpc { .. } => METHOD,
@@ -108,7 +108,7 @@ impl Losses {
         *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
     }
 
-    /// Writes the report of a run. Fails where that file cannot be written.
+    /// Writes the report of a run. Fails if the file cannot be written.
     pub fn report(&self, path: &Path) -> Result<(), Failure> {
         self.write(path).map_err(|source| Failure::Io { context: path.display().to_string(), source })
     }
@@ -120,7 +120,7 @@ impl Losses {
             RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
             _ => 0,
         };
-        // The rows of the agent's dialect, with the front before it: what of it reaches the client.
+        // The rows of the agent's dialect, with their fidelity for the front.
         let mut told = explain(self.agent, self.front).map_err(std::io::Error::other)?;
         told.retain(|row| row.kind != RowKind::Command);
         let report = Report {
@@ -138,11 +138,11 @@ impl Losses {
     }
 }
 
-/// The places among those of what a command says that it is.
+/// The indices of command names in `NAMES`.
 const METHOD: usize = 2;
 const TYPE: usize = 3;
 
-/// Where a frame may say what it is. Members of another shape say nothing.
+/// The members that may contain the name of a frame. Members of another shape are ignored.
 static NAMES: Wanted<4> =
     Wanted::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
 
@@ -160,7 +160,7 @@ impl Tap for Heard {
     }
 }
 
-/// What becomes of each row, for people.
+/// Returns the fidelity of each row as text for people.
 pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
     let count = |fate| rows.iter().filter(|row| row.fate == fate).count();
     let mut text = format!(

@@ -1,27 +1,28 @@
 //! `agentese bridge`: an agent of one dialect behind a front end of another.
 //!
-//! The front is the server's own; its engine has the other agent do the work ([`agentese_server::engine::Lead`]), and
-//! drives it through the client of all dialects ([`agentese::any`]). Nothing here knows a dialect.
+//! The front is the server's own. Its engine lets the other agent do the work
+//! ([`agentese_server::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
+//! This module knows no dialect.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `remote`, `settings` | the agent: words, commands and settings on their way to it |
-//! | `pump` | what it tells, on its way to the engine |
-//! | `beginning` | what the agent is before anybody says anything to it |
-//! | `behind` | an agent that speaks ACP, behind a front of a dialect |
-//! | `agui` | agents behind components that speak AG-UI |
-//! | `family` | an agent for each session of a client of ACP |
-//! | `kept` | the sessions that agents keep |
+//! | `remote`, `settings` | the agent: user input, commands and settings on their way to it |
+//! | `pump` | events of the agent on their way to the engine |
+//! | `beginning` | the initial state of the agent |
+//! | `behind` | an ACP agent behind a front of a dialect |
+//! | `agui` | agents behind AG-UI components |
+//! | `family` | one agent for each session of an ACP client |
+//! | `kept` | the stored sessions of agents |
 //! | `queue` | deeds that wait for the engine |
-//! | `deeds` | from neutral events to deeds; without I/O |
-//! | `late` | calls that are told behind their answer; without I/O |
-//! | `pieces` | the text of arguments that grow; without I/O |
-//! | `convert` | messages, tools and models as the engine has them |
-//! | `moves` | what is news while the agent moves to another conversation; without I/O |
+//! | `deeds` | conversion of neutral events to deeds, without I/O |
+//! | `late` | tool calls that follow their answer, without I/O |
+//! | `pieces` | the text of growing arguments, without I/O |
+//! | `convert` | messages, tools and models of the engine |
+//! | `moves` | events during a switch to another conversation, without I/O |
 //! | `person` | the agent's questions and notices, for the front's client |
-//! | `place` | where the agent has to go back to for a fork; without I/O |
-//! | `relay` | an agent of the front's own dialect and revision: its bytes, as they are |
-//! | `losses` | what is carried, approximated and lost: declared, and counted |
+//! | `place` | the fork point at the agent, without I/O |
+//! | `relay` | an agent of the front's own dialect and revision: its bytes, unchanged |
+//! | `losses` | carried, approximated and lost rows: declared, and counted |
 
 mod agui;
 mod beginning;
@@ -64,13 +65,14 @@ use losses::{Heard, Losses};
 use person::Person;
 use remote::Remote;
 
-/// The most commands of the client that may wait for the agent, prompts above all. Further ones are refused.
+/// The maximum number of the client's commands, mainly prompts, that wait for the agent. Further ones are
+/// rejected.
 const COMMANDS: usize = 1024;
-/// How long an agent may take to answer while its dialect is found out.
+/// The time limit for responses of an agent during the detection of its dialect.
 const DETECTED: Duration = Duration::from_secs(20);
 
-/// Speaks with a client until it leaves, with the agent behind it. Fails where the agent cannot be started or its dialect
-/// is not found out; gives 1 where it goes away before the client.
+/// Serves a client until it disconnects, with the agent behind it. Fails if the agent cannot be started or
+/// its dialect is not detected. Returns exit code 1 if the agent disconnects before the client.
 pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
     if let Some(pair) = &options.explain {
         return print(pair, options.json);
@@ -111,7 +113,7 @@ pub(super) fn run(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure>
     code
 }
 
-/// Prints what becomes of each row of a pair.
+/// Prints the fidelity of each row of a pair.
 fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
     let spec = |name: &str| match name {
         name if is_acp(name) => Ok(ACP.spec()),
@@ -137,7 +139,7 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let named = named.map_err(|error| unusable(&error))?;
     let transport = Transport::from_child(child(&options, stderr)?);
     let transport = transport.map_err(|error| unusable(&error.into()))?;
-    // The answer to a question that was given up is nothing for the client.
+    // The client must not see the answer to a question that was withdrawn.
     let (known, transport, is_answered) = match named {
         Some(named) => (named, transport, true),
         None => {
@@ -191,12 +193,13 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     }
 }
 
-/// Whether that names ACP, which is no dialect.
+/// Returns true if the name means ACP, which is not a dialect.
 fn is_acp(name: &str) -> bool {
     name == ACP.spec().name || name == ACP.spec().id()
 }
 
-/// The dialect of the agents of that command line. Where it is not named, an agent is started that says it, and ended again.
+/// Returns the dialect of the agents of that command line. If it is not named, starts an agent to detect it,
+/// and ends that agent.
 async fn dialect(options: &Bridge, stderr: &Stderr) -> Result<&'static Spec, Failure> {
     let unusable = |error: agentese::Error| Failure::Usage(format!("the agent: {error}"));
     if let Some(name) = &options.from {
@@ -210,12 +213,12 @@ async fn dialect(options: &Bridge, stderr: &Stderr) -> Result<&'static Spec, Fai
     Ok(spec)
 }
 
-/// The directory of this process.
+/// Returns the directory of this process.
 fn here() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
 }
 
-/// The agent's program; what it writes on stderr goes to stderr.
+/// Returns the program of the agent. Its stderr output goes to stderr.
 fn child(options: &Bridge, stderr: &Stderr) -> Result<ChildOptions, Failure> {
     let (program, words) =
         options.command.split_first().ok_or_else(|| Failure::Usage("no agent is named".to_owned()))?;

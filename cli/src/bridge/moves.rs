@@ -1,23 +1,23 @@
-//! Where the agent is on its way from one conversation to another, and what of the things it tells meanwhile is news.
+//! The switch of the agent to another conversation, and the filter of its events meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use agentese_server::engine::Deed;
 
-/// How far the agent is.
+/// The progress of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
-    /// It stays where it is.
+    /// There is no switch.
     Staying,
-    /// It was asked to move: it may refuse, or end its run before.
+    /// The switch was requested. The agent may reject it, or end its run first.
     Asked,
-    /// It has moved: what it tells of the conversation there is asked for.
+    /// The agent has switched. The data of the new conversation comes from queries.
     Moved,
 }
 
-/// A move to another conversation.
+/// A switch to another conversation.
 #[derive(Clone, Default)]
 pub(super) struct Move(Arc<AtomicU8>);
 
@@ -30,18 +30,19 @@ impl Move {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
-    /// Whether that is to be told. While the agent makes up its mind, its run goes on or ends; the name and the settings of
-    /// where it moves to are taken over in another way.
+    /// Returns true if the deed is to be reported. Before the decision of the agent, its run continues or
+    /// ends. The name and the settings of the new conversation are transferred separately.
     fn lets(&self, deed: &Deed) -> bool {
         let is_of_session = matches!(deed, Deed::Named(_) | Deed::Thinks(_) | Deed::Asks(_));
         self.is_at(Stage::Staying) || (self.is_at(Stage::Asked) && !is_of_session)
     }
 }
 
-/// What of the things that an agent tells is news.
+/// Filter of the agent's deeds during a switch.
 pub(super) struct News {
     pub moves: Move,
-    /// What it told of the name and the settings since it was asked to move, the last of each: news, if it stays.
+    /// The last deeds about the name and the settings since the request. They are reported if the agent
+    /// stays.
     named: Option<Deed>,
     asks: Option<Deed>,
     thinks: Option<Deed>,
@@ -52,7 +53,7 @@ impl News {
         Self { moves, named: None, asks: None, thinks: None }
     }
 
-    /// The deed, where it is to be told now.
+    /// Returns the deed if it is to be reported now.
     pub fn pass(&mut self, deed: Deed) -> Option<Deed> {
         if self.moves.lets(&deed) {
             return Some(deed);
@@ -67,7 +68,7 @@ impl News {
         None
     }
 
-    /// The move is over. Gives what is news all the same because the agent did not move.
+    /// Ends the switch. Returns the held deeds if the agent has stayed.
     pub fn arrived(&mut self) -> Vec<Deed> {
         let stays = self.moves.is_at(Stage::Asked);
         self.moves.enter(Stage::Staying);

@@ -1,4 +1,4 @@
-//! The person behind the client, as the agent finds them: its questions and notices in the words of the front.
+//! The person behind the client, for the agent: its questions and notices in the form of the front.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,32 +19,32 @@ use tokio::sync::{oneshot, watch};
 
 use super::pump::Word;
 
-/// How many notices wait for the client at most; the oldest are dropped.
+/// The maximum number of notices that wait for the client; the oldest are dropped.
 const MOST_EARLY: usize = 100;
 
-/// How long a question waits for what the agent told before it: words that are handed over, and are answered when the
-/// question is, may keep that back.
+/// The time for which a question waits for earlier events. A prompt in progress may delay those events until
+/// the question is answered.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// Who answers the agent, once the client is there.
+/// The person who answers the agent, after the client is connected.
 #[derive(Clone)]
 pub(super) struct Person {
     ui: watch::Sender<Option<Arc<dyn Ui>>>,
     shown: Arc<Mutex<Shown>>,
-    /// Notices from before the client was there.
+    /// The notices from before the connection of the client.
     early: Arc<Mutex<VecDeque<ui::Notice>>>,
-    /// Where what the agent tells is put in order.
+    /// The event loop that orders the events of the agent.
     pump: Arc<OnceLock<UnboundedSender<Word>>>,
 }
 
-/// What was shown last beside the conversation.
+/// The last shown items beside the conversation.
 #[derive(Default)]
 struct Shown {
     status: BTreeMap<String, Value>,
     widgets: BTreeMap<String, Value>,
     title: Option<String>,
     draft: Option<Draft>,
-    /// What the answer to a command tells the client, and no dialog has to.
+    /// The text that the response to a command contains, so that no dialog has to set it.
     answered: Option<String>,
 }
 
@@ -58,12 +58,12 @@ impl Person {
         }
     }
 
-    /// From now on questions wait for what was told before them. Only the first call counts.
+    /// Lets questions wait for earlier events from now on. Later calls have no effect.
     pub fn behind(&self, pump: UnboundedSender<Word>) {
         let _ = self.pump.set(pump);
     }
 
-    /// Ready when the client has what the agent told before.
+    /// Completes when the client has the earlier events of the agent.
     fn told(&self) -> impl Future<Output = ()> + Send + 'static {
         let (done, told) = oneshot::channel();
         let sent = self.pump.get().is_some_and(|pump| pump.send(Word::Asks(done)).is_ok());
@@ -74,14 +74,14 @@ impl Person {
         }
     }
 
-    /// From now on questions and notices go there; those that came before go first.
+    /// Sends questions and notices to `ui` from now on, after the waiting notices.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         self.ui.send_replace(Some(ui.clone()));
         early.drain(..).for_each(|notice| ui.show(&notice));
     }
 
-    /// Shows a notice of the agent's.
+    /// Shows a notice of the agent.
     pub fn notice(&self, notice: &Notice) {
         self.tell(&notice.text, &notice.level);
     }
@@ -115,7 +115,7 @@ impl Person {
         }
     }
 
-    /// The texts that wait for the client.
+    /// Returns the texts of the notices that wait for the client.
     #[cfg(test)]
     pub fn waiting(&self) -> Vec<String> {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,14 +126,15 @@ impl Person {
         early.iter().filter_map(text).collect()
     }
 
-    /// The client forks before a message with that text: the answer to its command has what the editor is to show.
+    /// Records a fork before a message with that text: the response to the command contains the text for the
+    /// editor.
     pub fn forks_before(&self, text: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.answered = Some(text.to_owned());
     }
 
-    /// Asks something. A question that comes before the client is waited with: the agent has limits of its own. None where
-    /// nobody can answer.
+    /// Asks a question. A question before the connection of the client waits for it, because the agent has
+    /// time limits of its own. Returns `None` if there is no client to answer.
     pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();
         async move {
@@ -142,7 +143,7 @@ impl Person {
         }
     }
 
-    /// Shows what has changed beside the conversation. Nothing has, while nobody is there to see it.
+    /// Shows the changes beside the conversation. Does nothing while no client is connected.
     pub fn panels(&self, now: &Conversation) {
         if self.ui.borrow().is_none() {
             return;
@@ -183,7 +184,7 @@ impl Person {
     }
 }
 
-/// The entries of a table that are other than before; none in place of those that are gone.
+/// Returns the changed entries of a table, with `None` for removed ones.
 fn changed<'a>(
     before: &'a BTreeMap<String, Value>,
     now: &'a BTreeMap<String, Value>,
@@ -219,10 +220,10 @@ impl Asked for Person {
     }
 }
 
-/// A question as fronts ask it.
+/// Converts a question to a dialog of the fronts.
 fn dialog(question: Question) -> Dialog {
     let Question { method, kind, title, text, options, placeholder, prefill, timeout_ms, .. } = question;
-    // Limits are whole milliseconds.
+    // Time limits are whole milliseconds.
     let timeout = timeout_ms.map(|limit| limit.max(0.0) as u64);
     let title = if title.is_empty() { text.clone().unwrap_or_default() } else { title };
     match kind.as_str() {
@@ -253,7 +254,7 @@ fn dialog(question: Question) -> Dialog {
 mod tests {
     use super::*;
 
-    /// Writes down what it is shown.
+    /// A user interface that records its notices.
     #[derive(Default)]
     struct Screen(Mutex<Vec<ui::Notice>>);
 

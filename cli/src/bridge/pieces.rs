@@ -1,4 +1,4 @@
-//! The JSON text of arguments that grow, as it would be written so far, of agents that tell what can be read of them.
+//! The JSON text of growing arguments, for agents that send their readable part.
 
 use agentese::view::ToolBlock;
 use agentese_server::providers::StreamEvent;
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::convert;
 
-/// The arguments of a call that is whole.
+/// Returns the arguments of a complete call.
 pub(super) fn whole(tool: &ToolBlock) -> String {
     Value::Object(convert::arguments(tool)).to_string()
 }
 
-/// How many bytes of a block a piece brings; none where it brings nothing.
+/// Returns the number of text bytes of a piece. Returns `None` for other events.
 pub(super) fn length(event: &StreamEvent) -> Option<usize> {
     match event {
         StreamEvent::TextDelta(text)
@@ -21,8 +21,8 @@ pub(super) fn length(event: &StreamEvent) -> Option<usize> {
     }
 }
 
-/// The text of a value of which the last part may still grow: what is behind that part is left out. Each is the beginning
-/// of the next one, and of the text of the whole value, where only the last part has grown.
+/// Returns the text of a value whose last part may still grow, without the end of that part. If only the last
+/// part grows, each text is a prefix of the next text, and of the text of the complete value.
 pub(super) fn begun(value: &Value) -> String {
     let mut text = String::new();
     begin(value, &mut text);

@@ -1,22 +1,22 @@
-//! Where another agent has to go back to so that its conversation ends before a message of the user. Without I/O.
+//! The fork point at another agent: its conversation has to end before a user message. Without I/O.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::view::{Conversation, ForkPoint, Role};
 use agentese_server::engine::Unwilling;
 
-/// What is said where no message, or more than one, can be meant.
+/// The error if no message matches, or if several match.
 const NO_SUCH: &str = "the agent has no such message of the user to go back to";
 
-/// What is said where the agent does not name the message before it.
+/// The error if the agent does not name the preceding message.
 const UNNAMED: &str = "the agent does not say which message stands before that one";
 
-/// What stands of a conversation behind a fork, of agents that do not tell it: the view of one begins empty there.
+/// The conversation before a fork, for agents that do not repeat it. Their view starts empty after the fork.
 #[derive(Default)]
 pub(super) struct Stands(Mutex<Option<Conversation>>);
 
 impl Stands {
-    /// The conversation as it is known, with what stood before.
+    /// Returns the known conversation, including the messages before the fork.
     pub fn with(&self, now: &Conversation) -> Conversation {
         let mut all = now.clone();
         if let Some(before) = self.before().as_ref().filter(|_| !now.complete) {
@@ -26,7 +26,7 @@ impl Stands {
         all
     }
 
-    /// The agent has gone back to that entry of what was known.
+    /// Records that the agent has gone back to that entry of the known conversation.
     pub fn cut(&self, mut known: Conversation, entry: &str) {
         let last = known.messages.iter().rposition(|message| message.id.as_deref() == Some(entry));
         known.messages.truncate(last.map_or(0, |last| last + 1));
@@ -34,7 +34,7 @@ impl Stands {
         *self.before() = Some(known);
     }
 
-    /// Another conversation took the place of this one, if it did.
+    /// Clears the record if another conversation has replaced this one.
     pub fn leave(&self, left: bool) {
         self.before().take_if(|_| left);
     }
@@ -44,14 +44,14 @@ impl Stands {
     }
 }
 
-/// The point that the agent lists for the message of the user with that number, from 0, and that text.
+/// Returns the fork point of the user message with that index and text, from the agent's list.
 pub(super) fn point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, Unwilling> {
     let at = meant(points.iter().map(|point| point.text == text), number)?;
     Ok(points[at].id.clone())
 }
 
-/// For agents without such a list, which go back to any entry: the one before the message; none for the beginning of the
-/// conversation, where it is known that nothing stands before.
+/// Returns the entry before a user message, for agents that have no such list and can go back to any entry.
+/// Returns `None` for the start of the conversation, if the conversation is known to be complete.
 pub(super) fn before(now: &Conversation, number: usize, text: &str) -> Result<Option<String>, Unwilling> {
     let standing: Vec<_> = now.messages.iter().filter(|message| !message.is_gone()).collect();
     let of_user = standing.iter().enumerate().filter(|(_, message)| message.role == Role::User);
@@ -64,8 +64,8 @@ pub(super) fn before(now: &Conversation, number: usize, text: &str) -> Result<Op
     }
 }
 
-/// Which one is meant: the one with that number where its words are the same, else the only one with these words. The
-/// numbers differ where the agent has compacted its conversation.
+/// Selects the message: the one with that index if its text matches, else the only one with a matching text.
+/// The indices differ if the agent has compacted its conversation.
 fn meant(same: impl Iterator<Item = bool>, number: usize) -> Result<usize, Unwilling> {
     let places: Vec<usize> = same.enumerate().filter_map(|(at, same)| same.then_some(at)).collect();
     match places[..] {
@@ -105,7 +105,7 @@ mod tests {
     fn a_fork_goes_on_from_the_message_before() {
         let now = conversation(Some("a1"));
         assert_eq!(before(&now, 1, "second"), Ok(Some("a1".to_owned())));
-        // The numbers differ, the words do not.
+        // The indices differ, the texts match.
         assert_eq!(before(&now, 7, "second"), Ok(Some("a1".to_owned())));
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn what_stands_behind_a_fork_is_known_where_the_agent_does_not_tell_it() {
         let stands = Stands::default();
         stands.cut(conversation(Some("a1")), "a1");
-        // The agent's view begins empty.
+        // The agent's view starts empty.
         let mut now = Conversation::begin("operator");
         now.complete = false;
         now.messages =

@@ -1,4 +1,5 @@
-//! What the agent tells, on its way to the engine: events become deeds, in their order, and the ends of runs are found.
+//! Events of the agent on their way to the engine: events become deeds, in order, and the ends of runs are
+//! detected.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,72 +21,73 @@ use super::moves::{News, Stage};
 use super::person::Person;
 use super::queue;
 
-/// Words that the agent has no queue for, in the order in which they are said, with the queue that they were meant for.
+/// Input for which the agent has no queue, in order, with its intended queue.
 pub(super) type Held = Arc<Mutex<VecDeque<(StreamingBehavior, Words)>>>;
 
-/// What the pump is told besides events.
+/// A control message, besides events.
 pub(super) enum Word {
-    /// A prompt's work is over, all its events came before; the reason where the agent refused it after all.
+    /// The work of a prompt has ended, after all its events. Contains the reason of a late rejection.
     Over(Option<String>),
-    /// A prompt was refused before any work.
+    /// A prompt was rejected before any work.
     Refused,
-    /// A setting was set, or refused.
+    /// A setting was applied or rejected.
     Set,
-    /// The agent has moved to another conversation.
+    /// The agent has switched to another conversation.
     Moved,
-    /// The messages that are there were told in another way.
+    /// The existing messages were reported in another way.
     PassOver(oneshot::Sender<()>),
-    /// The agent is where it stays, moved or not, and its messages were told in another way.
+    /// The switch has ended, with or without a new conversation, and its messages were reported in another
+    /// way.
     Arrived(oneshot::Sender<()>),
-    /// The agent asks: what it told before is to be with the client first.
+    /// The agent asks a question: the client must first receive the earlier events.
     Asks(oneshot::Sender<()>),
 }
 
 impl Word {
-    /// Whether no other call follows of an answer that was told before.
+    /// Returns true if no other call of an earlier answer can follow.
     pub(super) fn ends_calls(&self) -> bool {
         !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
     }
 }
 
-/// Words that were kept back and go on with the run that is over.
+/// The state of held input that continues the ended run.
 #[derive(Default)]
 pub(super) enum Joining {
     #[default]
     None,
-    /// Nobody has told that they stand in the conversation.
+    /// The input has not been reported as part of the conversation.
     Untold(String),
     Told,
 }
 
-/// Turns what the agent tells into deeds.
+/// Converts the events of the agent to deeds.
 pub(super) struct Pump {
     pub agent: Agent,
     pub events: Events,
     pub person: Person,
     pub deeds: Deeds,
     pub late: Late,
-    /// Calls were told because the agent asks, and its question waits for them.
+    /// Calls were released for a question of the agent, and the question waits for them.
     pub asks: bool,
     pub told: queue::Sender,
-    /// A run is over, and nobody was told: its prompt was not answered yet, or words wait that go on with it.
+    /// A run has ended without a report: the response to its prompt is missing, or held input continues it.
     pub unanswered: bool,
-    /// Work is over, and nobody was told that nothing follows.
+    /// Work has ended, but the engine has not been notified that the agent rests.
     pub owes_rest: bool,
-    /// Words that go on with that run.
+    /// The input that continues that run.
     pub joining: Joining,
-    /// Words that were told here, and that the agent may tell as well.
+    /// The input that was reported here, and that the agent may report as well.
     pub said: Option<String>,
-    /// How many settings are on their way to the agent.
+    /// The number of settings in progress.
     pub unset: Arc<AtomicUsize>,
-    /// What the agent told meanwhile of the session's name, and of how hard the model thinks: it may be older than what was
-    /// set here, and only the last counts.
+    /// The session's name and the thinking level from the agent during these changes. They may be outdated,
+    /// so only the last ones apply.
     pub named: Option<Deed>,
     pub thinks: Option<Deed>,
     pub open: Arc<AtomicUsize>,
     pub held: Held,
     pub words: UnboundedSender<Word>,
-    /// Somebody stopped the run.
+    /// True if the run was stopped.
     pub stopped: Arc<AtomicBool>,
     pub news: News,
     pub gone: Arc<Mutex<Option<String>>>,
@@ -106,7 +108,7 @@ impl Pump {
                     self.late.begun().into_iter().for_each(|step| self.step(step, &now));
                 }
                 word = words.recv() => {
-                    // What was told before the word is there.
+                    // Events from before the message come first.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
                         match event {
                             Ok(event) => self.event(event),
@@ -142,7 +144,7 @@ impl Pump {
         let now = self.agent.conversation();
         let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
         let may_call = may_call(&event);
-        // What asks is a tool, or stands before one: the client hears of its call first.
+        // A tool causes the question, or starts after it: the client must see its call first.
         if matches!(event, agentese::any::Event::Asked { .. }) {
             let asked = self.late.asked();
             self.asks |= !asked.is_empty();
@@ -152,7 +154,7 @@ impl Pump {
         for step in self.late.pass(steps, may_call) {
             self.step(step, &now);
         }
-        // Work that nobody here asked for has no other end.
+        // Work that was not requested here has no other end.
         if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
             self.rest();
         }
@@ -166,7 +168,7 @@ impl Pump {
         }
     }
 
-    /// No other call of the answer that is kept back is waited for.
+    /// Releases the held answer without waiting for further calls.
     fn no_more_calls(&mut self) {
         let now = self.agent.conversation();
         for step in self.late.rest() {
@@ -183,7 +185,7 @@ impl Pump {
             step => step,
         };
         match step {
-            // The answer to the prompt says whether something follows.
+            // The response to the prompt decides if further work follows.
             Step::Deed(deed @ Deed::RunOver { .. }) => {
                 self.said = None;
                 self.owes_rest = true;
@@ -210,7 +212,7 @@ impl Pump {
             Step::Deed(Deed::Said(said)) if self.said.is_some() && convert::words_of(&said) == self.said => {
                 self.said = None;
             }
-            // The agent tells of the words itself.
+            // The agent itself reports the input.
             Step::Deed(Deed::Said(said)) if matches!(self.joining, Joining::Untold(_)) => {
                 self.joining = Joining::Told;
                 self.tell(Deed::Said(said));
@@ -255,7 +257,8 @@ impl Pump {
         self.closed();
     }
 
-    /// A prompt is open no more. The last one tells that nothing follows, where that is owed or words wait.
+    /// Closes a prompt. After the last one, the agent rests if that has not been reported or if input is
+    /// held.
     fn closed(&mut self) {
         let open = self.open.fetch_sub(1, Ordering::AcqRel) - 1;
         let goes_on = self.has_held() && !self.stopped.load(Ordering::Acquire);
@@ -264,12 +267,12 @@ impl Pump {
         }
     }
 
-    /// Whether settings are on their way to the agent.
+    /// Returns true if settings are in progress.
     fn sets(&self) -> bool {
         self.unset.load(Ordering::Acquire) > 0
     }
 
-    /// A setting is with the agent. Behind the last one counts what the agent told of them.
+    /// Ends the change of a setting. After the last one, the agent's reported values apply.
     fn set(&mut self) {
         if self.unset.fetch_sub(1, Ordering::AcqRel) == 1 {
             let last = [self.named.take(), self.thinks.take()];
@@ -281,10 +284,10 @@ impl Pump {
         !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// The agent has nothing to do: what waits for that is said, or nothing follows.
+    /// Sends held input when the agent has no work, or reports that the agent rests.
     fn rest(&mut self) {
         let held = match self.stopped.swap(false, Ordering::AcqRel) {
-            // It waits for the next prompt.
+            // Held input waits for the next prompt.
             true => None,
             false => self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
         };
@@ -321,18 +324,18 @@ impl Pump {
     }
 }
 
-/// Whether a notice is about a command that was refused: who sent it has the refusal.
+/// Returns true if a notice is about a rejected command: the sender of the command has the rejection.
 pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
     let spec = agent.spec();
     spec.command(source).is_some() || spec.edges.parse_command == source
 }
 
-/// What was told until now was told in another way.
+/// Marks the messages so far as reported in another way.
 pub(super) async fn settled(words: &UnboundedSender<Word>) {
     heard(words, Word::PassOver).await;
 }
 
-/// As [`settled`], at the end of a move to another conversation.
+/// Works like [`settled`], at the end of a switch to another conversation.
 pub(super) async fn arrived(words: &UnboundedSender<Word>) {
     heard(words, Word::Arrived).await;
 }
@@ -344,7 +347,7 @@ async fn heard(words: &UnboundedSender<Word>, word: fn(oneshot::Sender<()>) -> W
     }
 }
 
-/// How many messages a compaction left behind its summary.
+/// Returns the number of messages after the summary of a compaction.
 pub(super) async fn kept(agent: &Agent) -> usize {
     if !agent.can(Intent::Messages) {
         return 0;
@@ -354,7 +357,7 @@ pub(super) async fn kept(agent: &Agent) -> usize {
     if behind == messages.len() { 0 } else { behind }
 }
 
-/// Sends a prompt. When its work is over, `over` is told; not where it fails.
+/// Sends a prompt. At the end of its work, sends a message to `over`, unless the prompt fails.
 pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Word>) -> Result<(), Error> {
     let at_the_end = agent.spec().run_end.answer_ends;
     let begun = match agent.prompt(words).await {
@@ -369,7 +372,7 @@ pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Wo
     tokio::spawn(async move {
         let refused = match run.result().await {
             Err(Error::Refused(refused)) => Some(refused.message.clone()),
-            // Such a run fails with the answer to its command.
+            // Such a run fails with the response to its command.
             Err(Error::RunFailed(failure)) if at_the_end => Some(failure.message.clone()),
             _ => None,
         };
@@ -378,8 +381,8 @@ pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Wo
     Ok(())
 }
 
-/// Waits until work begins whose command is answered at its end; fails where it is refused before. None where it was over
-/// at once.
+/// Waits for the start of work whose command gets its response at the end. Returns `None` if the work has
+/// ended at once. Fails if the command is rejected before the start.
 async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
     use agentese::any::Event;
     while let Some(Ok(event)) = run.next().await {
@@ -390,7 +393,7 @@ async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
     run.result().await.map(|_| None)
 }
 
-/// Why something was not done, for people.
+/// Returns the reason of an error for people.
 pub(super) fn reason(error: &Error) -> String {
     match error {
         Error::Refused(refused) => refused.message.clone(),

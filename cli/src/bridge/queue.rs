@@ -1,5 +1,5 @@
-//! Deeds on their way to the engine. Nobody waits to put one in; what waits itself is merged, so that a client that reads
-//! slowly makes it no longer than what the conversation keeps anyhow.
+//! Deeds on their way to the engine. Senders never wait. Waiting deeds are merged, so the queue of a slow
+//! client grows no longer than the conversation itself.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, oneshot};
 
-/// What waits.
+/// A waiting item.
 enum Item {
     Deed(Box<Deed>),
-    /// A deed of which a part has to be asked for.
+    /// A deed that needs a query.
     Asked(BoxFuture<'static, Deed>),
-    /// Who is told when all deeds before were done.
+    /// A mark, notified when all earlier deeds have been processed.
     Mark(oneshot::Sender<()>),
 }
 
@@ -31,24 +31,24 @@ impl Shared {
     }
 }
 
-/// Where deeds are put in.
+/// The sending end of the queue.
 #[derive(Clone)]
 pub(super) struct Sender(Arc<Shared>);
 
-/// Where they are taken out, in their order.
+/// The receiving end of the queue, in order.
 pub(super) struct Receiver {
     shared: Arc<Shared>,
     asked: Option<BoxFuture<'static, Deed>>,
 }
 
-/// A queue.
+/// Creates a queue.
 pub(super) fn queue() -> (Sender, Receiver) {
     let shared = Arc::<Shared>::default();
     (Sender(shared.clone()), Receiver { shared, asked: None })
 }
 
 impl Sender {
-    /// Puts a deed behind the others, or into the one that it goes on from.
+    /// Appends a deed, or merges it into the last one if it continues that deed.
     pub fn tell(&self, deed: Deed) {
         let mut items = self.0.items();
         if let Some(deed) = merged(&mut items, deed) {
@@ -58,13 +58,13 @@ impl Sender {
         self.0.bell.notify_one();
     }
 
-    /// Puts a deed behind the others that is known later; those behind it wait for it.
+    /// Appends a deed that becomes known later; later deeds wait for it.
     pub fn ask(&self, deed: impl Future<Output = Deed> + Send + 'static) {
         self.0.items().push_back(Item::Asked(deed.boxed()));
         self.0.bell.notify_one();
     }
 
-    /// Tells `done` when all deeds that were put in until now were done.
+    /// Notifies `done` when all earlier deeds have been processed.
     pub fn mark(&self, done: oneshot::Sender<()>) {
         self.0.items().push_back(Item::Mark(done));
         self.0.bell.notify_one();
@@ -72,7 +72,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next deed. Dropping the future loses nothing.
+    /// Returns the next deed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Deed {
         loop {
             if let Some(asked) = &mut self.asked {
@@ -91,7 +91,7 @@ impl Receiver {
     }
 }
 
-/// Puts a deed into one that waits, where it only goes on from that; else gives it back.
+/// Merges a deed into a waiting one if it only continues that deed. Otherwise returns the deed.
 fn merged(items: &mut VecDeque<Item>, mut deed: Deed) -> Option<Deed> {
     if let Some((kind, more)) = piece(&mut deed) {
         if let Some(Item::Deed(last)) = items.back_mut()
@@ -104,7 +104,7 @@ fn merged(items: &mut VecDeque<Item>, mut deed: Deed) -> Option<Deed> {
         return Some(deed);
     }
     let Deed::ToolShowed(id, update) = deed else { return Some(deed) };
-    // It takes the place of what the tool showed before; other tools may have shown something between.
+    // The update replaces the earlier output of the tool; updates of other tools may be in between.
     for item in items.iter_mut().rev() {
         let Item::Deed(last) = item else { break };
         let Deed::ToolShowed(known, shown) = &mut **last else { break };
@@ -116,7 +116,7 @@ fn merged(items: &mut VecDeque<Item>, mut deed: Deed) -> Option<Deed> {
     Some(Deed::ToolShowed(id, update))
 }
 
-/// What is appended to a growing answer, with a number for its kind.
+/// Returns the addition to a growing answer, with a number for its kind.
 fn piece(deed: &mut Deed) -> Option<(u8, &mut String)> {
     match deed {
         Deed::Grew(StreamEvent::TextDelta(text)) => Some((0, text)),
@@ -141,7 +141,7 @@ mod tests {
         Deed::ToolShowed(id.to_owned(), update)
     }
 
-    /// The bytes of the texts that wait.
+    /// Returns the number of bytes of the waiting texts.
     fn bytes(sender: &Sender) -> usize {
         let of = |item: &mut Item| match item {
             Item::Deed(deed) => match (piece(deed).map(|(_, text)| text.len()), &**deed) {
@@ -188,7 +188,7 @@ mod tests {
         sender.tell(text("b"));
         sender.tell(text("c"));
         assert_eq!(deeds.next().await, text("a"));
-        // A future that is dropped loses nothing.
+        // Dropping a future loses nothing.
         assert!(deeds.next().now_or_never().is_none());
         known.send(Deed::Rested { aborted: false }).unwrap();
         assert_eq!(deeds.next().await, Deed::Rested { aborted: false });

@@ -1,5 +1,5 @@
-//! An agent that speaks the front's dialect in its revision: nothing is to be translated, and the bytes of both sides are
-//! passed on as they are.
+//! Relay for an agent that speaks the front's dialect in its revision: the bytes of both sides pass
+//! unchanged.
 
 use std::io;
 use std::path::Path;
@@ -20,15 +20,14 @@ use crate::stderr::Stderr;
 use crate::stdout::Watch;
 use crate::{Failure, stdio};
 
-/// How much is passed on at once, in bytes: what a pipe holds.
+/// The block size in bytes, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;
 
-/// How long a client may take to read what an agent has said that has ended.
+/// The time limit for a client to read the last output of an ended agent.
 const LAST_WORDS: Duration = Duration::from_secs(8);
 
-/// Whether an agent speaks what the front speaks. The agent's are the tables of its dialect, with the revision where that is
-/// known; where it is not, the dialect has to have only one: the front of a dialect without a revision is that of its first
-/// one, and its agent may speak any.
+/// Returns true if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
+/// dialect must have only one: a front without a revision speaks the first one, and its agent may speak any.
 pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
     match revision {
         Some(revision) => revision.id() == front.id(),
@@ -36,8 +35,8 @@ pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>))
     }
 }
 
-/// Passes on what both sides say until the client leaves, and ends the agent then; gives 1 where the agent goes away before
-/// the client. With a file, frames are counted, and the report is written there.
+/// Passes bytes in both directions until the client disconnects, then ends the agent. Returns exit code 1 if
+/// the agent disconnects before the client. With a file, counts frames and writes the report to that file.
 pub(super) async fn serve(
     agent: Transport,
     front: &'static Spec,
@@ -53,7 +52,7 @@ pub(super) async fn serve(
     Ok(code)
 }
 
-/// Who counts frames.
+/// The counters of frames.
 #[derive(Clone, Copy)]
 struct Counts<'a> {
     losses: &'a Losses,
@@ -69,13 +68,13 @@ impl Counts<'_> {
     }
 }
 
-/// Counts the frames of one direction, whose bytes it is given, where somebody counts.
+/// Returns a function that counts the frames in the bytes of one direction, if there are counters.
 fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
     let mut framer = Framer::new(FramerOptions::default());
     move |bytes| {
         let Some(counts) = counts else { return };
         framer.push(bytes, &mut |line| {
-            // What is no line is passed on all the same.
+            // An invalid line is passed on, too.
             if let Ok(line) = line {
                 counts.count(direction, line.text);
             }
@@ -103,7 +102,7 @@ async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) 
                 biased;
                 passed = &mut up, if listens => match passed {
                     Passed::All => break true,
-                    // It takes nothing any more, and may still say why.
+                    // The agent reads no more input, but may still write its reason.
                     Passed::Refused => listens = false,
                 },
                 passed = &mut down => {
@@ -127,7 +126,7 @@ async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) 
     let ended = if is_told {
         end.await
     } else {
-        // What it says until its end is the client's.
+        // The client receives the output of the agent until its end.
         let mut end = pin!(end);
         tokio::select! {
             _ = &mut down => end.await,
@@ -145,16 +144,16 @@ async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) 
     Ok(ExitCode::FAILURE)
 }
 
-/// How the bytes of one direction came to an end.
+/// The end of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Passed {
-    /// Nothing more comes, and everything was passed on.
+    /// The input has ended, and everything was passed on.
     All,
-    /// Who they are for takes nothing any more.
+    /// The receiver accepts no more bytes.
     Refused,
 }
 
-/// Passes on all bytes that come, as they come, and shows them.
+/// Passes on all bytes as they arrive, and shows them to `seen`.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -189,7 +188,7 @@ mod tests {
     fn one_dialect_in_one_revision_needs_no_translation() {
         assert!(same("pi@1.5", "pi@1.5") && same("pi", "pi@0.55"));
         assert!(same("opal", "opal") && same("opal@0.1", "opal"));
-        // The agent may speak another revision, also where both sides are named in the same words.
+        // The agent may speak another revision, even if both sides have the same name.
         assert!(!same("pi", "pi") && !same("pi@1.5", "pi") && !same("omp", "omp"));
         assert!(!same("pi", "pi@1.5") && !same("pi", "omp"));
     }

@@ -1,4 +1,5 @@
-//! The agent behind the bridge, as the server's engine leads with it: words and commands go to it, its deeds come back.
+//! The remote agent of the engine: passes input and commands to the agent behind the bridge, and returns its
+//! deeds.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,29 +39,29 @@ pub(super) struct Remote {
     pub(super) agent: Agent,
     person: Person,
     deeds: tokio::sync::Mutex<queue::Receiver>,
-    /// Settings on their way to the agent, one after the other.
+    /// The settings on their way to the agent, one after the other.
     jobs: UnboundedSender<Job>,
-    /// How many they are.
+    /// The number of these settings.
     unset: Arc<AtomicUsize>,
     words: UnboundedSender<Word>,
-    /// Prompts whose work is not over.
+    /// The number of prompts with unfinished work.
     open: Arc<AtomicUsize>,
-    /// Words that the agent has no queue for.
+    /// The input for which the agent has no queue.
     held: Held,
-    /// Somebody stopped the run: what waits stays until the next prompt.
+    /// True if the run was stopped: held input waits for the next prompt.
     stopped: Arc<AtomicBool>,
-    /// Another conversation takes the place of this one.
+    /// The switch to another conversation.
     moves: Move,
-    /// What was left of it when the agent went back and did not tell that.
+    /// The conversation before a fork, if the agent did not repeat it.
     stands: Stands,
-    /// Cancelled when the engine has told that the agent is gone.
+    /// Cancelled after the engine has reported the disconnect of the agent.
     parted: CancellationToken,
-    /// Why it is gone.
+    /// The reason of the disconnect.
     gone: Arc<Mutex<Option<String>>>,
 }
 
 impl Remote {
-    /// Listens to the agent from now on. Must be called on a tokio runtime.
+    /// Starts listening to the agent. Must be called on a tokio runtime.
     pub fn new(agent: Agent, person: Person) -> Self {
         let (told, deeds) = queue::queue();
         let (jobs, mut waiting) = unbounded_channel::<Job>();
@@ -109,31 +110,31 @@ impl Remote {
         Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moves, stands, parted, gone }
     }
 
-    /// Cancelled when the agent is gone and everything of that was told.
+    /// Returns the token that is cancelled after the disconnect of the agent was reported.
     pub fn parted(&self) -> CancellationToken {
         self.parted.clone()
     }
 
-    /// Why the agent is gone; none while it is there.
+    /// Returns the reason of the disconnect. Returns `None` while the agent is connected.
     pub fn gone(&self) -> Option<String> {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has the agent move to another conversation; what it tells of that one is not news.
+    /// Switches the agent to another conversation. Events about the new conversation are dropped.
     async fn moves(&self, asked: impl Future<Output = Result<bool, Unwilling>>) -> Result<bool, Unwilling> {
         self.behind_settings().await;
         self.moves.enter(Stage::Asked);
         let done = asked.await;
         match done {
-            // What the agent told before comes first.
+            // Earlier events of the agent come first.
             Ok(true) => drop(self.words.send(Word::Moved)),
             _ => arrived(&self.words).await,
         }
         done
     }
 
-    /// The entry from which the conversation is to go on so that it ends before that message of the user; none for its
-    /// beginning. Refused where the agent does not have it.
+    /// Returns the entry after which the conversation continues, so that it ends before a user message.
+    /// Returns `None` for the start of the conversation. Fails if the agent does not have the message.
     async fn place(&self, number: usize, text: &str) -> Result<Option<String>, Unwilling> {
         if self.agent.can(Intent::ForkPoints) {
             let points = self.agent.fork_points().await.map_err(|error| reason(&error))?;
@@ -146,7 +147,7 @@ impl Remote {
     }
 }
 
-/// Why the agent runs no command whose output its model does not see.
+/// Returns the reason why the agent runs no command with output hidden from its model.
 fn cannot_hide(agent: &Agent) -> Unwilling {
     let spec = agent.spec();
     let cannot = "the agent is not known to run commands of the user without its model seeing the output";
@@ -220,7 +221,7 @@ impl Lead for Remote {
 
     fn rename(&self, name: &str) {
         if !self.agent.can(Intent::SetSessionName) {
-            // The name is kept for the front alone.
+            // The name is stored only in the front.
             return;
         }
         let name = name.to_owned();
@@ -244,7 +245,7 @@ impl Lead for Remote {
                 return None;
             }
             let told = self.agent.stats().await.ok()?.usage;
-            // Some tell how full the context is, and nothing else.
+            // Some agents report the usage of the context and nothing else.
             told.input.or(told.output)?;
             Some(convert::used(&told))
         }
@@ -282,7 +283,7 @@ impl Lead for Remote {
     ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
         async move {
             let done = match hidden {
-                // What is to stay hidden is not run where the model would see it.
+                // A hidden command must not run if the model would see its output.
                 true if self.agent.takes(Intent::Bash, "hidden") => self.agent.bash_hidden(command).await,
                 true => return Err(cannot_hide(&self.agent)),
                 false => self.agent.bash(command).await,
@@ -301,7 +302,7 @@ impl Lead for Remote {
 
     fn abort_bash(&self) {
         let agent = self.agent.clone();
-        // It overtakes the command that it stops.
+        // This command overtakes the command that it stops.
         tokio::spawn(async move { agent.abort_bash().await });
     }
 
@@ -338,7 +339,7 @@ impl Lead for Remote {
     fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
         async move {
             let name = Places::of(self.agent.spec()).name_of(&self.agent, &here(), id).await;
-            // Nobody knows whether it keeps that session: a fresh one in its place would be another conversation.
+            // A new session in place of an unknown one would be another conversation.
             let failed =
                 |error| format!("the agent does not say which sessions it keeps: {}", reason(&error));
             Ok(name.map_err(failed)?.map(PathBuf::from))
@@ -388,7 +389,7 @@ impl Lead for Remote {
             };
             arrived(&self.words).await;
             let messages = told.transpose().map_err(|error| reason(&error))?;
-            // What it tells is not the conversation where that is not known behind it.
+            // The messages are not the whole conversation if the agent's view is incomplete.
             let messages = messages.filter(|_| self.agent.conversation().complete);
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))
         }

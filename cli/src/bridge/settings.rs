@@ -1,4 +1,4 @@
-//! What a client sets is set at the agent, behind what was said before and before the next prompt.
+//! Settings of a client on their way to the agent, after earlier input and before the next prompt.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,26 +10,26 @@ use agentese_server::config::{Change, Persist};
 
 use super::remote::Remote;
 
-/// How long an agent may take to take a setting back.
+/// The time limit for the restoration of a setting.
 const BACK: Duration = Duration::from_secs(3);
 
-/// What a client sets is set at the agent.
+/// Applies a client's settings to the agent.
 pub(super) struct Settings {
     remote: Arc<Remote>,
-    /// How the agent hands follow-ups over by itself, where the front's client cannot say that.
+    /// The agent's own follow-up mode, if the front's client cannot set it.
     own: Option<QueueMode>,
-    /// The same, once the front has set it for as long as the client is there.
+    /// The agent's own follow-up mode, after the front has changed it for the time of the connection.
     lent: Mutex<Option<QueueMode>>,
 }
 
 impl Settings {
-    /// Those of an agent that hands follow-ups over like that, behind a front of that dialect.
+    /// Creates the settings of an agent with that follow-up mode, behind a front of that dialect.
     pub fn new(remote: Arc<Remote>, front: &Spec, follow_up: QueueMode) -> Self {
         let own = (!carries(front, Intent::SetFollowUpMode)).then_some(follow_up);
         Self { remote, own, lent: Mutex::default() }
     }
 
-    /// Sets at the agent what it had before the front set it: agents keep their settings.
+    /// Restores the mode from before the front's change, because agents store their settings.
     pub async fn give_back(&self) {
         let lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mode) = lent.filter(|_| self.remote.gone().is_none()) else { return };
@@ -56,7 +56,7 @@ impl Persist for Settings {
             Change::CompactionEnabled(_) => Intent::SetAutoCompaction,
             _ => return,
         };
-        // Commands that the agent has nothing for were refused before; what changes beside others is not worth a word.
+        // Commands without a counterpart were rejected before. Other changes need no report.
         if !self.remote.agent.can(intent) {
             return;
         }
@@ -115,7 +115,7 @@ mod tests {
         let front = agentese::dynamic::spec("opal").unwrap();
         let settings = Settings::new(remote, front, QueueMode::OneAtATime);
         let mut far = Far::of(far);
-        // It is the agent's own already.
+        // The agent has this mode already.
         settings.save(Change::FollowUpMode(QueueMode::OneAtATime));
         for mode in [QueueMode::All, QueueMode::OneAtATime] {
             settings.save(Change::FollowUpMode(mode));

@@ -1,6 +1,6 @@
-//! Whether a client of the older revision survives a change, and what it sees of it.
+//! The compatibility of changes with a client of the older revision, and their effect on it.
 
-/// Whether it survives, and why.
+/// True if the change is compatible, and the effect.
 pub(super) type Rule = (bool, &'static str);
 
 pub(super) const COMMAND_ADDED: Rule = (true, "it never sends it");

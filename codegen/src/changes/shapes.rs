@@ -9,7 +9,7 @@ use agentese_protocol::model::{Field, Shape, Ty, TypeDef};
 use super::rules::{self, Rule, received, sent};
 use super::{Change, How};
 
-/// Who sends a type.
+/// The senders of a type.
 #[derive(Debug, Clone, Copy)]
 struct Senders {
     agents: bool,
@@ -20,7 +20,7 @@ impl Senders {
     const AGENTS: Senders = Senders { agents: true, clients: false };
     const CLIENTS: Senders = Senders { agents: false, clients: true };
 
-    /// The rule that counts: where both send it, the one that a client does not survive.
+    /// Returns the applicable rule. If both sides send the type, returns the rule of the incompatible change.
     fn rule(self, received: Rule, sent: Rule) -> Rule {
         match (self.agents, self.clients) {
             (true, true) if received.0 && !sent.0 => sent,
@@ -30,7 +30,7 @@ impl Senders {
     }
 }
 
-/// Changes of a command's parameters.
+/// Adds the changes of a command's parameters.
 pub(super) fn parameters(
     changes: &mut Vec<Change>,
     command: &str,
@@ -40,7 +40,7 @@ pub(super) fn parameters(
     fields(changes, "parameter", command, members_of(old), members_of(new), Senders::CLIENTS);
 }
 
-/// Changes of what an event or a dialog carries.
+/// Adds the changes of the members of an event or a dialog.
 pub(super) fn members(changes: &mut Vec<Change>, owner: &str, old: Option<&TypeDef>, new: Option<&TypeDef>) {
     fields(changes, "member", owner, members_of(old), members_of(new), Senders::AGENTS);
 }
@@ -52,7 +52,8 @@ fn members_of(def: Option<&TypeDef>) -> &'static [Field] {
     }
 }
 
-/// Changes of the types that both revisions have, apart from those that are a command's, an event's or a dialog's own.
+/// Adds the changes of the common types of both revisions, except the types of a single command, event or
+/// dialog.
 pub(super) fn types(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     let own = own_types(old);
     let from_agents = reachable(old, &agents_send(old));
@@ -144,7 +145,7 @@ fn listed(
     }
 }
 
-/// The types that are told under the name of their command, event or dialog.
+/// Returns the types whose changes appear under the name of their command, event or dialog.
 fn own_types(index: &Index) -> BTreeSet<&'static str> {
     let commands = index.commands.iter().filter_map(|command| command.params);
     let events = index.events.iter().map(|event| event.payload.name);
@@ -176,7 +177,7 @@ fn reachable(index: &Index, roots: &[&'static str]) -> BTreeSet<&'static str> {
     reached
 }
 
-/// A type in words.
+/// Describes a type in words.
 pub(super) fn type_name(ty: &Ty) -> String {
     match ty {
         Ty::String => "string".to_owned(),

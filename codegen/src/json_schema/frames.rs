@@ -1,4 +1,4 @@
-//! The frames of one side of a dialect: what the root of a schema accepts.
+//! The frames of one side of a dialect, which the root of a schema accepts.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::names::{doc_lines, pascal};
 
 use super::{Draft, Side, field_schema, nullable, object, type_schema, unknown_arm, value_schema};
 
-/// What a schema is made of.
+/// The parts of a schema.
 pub(super) struct Frames<'a> {
     index: &'a Index,
     draft: Draft,
-    /// The definitions, also such as no frame needs.
+    /// The definitions, including unused ones.
     pub defs: BTreeMap<String, Value>,
-    /// More members of the root.
+    /// Further members of the root.
     pub extra: Map<String, Value>,
     /// The definitions that the root accepts.
     pub roots: Vec<String>,
 }
 
 impl<'a> Frames<'a> {
-    /// The frames that one side of a dialect may send.
+    /// Returns the frames that one side of a dialect may send.
     pub fn of(index: &'a Index, side: Side, draft: Draft) -> Self {
         let mut frames = Self { index, draft, defs: BTreeMap::new(), extra: Map::new(), roots: Vec::new() };
         for def in index.types.values() {
@@ -57,7 +57,7 @@ impl<'a> Frames<'a> {
         self.define(name, json!({"description": doc, "oneOf": schemas}))
     }
 
-    /// A record with members before its own, as a frame.
+    /// Returns the schema of a frame: a record with members before its own.
     fn frame(&self, before: Vec<(&str, Value)>, required: &[&str], params: Option<&str>, doc: &str) -> Value {
         let mut properties: Map<String, Value> =
             before.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
@@ -163,7 +163,7 @@ impl<'a> Frames<'a> {
         roots
     }
 
-    /// A frame of one dialog alone: a question, an answer, or what may come between them.
+    /// Returns the schema of a frame of one dialog: a question, an answer, or a frame between the two.
     fn dialog_frame(&self, kind: &str, members: &str, doc: &str) -> Value {
         self.frame(
             vec![
@@ -281,7 +281,7 @@ impl<'a> Frames<'a> {
                 ("params", draft.reference(dialog.params.name)),
             ];
             let mut required = vec!["method", "params"];
-            // What nobody answers is a notification.
+            // A dialog without an answer is a notification.
             let name = match dialog.answer.is_some() {
                 true => {
                     let id = json!({"type": ["string", "integer"], "description": "What the answer has to carry."});

@@ -1,4 +1,4 @@
-//! A typed method for every command: the same rows for threads and for asyncio.
+//! A typed method for every command, from the same rows for threads and for asyncio.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use super::parameters::{failures, fields, head, is_session, members};
 use super::ty;
 use crate::names::snake;
 
-/// The commands that a run has methods for.
+/// Returns the commands with a method of a run.
 fn acting(index: &Index) -> impl Iterator<Item = &'static Command> + '_ {
     index.commands.iter().copied().filter(|c| matches!(c.run, RunRole::Acts | RunRole::Stops))
 }
 
-/// `agent_abort` on a run is just `abort`.
+/// Shortens `agent_abort` to `abort` on a run.
 fn on_run(command: &Command) -> String {
     snake(command.name.strip_prefix("agent_").unwrap_or(command.name))
 }
@@ -48,12 +48,12 @@ fn doc(out: &mut String, index: &Index, command: &Command, asynchronous: bool) {
 const ASK: &str = "Sends a prompt, waits for the end of the run and returns the text of its last message.\n\n\
                    Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.";
 
-/// The command that sends a plain prompt: the first one that starts a run.
+/// Returns the command that sends a plain prompt: the first one that starts a run.
 fn starting(index: &Index) -> Option<&'static Command> {
     index.commands.iter().copied().find(|command| command.run == RunRole::Starts)
 }
 
-/// The parameters of that command, with the time limit of the whole run.
+/// Returns the parameters of that command, with the time limit of the whole run.
 fn asking(fields: &[&Field], typed: bool) -> String {
     let head = head(fields, typed);
     let (from, to) = match typed {
@@ -63,7 +63,7 @@ fn asking(fields: &[&Field], typed: bool) -> String {
     head.replace(from, to)
 }
 
-/// What runs.
+/// Adds the runtime classes.
 pub fn classes(out: &mut String, index: &Index) {
     out.push_str("\n\nclass _Commands:\n    __slots__ = ()\n");
     for command in &index.commands {
@@ -123,7 +123,7 @@ fn promised(command: &Command) -> String {
     }
 }
 
-/// What is typed.
+/// Adds the type stubs.
 pub fn stubs(out: &mut String, index: &Index) {
     let name = index.dialect.name;
     for asynchronous in [false, true] {
@@ -163,7 +163,7 @@ pub fn stubs(out: &mut String, index: &Index) {
     }
 }
 
-/// The class that answers this dialect's dialogs.
+/// Returns the class that answers the dialogs of this dialect.
 pub fn dialogs_class(index: &Index, asynchronous: bool) -> &'static str {
     match (index.dialogs.is_empty(), asynchronous) {
         (true, _) => "None",

@@ -17,7 +17,7 @@ fn title(index: &Index) -> String {
     ))
 }
 
-/// The public names.
+/// Returns the public names.
 fn names(index: &Index) -> Vec<String> {
     let mut names: Vec<String> = [
         "AsyncClient",
@@ -62,7 +62,7 @@ const DECODE: &str = "The event of a line that an agent sent, with or without it
                       Raises DecodeError where the line is no event: no JSON object, an answer, a dialog. Members are \
                       decoded when\n    they are read.";
 
-/// Where the model's text stands, by the names of attributes.
+/// Returns the location of the model's text, by the names of attributes.
 fn text(index: &Index) -> String {
     let table = index.dialect.text;
     let path: Vec<String> = table.path.iter().map(|name| format!("{}, ", quote(&attribute(name)))).collect();
@@ -79,7 +79,7 @@ fn text(index: &Index) -> String {
     )
 }
 
-/// What runs.
+/// Returns the runtime module.
 pub fn module(index: &Index) -> String {
     let mut out = title(index);
     out.push_str(
@@ -139,7 +139,7 @@ pub fn module(index: &Index) -> String {
     out
 }
 
-/// What is typed.
+/// Returns the type stub.
 pub fn stub(index: &Index) -> String {
     let mut out = title(index);
     out.push_str(

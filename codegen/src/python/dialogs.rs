@@ -13,7 +13,7 @@ use crate::names::snake;
 const WHAT: &str = "Override the methods of the dialogs that you answer. The other ones, and those whose method returns None or\n    \
                     raises an exception, get the declared default: questions are dismissed, notices are ignored.";
 
-/// How a handler hears that its question is none any more.
+/// The documentation for handlers about withdrawn questions.
 const WITHDRAWN: [&str; 2] = [
     "Each question is answered on a thread of its own. A question is withdrawn when the agent takes it back, its time\n    \
      runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.",
@@ -21,12 +21,12 @@ const WITHDRAWN: [&str; 2] = [
      runs out or the connection ends; no answer is sent then.",
 ];
 
-/// What handlers are called for: what takes a question back is the connection's to obey.
+/// Returns the dialogs with handlers. The connection itself handles the withdrawal of a question.
 fn handled(index: &Index) -> impl Iterator<Item = &'static Dialog> {
     index.dialogs.iter().copied().filter(|dialog| dialog.withdraws.is_none())
 }
 
-/// What runs: the classes, and the table that says which method answers what.
+/// Adds the runtime code: the classes, and the table of the methods that answer each dialog.
 pub fn module(out: &mut String, index: &Index) {
     if index.dialogs.is_empty() {
         out.push_str("\nDIALOGS = {}\n");
@@ -67,7 +67,7 @@ pub fn module(out: &mut String, index: &Index) {
     out.push_str("}\n");
 }
 
-/// What is typed.
+/// Adds the type stub.
 pub fn stub(out: &mut String, index: &Index) {
     if index.dialogs.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The shapes of what an agent and its extensions say to each other, as one file that needs no package.
+//! The shapes of the frames between an agent and its extensions, as one file without dependencies.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use agentese_protocol::model::TypeDef;
 use super::banner;
 use super::shapes::shape;
 
-/// The module: types only, nothing of it runs.
+/// Returns the module, which contains only types and no runtime code.
 pub fn module() -> String {
     let defs: BTreeMap<&str, &TypeDef> =
         extension::ROOTS.iter().flat_map(|root| format_types(root)).collect();

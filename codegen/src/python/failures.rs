@@ -9,7 +9,7 @@ use super::literal::quote;
 use super::{banner, docs};
 use crate::names::snake;
 
-/// The kinds of failure that a dialect documents, each with the sentences that say when it is sent.
+/// Returns the documented kinds of failure, each with the sentences about its conditions.
 fn kinds(dialects: &[Index]) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for error in dialects.iter().flat_map(Index::failures) {
@@ -21,7 +21,7 @@ fn kinds(dialects: &[Index]) -> BTreeMap<&'static str, Vec<&'static str>> {
     kinds
 }
 
-/// The names of a dialect's exceptions.
+/// Returns the names of a dialect's exceptions.
 pub fn names(index: &Index) -> Vec<&'static str> {
     let mut names: Vec<&str> = index.failures().into_iter().map(|error| error.kind).collect();
     names.sort_unstable();
@@ -29,7 +29,7 @@ pub fn names(index: &Index) -> Vec<&'static str> {
     names
 }
 
-/// An exception for each kind of failure, and the table by which the native core finds it.
+/// Returns an exception for each kind of failure, and the table with which the native core finds it.
 pub fn module(dialects: &[Index]) -> String {
     let mut out = banner("The documented failures of all dialects, as exceptions.");
     out.push_str("from agentese.errors import RefusedError\n");

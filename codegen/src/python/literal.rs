@@ -4,17 +4,17 @@ use agentese_protocol::model::ConstantValue;
 
 use crate::names::{doc_lines, snake};
 
-/// A string literal.
+/// Returns a string literal.
 pub fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The text of a doc in one line, as a string literal.
+/// Returns the text of a doc in one line, as a string literal.
 pub fn doc(text: &str) -> String {
     quote(&doc_lines(text).join(" "))
 }
 
-/// A constant.
+/// Returns the literal of a constant.
 pub fn constant(value: ConstantValue) -> String {
     match value {
         ConstantValue::String(text) => quote(text),
@@ -23,22 +23,22 @@ pub fn constant(value: ConstantValue) -> String {
     }
 }
 
-/// Words that no name can be.
+/// Keywords, which cannot be names.
 const KEYWORDS: &[&str] = &[
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
     "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
     "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-/// What every record has under its own name.
+/// Names that every record already has.
 const TAKEN: &[&str] = &["raw", "to_dict", "from_json", "from_dict"];
 
-/// Whether a member's name is a word that no name can be.
+/// Returns true if the name of a member is a keyword.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// The attribute or parameter for a member.
+/// Returns the attribute or parameter of a member.
 pub fn attribute(name: &str) -> String {
     let name = snake(name);
     if is_keyword(&name) || TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }

@@ -1,4 +1,4 @@
-//! Parameters of commands, as they stand in a method's head.
+//! Parameters of commands, in the form of a method signature.
 
 use agentese_protocol::Index;
 use agentese_protocol::model::{Command, Field, Presence, Shape, Timeout};
@@ -6,7 +6,7 @@ use agentese_protocol::model::{Command, Field, Presence, Shape, Timeout};
 use super::literal::attribute;
 use super::ty;
 
-/// The members of a command's parameters.
+/// Returns the members of a command's parameters.
 pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     let Some(def) = command.params.and_then(|name| index.type_def(name)) else { return &[] };
     match def.shape {
@@ -15,13 +15,13 @@ pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     }
 }
 
-/// Whether a parameter names the session, which a run knows by itself.
+/// Returns true if a parameter names the session, which a run adds itself.
 pub fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
 }
 
-/// Parameters after `self`. The first one may be given by position where it is the only one that is required;
-/// all others are keyword-only.
+/// Returns the parameters after `self`. The only required parameter may be positional; all others are
+/// keyword-only.
 pub fn head(fields: &[&Field], typed: bool) -> String {
     let required: Vec<&&Field> = fields.iter().filter(|field| field.presence.is_required()).collect();
     let first = match required.as_slice() {
@@ -55,7 +55,7 @@ fn parameter(field: &Field, typed: bool) -> String {
     }
 }
 
-/// The dictionary of a command's members; what is left out is taken out when it is written.
+/// Returns the dictionary of a command's members. The serialization omits absent ones.
 pub fn members(fields: &[&Field], session: Option<&str>) -> String {
     let parts: Vec<String> = fields
         .iter()
@@ -63,7 +63,7 @@ pub fn members(fields: &[&Field], session: Option<&str>) -> String {
             let name = attribute(field.name);
             let value = match (field.presence, session) {
                 (_, Some(session)) if session == field.name => "self.session".to_owned(),
-                // A null that has to be sent is told from one that says "leave it out".
+                // An explicit null differs from an absent parameter.
                 (Presence::Nullable, _) => format!("null({name})"),
                 (Presence::OptionalNullable, _) => format!("null({name})"),
                 _ => name,
@@ -74,7 +74,7 @@ pub fn members(fields: &[&Field], session: Option<&str>) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// What a command can be refused for, as lines of a doc string.
+/// Returns the documented failures of a command, as lines of a doc string.
 pub fn failures(index: &Index, command: &Command) -> Vec<String> {
     let mut lines: Vec<String> = command
         .errors

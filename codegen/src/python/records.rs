@@ -12,7 +12,7 @@ use crate::typescript::declared;
 
 type Declared<'a> = BTreeMap<&'a str, (&'a TypeDef, &'a [Field])>;
 
-/// What a record is made of, with the members that a dialect gives to all events.
+/// Returns the parts of a record, with the members that a dialect adds to all events.
 fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant], Vec<&'a Field>)> {
     match def.shape {
         Shape::Record { constants, fields } => Some((constants, common.iter().chain(fields).collect())),
@@ -20,7 +20,7 @@ fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant]
     }
 }
 
-/// What runs: a class with a descriptor for each member, and the tables of the other types.
+/// Returns the runtime module: a class with a descriptor for each member, and the tables of the other types.
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
@@ -44,7 +44,7 @@ pub fn module(dialects: &[Index]) -> String {
     out
 }
 
-/// The constants of a record as members of a dictionary, each value as JSON.
+/// Returns the constants of a record as members of a dictionary, each value as JSON.
 fn constants_json(constants: &[Constant]) -> String {
     let parts: Vec<String> =
         constants.iter().map(|c| format!("{}: {}", quote(c.member), quote(&json(c.value)))).collect();
@@ -65,7 +65,7 @@ fn tuple(items: &[String]) -> String {
     }
 }
 
-/// The members of a record as keyword parameters.
+/// Returns the members of a record as keyword parameters.
 fn keywords(fields: &[&Field]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for required in [true, false] {
@@ -84,7 +84,7 @@ fn member(out: &mut String, field: &Field) {
     if !field.presence.is_required() {
         rest.push_str(", required=False");
     }
-    // An optional member that is null counts as left out.
+    // An optional member with null is equivalent to an absent one.
     if field.presence != Presence::Required {
         rest.push_str(", nullable=True");
     }
@@ -106,7 +106,7 @@ fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
             writeln!(out, "\n{name}: TypeAlias = {text}\n{}", quote(&crate::names::first_sentence(doc)))
         };
     };
-    // Aliases name others: strings and unions of records come first.
+    // Aliases refer to other types, so strings and unions of records come first.
     for (name, (def, _)) in defs {
         if let Shape::Strings { open, values } = def.shape {
             let values: Vec<String> = values.iter().map(|value| quote(value.value)).collect();
@@ -177,7 +177,7 @@ fn tables(out: &mut String, defs: &Declared<'_>) {
     out.push_str("}\n");
 }
 
-/// What is typed.
+/// Returns the type stub.
 pub fn stub(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");

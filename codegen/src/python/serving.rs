@@ -1,4 +1,4 @@
-//! The class that an agent of the dialect extends.
+//! The base class for an agent of the dialect.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ fn when(command: &Command) -> Vec<String> {
     ]
 }
 
-/// What runs.
+/// Adds the runtime code.
 pub fn module(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,
@@ -45,7 +45,7 @@ pub fn module(out: &mut String, index: &Index) {
     }
 }
 
-/// What is typed.
+/// Adds the type stub.
 pub fn stub(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,

@@ -9,7 +9,7 @@ use super::literal::{constant, is_keyword, quote};
 use super::{banner, docs, ty};
 use crate::typescript::declared;
 
-/// The module: types only, nothing of it runs.
+/// Returns the module, which contains only types and no runtime code.
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("JSON shapes of every declared type, with the names of the wire.");
@@ -19,7 +19,7 @@ pub fn module(dialects: &[Index]) -> String {
          from agentese.values import JsonObject as JsonObject\nfrom agentese.values import JsonValue as JsonValue\n\n\
          if TYPE_CHECKING:\n    from typing import TypedDict\nelse:\n    from agentese.values import TypedDict\n",
     );
-    // Aliases are values that other programs read as types, so they stand behind what they name.
+    // Aliases are values that other programs read as types, so they follow the types that they name.
     for rank in 0..4 {
         for (def, common) in defs.values().filter(|(def, _)| standing(def) == rank) {
             shape(&mut out, def, common, rank > 0);
@@ -28,7 +28,7 @@ pub fn module(dialects: &[Index]) -> String {
     out
 }
 
-/// Which types stand before others.
+/// Returns the position of a type among the groups of types.
 fn standing(def: &TypeDef) -> u8 {
     match def.shape {
         Shape::Record { .. } => 0,
@@ -38,13 +38,13 @@ fn standing(def: &TypeDef) -> u8 {
     }
 }
 
-/// One type, as its shape; with `behind`, what it names stands before it.
+/// Adds a type with its shape. With `behind`, its referenced types precede it.
 pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: bool) {
     let name = def.name;
     let quotes = if behind { "" } else { "\"" };
     match def.shape {
         Shape::Record { constants, fields } => {
-            // A class has no member that is named like a keyword.
+            // A class cannot have a member with the name of a keyword.
             if common.iter().chain(fields).any(|field| is_keyword(field.name)) {
                 let fixed = constants
                     .iter()
@@ -82,7 +82,7 @@ pub(super) fn shape(out: &mut String, def: &TypeDef, common: &[Field], behind: b
     }
 }
 
-/// The type of a member.
+/// Returns the type of a member.
 fn value(field: &Field) -> String {
     let value = ty::given(&field.ty, "");
     match field.presence {

@@ -1,8 +1,8 @@
-//! Types of values, as annotations and as the kinds that the native core reads.
+//! Types of values, as annotations and as kinds of the native core.
 
 use agentese_protocol::model::{Presence, Ty};
 
-/// The kind in the notation of the native core.
+/// Returns the kind in the notation of the native core.
 pub fn kind(ty: &Ty) -> String {
     match ty {
         Ty::String => "str".to_owned(),
@@ -17,7 +17,7 @@ pub fn kind(ty: &Ty) -> String {
     }
 }
 
-/// The annotation of a value that is read; `prefix` stands before declared names.
+/// Returns the annotation of a received value; `prefix` precedes declared names.
 pub fn read(ty: &Ty, prefix: &str) -> String {
     match ty {
         Ty::String => "str".to_owned(),
@@ -32,7 +32,7 @@ pub fn read(ty: &Ty, prefix: &str) -> String {
     }
 }
 
-/// The annotation of a value that is given: shapes, and records that were received.
+/// Returns the annotation of a value from the caller: shapes, and received records.
 pub fn given(ty: &Ty, prefix: &str) -> String {
     match ty {
         Ty::String => "str".to_owned(),
@@ -47,7 +47,7 @@ pub fn given(ty: &Ty, prefix: &str) -> String {
     }
 }
 
-/// The annotation of a value that is given as a shape or as a record.
+/// Returns the annotation of a value from the caller, as a shape or as a record.
 pub fn either(ty: &Ty) -> String {
     match ty {
         Ty::Named(name) => format!("shapes.{name} | {name}"),
@@ -56,7 +56,7 @@ pub fn either(ty: &Ty) -> String {
     }
 }
 
-/// The annotation of an attribute: what may be left out or null is `None`.
+/// Returns the annotation of an attribute: optional and nullable values are `None`.
 pub fn attribute(ty: &Ty, presence: Presence, prefix: &str) -> String {
     let ty_text = read(ty, prefix);
     match (presence, ty) {

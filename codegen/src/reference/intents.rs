@@ -1,4 +1,5 @@
-//! The page of the intents: what a client of any agent can ask, and which command of each dialect carries it.
+//! The page of the intents: the requests of a client for any agent, and the commands for them in each
+//! dialect.
 
 use std::fmt::Write as _;
 

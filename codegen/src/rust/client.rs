@@ -48,7 +48,7 @@ pub fn helpers(out: &mut String, index: &Index, marker: &str) {
     out.push_str("}\n\n");
 }
 
-/// `agent_abort` on a run is just `abort`.
+/// Shortens `agent_abort` to `abort` on a run.
 fn run_helper(name: &str) -> &str {
     name.strip_prefix("agent_").unwrap_or(name)
 }
@@ -57,7 +57,7 @@ fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
 }
 
-/// The members of a command's parameters.
+/// Returns the members of a command's parameters.
 pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     let Some(def) = command.params.and_then(|name| index.type_def(name)) else { return &[] };
     match def.shape {

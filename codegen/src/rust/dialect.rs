@@ -9,7 +9,7 @@ use super::types::{builder_of, rust_type};
 use super::{banner, client, dialogs, docs, failures, lineage, serving, tables};
 use crate::names::pascal;
 
-/// The module of a dialect: its tables, its client, its serving trait.
+/// Returns the module of a dialect: its tables, its client, its serving trait.
 pub fn file(index: &Index) -> String {
     let marker = pascal(index.dialect.name);
     let mut out = head(index, "dialect");
@@ -26,7 +26,7 @@ pub fn file(index: &Index) -> String {
     out
 }
 
-/// The module of a protocol that is served and is no dialect: without a client.
+/// Returns the module of a protocol that is served but is not a dialect: without a client.
 pub fn served(index: &Index) -> String {
     let marker = pascal(index.dialect.name);
     let mut out = head(index, "protocol");
@@ -35,14 +35,14 @@ pub fn served(index: &Index) -> String {
     failures::kinds(&mut out, index);
     dialogs::asking(&mut out, index, &marker);
     serving::service(&mut out, index, &marker);
-    // Where every command has parameters, nothing stands for none.
+    // If every command has parameters, `NoParams` is unused.
     match out.matches("NoParams").count() {
         1 => out.replacen("{NoParams, ", "{", 1),
         _ => out,
     }
 }
 
-/// What such a module begins with.
+/// Returns the start of such a module.
 fn head(index: &Index, kind: &str) -> String {
     let dialect = index.dialect;
     let marker = pascal(dialect.name);
@@ -93,7 +93,7 @@ fn wrap(names: &[String]) -> String {
     lines.join(",\n    ")
 }
 
-/// `revision 0.55`, or `revisions 0.55 and 1.5`.
+/// Returns `revision 0.55`, or `revisions 0.55 and 1.5`.
 pub fn names_of_revisions(index: &Index) -> String {
     let names: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.name).collect();
     match names.as_slice() {
@@ -103,18 +103,18 @@ pub fn names_of_revisions(index: &Index) -> String {
     }
 }
 
-/// The documents of all revisions.
+/// Returns the documents of all revisions.
 pub fn sources(index: &Index) -> String {
     let documents: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.document).collect();
     documents.join("; ")
 }
 
-/// The Rust type of a command's parameters.
+/// Returns the Rust type of a command's parameters.
 pub fn params_type(command: &Command) -> &'static str {
     command.params.unwrap_or("NoParams")
 }
 
-/// The Rust type of a command's data.
+/// Returns the Rust type of a command's data.
 pub fn result_type(command: &Command) -> String {
     match command.result {
         None => "()".to_owned(),
@@ -131,7 +131,7 @@ fn unions(out: &mut String, index: &Index) {
     );
     for event in &index.events {
         docs(out, "        ", event.doc);
-        // `Unknown` is the arm of what is not declared.
+        // `Unknown` is the variant for undeclared events.
         let variant = match pascal(event.name) {
             name if name == "Unknown" => "UnknownEvent".to_owned(),
             name => name,
@@ -161,7 +161,7 @@ fn unions(out: &mut String, index: &Index) {
     out.push_str("    }\n}\n\n");
 }
 
-/// The data of answers, with its codec.
+/// Adds the data of responses, with its codec.
 fn replies(out: &mut String, index: &Index) {
     out.push_str(
         "/// The data of a command's answer.\n#[derive(Debug, Clone, PartialEq)]\n#[non_exhaustive]\npub enum Reply {\n",
@@ -194,7 +194,7 @@ fn replies(out: &mut String, index: &Index) {
         };
         let _ = writeln!(names, "            Reply::{variant}{pattern} => {wire:?},");
     }
-    // Where no command has data, nothing is written, and nothing read.
+    // If no command has data, nothing is encoded or decoded.
     let (encode, begin) = match index.commands.iter().any(|command| command.result.is_some()) {
         true => (
             format!("let text = match self {{\n{encode}        }};\n        text.map(Some)"),

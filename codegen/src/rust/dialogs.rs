@@ -19,7 +19,7 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
          /// connection ends, the handler's future is dropped and no answer is sent.\n\
          pub trait Dialogs: Send + Sync + 'static {\n",
     );
-    // What takes a question back is the connection's to obey.
+    // The connection itself handles the withdrawal of a question.
     let handled = index.dialogs.iter().filter(|dialog| dialog.withdraws.is_none());
     for (position, dialog) in handled.enumerate() {
         if position > 0 {
@@ -88,7 +88,7 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     out.push_str("            }\n        })\n    }\n}\n\n");
 }
 
-/// What a server asks with.
+/// Adds the functions with which a server asks questions.
 pub fn asking(out: &mut String, index: &Index, marker: &str) {
     for dialog in &index.dialogs {
         let (variant, params) = (pascal(dialog.name), dialog.params.name);

@@ -1,4 +1,4 @@
-//! The intents, and the commands that carry them as a JSON text for each dialect.
+//! The intents, and for each dialect the commands for them, as JSON text.
 
 use std::fmt::Write as _;
 

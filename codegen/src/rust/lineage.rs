@@ -1,5 +1,5 @@
-//! Serving several dialects of one family: what heirs take over unchanged is a trait of its own, so that a server writes
-//! it once for all of them.
+//! Traits for the commands that several dialects of a family share: a server implements inherited commands
+//! once for all heirs.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use agentese_protocol::model::Command;
 use super::dialect::{params_type, result_type};
 use super::serving::answered_with;
 
-/// How the commands of a dialect are shared out over the traits of its family.
+/// The assignment of a dialect's commands to the traits of its family.
 struct Lineage {
-    /// Those that the dialect brings and every heir keeps.
+    /// The commands that the dialect introduces and every heir inherits unchanged.
     kept: Vec<&'static Command>,
-    /// Those that are neither kept by every heir nor kept from an ancestor.
+    /// The other commands, which are not inherited from an ancestor either.
     own: Vec<&'static Command>,
-    /// The ancestors that have a trait of what is kept, the oldest first, with its commands.
+    /// The ancestors with a trait of inherited commands, the oldest first, with these commands.
     ancestors: Vec<(&'static str, Vec<&'static Command>)>,
 }
 
-/// The dialects from the oldest ancestor to the dialect itself.
+/// Returns the dialects from the oldest ancestor to the dialect itself.
 fn line(dialect: &'static Dialect) -> Vec<&'static Dialect> {
     let mut line: Vec<_> = std::iter::successors(Some(dialect), |dialect| dialect.parent).collect();
     line.reverse();
@@ -40,7 +40,7 @@ fn same(one: &Command, other: &Command) -> bool {
 }
 
 impl Lineage {
-    /// None for a dialect without relatives.
+    /// Returns `None` for a dialect without relatives.
     fn of(index: &Index) -> Option<Self> {
         let line = line(index.dialect);
         let mut ancestors: Vec<(&'static str, Vec<&'static Command>)> = Vec::new();
@@ -70,7 +70,8 @@ impl Lineage {
     }
 }
 
-/// The traits of what is shared and what is not, and `Service` for whoever has them.
+/// Adds the traits of shared and own commands, and an implementation of `Service` for types with all these
+/// traits.
 pub fn traits(out: &mut String, index: &Index, marker: &str) {
     let Some(Lineage { kept, own, ancestors }) = Lineage::of(index) else { return };
     let root = ancestors.is_empty();

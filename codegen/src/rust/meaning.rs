@@ -1,4 +1,4 @@
-//! What frames mean, as a JSON text for each dialect.
+//! The meanings of frames, as a JSON text for each dialect.
 
 use std::fmt::Write as _;
 

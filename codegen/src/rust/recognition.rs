@@ -1,4 +1,4 @@
-//! The frames by which an agent's dialect is recognised.
+//! The frames that identify the dialect of an agent.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,15 @@ pub struct Recognised {
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
     pub notification: Option<&'static str>,
-    /// The events, by type; none in JSON-RPC, where a notification carries them.
+    /// The events, by type. Empty in JSON-RPC, where a notification carries them.
     pub events: Vec<&'static str>,
-    /// The types of frames that ask, in dialects of lines; the methods of questions in JSON-RPC.
+    /// The types of question frames in dialects of lines; the methods of questions in JSON-RPC.
     pub questions: Vec<&'static str>,
 }
 
 impl Recognised {
-    /// The frames of one dialect. `None` for a dialect whose frames are no lines of an agent.
+    /// Returns the frames of one dialect. Returns `None` for a dialect whose frames are not lines of an
+    /// agent.
     pub fn of(index: &Index) -> Option<Self> {
         let own = index.dialogs.iter().filter_map(|dialog| Some(dialog.frames?.request));
         Some(match index.framing() {
@@ -32,7 +33,7 @@ impl Recognised {
                     .filter(|method| *method != notification)
                     .collect(),
             },
-            // Frames of AG-UI come over HTTP.
+            // AG-UI frames use HTTP.
             _ if index.dialog_frames().is_none() => return None,
             _ => Recognised {
                 name: index.dialect.name,

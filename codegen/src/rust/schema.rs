@@ -7,7 +7,7 @@ use agentese_protocol::dialect::Framing;
 
 use super::{FORMATS, banner};
 
-/// The module that holds the schemas as text.
+/// Returns the module with the schemas as text.
 pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
     let mut out = banner("The JSON Schemas of the dialects, as text.");
     out.push_str("/// The schema of the frames that one side of a dialect may send: `(dialect, revision, side, text)`.\n");
@@ -46,7 +46,7 @@ pub fn file(dialects: &[Index], protocols: &[Index]) -> String {
     out
 }
 
-/// A row for each side of each of them.
+/// Adds a row for each side of each dialect or protocol.
 fn sides(out: &mut String, all: &[Index]) {
     for index in all {
         let dialect = index.dialect;

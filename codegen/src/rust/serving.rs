@@ -79,7 +79,8 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     );
 }
 
-/// What the call of a command is answered with, as the second argument of its type; the default where there is no data.
+/// Returns the second argument of the type of a call, for the data of its response. Returns an empty text if
+/// there is no data.
 pub fn answered_with(command: &Command) -> String {
     match command.result {
         None => String::new(),

@@ -14,12 +14,12 @@ use agentese_protocol::model::{
 use crate::names::{pascal, snake};
 use crate::outcome::{Outcome, of_event, parts};
 
-/// The static that holds the tables of a client.
+/// Returns the name of the static with the tables of a client.
 pub fn client_name(index: &Index) -> &'static str {
     if index.dialect.revisions.len() == 1 { "SPEC" } else { "CLIENT" }
 }
 
-/// The tables of each revision, and those of a client where they are others.
+/// Adds the tables of each revision, and those of a client if they differ.
 pub fn specs(out: &mut String, index: &Index) {
     let dialect = index.dialect;
     let name = |position: usize| match position {
@@ -185,7 +185,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
     out.push_str("    ],\n};\n\n");
 }
 
-/// What an event tells of how a run stands, as a literal.
+/// Returns the literal of an event's statement about the outcome of a run.
 fn outcome(rule: &Outcome) -> String {
     let path = |path: &str| format!("&{:?}", parts(path));
     let paths =
@@ -216,7 +216,7 @@ fn outcome(rule: &Outcome) -> String {
     )
 }
 
-/// The first command that needs no session and whose answer names one.
+/// Returns the first command without a session parameter whose response names a session.
 pub fn opens_session(index: &Index) -> Option<&'static str> {
     let session = index.dialect.event_members.first()?.name;
     let fields =
@@ -243,20 +243,21 @@ fn barrier(barrier: Option<Barrier>) -> String {
     }
 }
 
-/// The command that a client asks after it could not read a line of a run.
+/// Returns the command that a client sends after an unreadable line of a run.
 fn asked_state(index: &Index) -> String {
     let end = index.revision.run_end;
     barrier(end.state.or(end.barrier))
 }
 
-/// The members of a dialog's answer: name, JSON type (`any` where several are possible) and whether the member is required.
+/// Returns the members of a dialog's answer: name, JSON type (`any` if several are possible), and a flag for
+/// required members.
 pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
     let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name))
     {
         Some(TypeDef { shape: Shape::Record { fields, .. }, .. }) => fields,
         _ => &[],
     };
-    // The id is that of the question.
+    // The id is the id of the question.
     let own = fields.iter().filter(|field| field.name != "id");
     own.map(|field| {
         let is_null = matches!(field.presence, Presence::Nullable | Presence::OptionalNullable);
@@ -282,7 +283,7 @@ fn json_type(index: &Index, ty: &Ty) -> &'static str {
     }
 }
 
-/// Example and fallback texts come from tokens; this is their plain JSON.
+/// Returns the plain JSON of an example or fallback text, which consists of tokens.
 fn compact(text: &str) -> String {
     serde_json::from_str::<serde_json::Value>(text)
         .map_or_else(|_| text.to_owned(), |value| value.to_string())
@@ -325,7 +326,7 @@ fn command_spec(index: &Index, command: &Command) -> String {
         command.params.is_some()
     )
 }
-/// The parameters that a command needs, in the order of its row.
+/// Returns the required parameters of a command, in the order of its row.
 fn required(index: &Index, command: &Command) -> Vec<&'static str> {
     let Some(Shape::Record { fields, .. }) =
         command.params.and_then(|params| index.type_def(params)).map(|params| params.shape)

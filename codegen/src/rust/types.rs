@@ -11,7 +11,7 @@ use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDe
 use super::{banner, docs};
 use crate::names::{pascal, rust_field};
 
-/// Types that no dialect has: those of files, and what the agent and its extensions say to each other.
+/// Types outside the dialects: types of files, and types of frames between the agent and its extensions.
 pub const FORMATS: &[&str] = &[
     "TranscriptRecord",
     "ModelScript",
@@ -30,17 +30,17 @@ pub const FORMATS: &[&str] = &[
     "DriverReport",
 ];
 
-/// Those that the TypeScript package has too: what stands in between a client and its tests.
+/// The file types that the TypeScript package has, too: formats between a client and its tests.
 pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
 
-/// A file of types: what stands in it, and which types those are.
+/// A file of types: its title and its types.
 struct Group<'a> {
     name: &'a str,
     title: String,
     defs: Vec<(&'static TypeDef, &'static [Field])>,
 }
 
-/// The files of the types: those that are always there, and those of each dialect, which its feature switches.
+/// Returns the files of the types: the common file, and one for each dialect behind its feature.
 pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     let groups = groups(dialects);
     let mut root = banner("Every declared type, once; the modules of the dialects name those that they use.");
@@ -69,7 +69,7 @@ pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
     files
 }
 
-/// The group of the types that no feature switches.
+/// The group of the types that need no feature.
 const COMMON: &str = "common";
 
 fn groups(dialects: &[&Index]) -> Vec<Group<'static>> {
@@ -176,7 +176,7 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
             let _ = writeln!(out, "    pub enum {} {openness} {{", def.name);
             for value in values {
                 docs(out, "        ", value.doc);
-                // `Other` is the arm of what is not declared.
+                // `Other` is the variant for undeclared values.
                 let variant = match pascal(value.value) {
                     name if open && name == "Other" => "OtherValue".to_owned(),
                     name => name,
@@ -188,7 +188,7 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
     }
 }
 
-/// The value of a record's tag.
+/// Returns the value of a record's tag.
 pub fn tag_of(def: &TypeDef, tag: &str) -> Option<&'static str> {
     let Shape::Record { constants, .. } = def.shape else { return None };
     constants.iter().find(|constant| constant.member == tag).and_then(|constant| match constant.value {
@@ -216,7 +216,7 @@ fn presence(presence: Presence) -> &'static str {
     }
 }
 
-/// The Rust type of a value.
+/// Returns the Rust type of a value.
 pub fn rust_type(ty: &Ty) -> String {
     match ty {
         Ty::String => "String".to_owned(),
@@ -232,7 +232,7 @@ pub fn rust_type(ty: &Ty) -> String {
     }
 }
 
-/// An argument of a constructor or helper, and what is stored of it.
+/// Returns an argument of a constructor or helper, and the expression for its stored value.
 pub fn argument(field: &Field) -> (String, String) {
     let name = rust_field(field.name);
     match (field.presence, &field.ty) {
@@ -252,10 +252,10 @@ fn is_choice(ty: &Ty) -> bool {
         .is_some_and(|def| matches!(def.shape, Shape::Choice { .. } | Shape::Union { .. }))
 }
 
-/// Up to how many required members a record has a `new` with positional arguments.
+/// The maximum number of required members for a `new` with positional arguments.
 const POSITIONAL: usize = 3;
 
-/// How a record is made: by `new`, or by its builder where `new` would have many arguments.
+/// Adds the constructor of a record: `new`, or a builder if `new` would have too many arguments.
 fn constructor(out: &mut String, def: &TypeDef, common: &[Field], fields: &[&Field]) {
     let name = def.name;
     let required: Vec<_> = fields.iter().copied().filter(|field| field.presence.is_required()).collect();
@@ -281,14 +281,16 @@ fn constructor(out: &mut String, def: &TypeDef, common: &[Field], fields: &[&Fie
     }
 }
 
-/// The builder of a record, by its name; none for a type that has `new`, or is no record.
+/// Returns the name of a record's builder. Returns `None` for a type with `new`, and for a type that is not a
+/// record.
 pub fn builder_of(def: &TypeDef, common: &[Field]) -> Option<String> {
     let Shape::Record { fields, .. } = def.shape else { return None };
     let required = common.iter().chain(fields).filter(|field| field.presence.is_required()).count();
     (required > POSITIONAL).then(|| format!("{}Builder", def.name))
 }
 
-/// A struct of the required members, so that the compiler says which is missing and each stands beside its name.
+/// Adds a struct of the required members, so that the compiler reports a missing one and each value has its
+/// name.
 fn builder(out: &mut String, name: &str, builder: &str, fields: &[&Field], required: &[&Field]) {
     let _ = writeln!(
         out,
@@ -329,7 +331,8 @@ fn initializers(out: &mut String, fields: &[&Field], required: impl Fn(&Field) -
     out.push_str("            extra: crate::wire::Extra::default(),\n");
 }
 
-/// Whether the empty value of a record means something: no member that has to be there, or amounts and collections alone.
+/// Returns true if the empty value of a record is meaningful: all required members are amounts or
+/// collections, or there are none.
 fn has_default(def: &TypeDef) -> bool {
     let Shape::Record { constants, fields } = def.shape else { return false };
     let mut required = fields.iter().filter(|field| field.presence.is_required());
@@ -340,7 +343,7 @@ fn has_default(def: &TypeDef) -> bool {
     is_data && required.all(|field| field.presence == Presence::Nullable || empty(&field.ty).is_some())
 }
 
-/// The empty value of a type that has one.
+/// Returns the empty value of a type, if there is one.
 fn empty(ty: &Ty) -> Option<&'static str> {
     match ty {
         Ty::Count => Some("0"),

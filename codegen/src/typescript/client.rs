@@ -10,7 +10,7 @@ use super::rows::{fields, is_session};
 use super::{docs, quote};
 use crate::names::{camel, snake};
 
-/// The classes of the dialect's runs and clients.
+/// Adds the classes of the dialect's runs and clients.
 pub fn classes(out: &mut String, index: &Index) {
     out.push_str("/** A run of this dialect. */\nexport class Run extends AnyRun<Types> {\n  declare readonly client: Client;\n");
     for command in index.commands.iter().filter(|c| matches!(c.run, RunRole::Acts | RunRole::Stops)) {
@@ -31,7 +31,8 @@ pub fn classes(out: &mut String, index: &Index) {
     out.push_str("}\n");
 }
 
-/// `params` as it stands in a method's head, with its comma; none where the command has none.
+/// Returns `params` for a method signature, with its comma. Returns an empty text for a command without
+/// parameters.
 fn params(index: &Index, command: &Command) -> String {
     match command.params {
         None => String::new(),
@@ -44,7 +45,7 @@ fn params(index: &Index, command: &Command) -> String {
 
 fn run_method(out: &mut String, index: &Index, command: &Command) {
     docs(out, "  ", command.doc, &failures(command));
-    // `agent_abort` on a run is just `abort`.
+    // Shortens `agent_abort` to `abort` on a run.
     let name = camel(command.name.strip_prefix("agent_").unwrap_or(command.name));
     let helper = camel(command.name);
     let data = promised(command);
@@ -115,7 +116,7 @@ fn promised(command: &Command) -> String {
     if command.result.is_none() { "void".to_owned() } else { data_type(command) }
 }
 
-/// What a command can be refused for, as tags of a doc comment.
+/// Returns the documented failures of a command, as tags of a doc comment.
 fn failures(command: &Command) -> Vec<String> {
     let mut lines: Vec<String> = command
         .errors

@@ -52,7 +52,7 @@ pub fn file(index: &Index) -> String {
     out
 }
 
-/// Imports those declared types that the module's own text names.
+/// Imports the declared types that the module uses.
 fn imports(out: &mut String, index: &Index) {
     let mut names: Vec<&str> = Vec::new();
     let mut add = |text: &str| {
@@ -90,12 +90,12 @@ fn imports(out: &mut String, index: &Index) {
     let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
 }
 
-/// The TypeScript type of a command's parameters.
+/// Returns the TypeScript type of a command's parameters.
 pub fn params_type(command: &Command) -> &'static str {
     command.params.unwrap_or("NoParams")
 }
 
-/// The TypeScript type of a command's data.
+/// Returns the TypeScript type of a command's data.
 pub fn data_type(command: &Command) -> String {
     match command.result {
         None => "undefined".to_owned(),
@@ -153,7 +153,7 @@ fn flat_frames(out: &mut String, index: &Index, enveloped: bool) {
     );
     let event = if enveloped {
         out.push_str("/** An event in its envelope. */\nexport interface EventFrame {\n  type: \"event\";\n  event: Event;\n}\n\n");
-        // Some revisions send events bare.
+        // Some revisions send events without an envelope.
         let bare = |revision: &Revision| revision.edges.bare_events;
         if index.dialect.revisions.iter().any(bare) { "EventFrame | Event" } else { "EventFrame" }
     } else {
@@ -214,7 +214,7 @@ fn json_rpc_frames(out: &mut String, notification: &str) {
     );
 }
 
-/// The handlers that answer dialogs.
+/// Adds the handlers that answer dialogs.
 fn dialogs(out: &mut String, index: &Index) {
     out.push_str(
         "/**\n * Handlers of the agent's questions. A question is dismissed where its handler is missing, throws or gives\n \
@@ -239,7 +239,7 @@ fn dialogs(out: &mut String, index: &Index) {
     out.push_str("}\n\n");
 }
 
-/// The type of what a handler gives; none where no answer is expected.
+/// Returns the type of a handler's result. Returns `None` if the dialog has no answer.
 fn given(index: &Index, dialog: &Dialog) -> Option<String> {
     match index.reply(dialog) {
         Reply::Nothing => None,

@@ -1,4 +1,4 @@
-//! The types of what an agent and its extensions say to each other, for authors of extensions.
+//! The types of the frames between an agent and its extensions, for authors of extensions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,8 @@ use agentese_protocol::model::{Shape, TypeDef};
 use super::banner;
 use super::types::{declared, type_def};
 
-/// The module: types only. What the dialects have is imported, and exported again: authors find all of it here.
+/// Returns the module, which contains only types. Types of the dialects are imported and exported again, so
+/// authors find all types here.
 pub fn file(dialects: &[Index]) -> String {
     let there = declared(dialects);
     let mut defs: BTreeMap<&str, &TypeDef> = BTreeMap::new();
@@ -20,7 +21,7 @@ pub fn file(dialects: &[Index]) -> String {
     }
     let (others, own): (Vec<&TypeDef>, Vec<&TypeDef>) =
         defs.into_values().partition(|def| there.contains_key(def.name));
-    // What is not named is not imported: the compiler of the package minds that.
+    // Unused imports would be an error of the package's compiler.
     let mut shared: Vec<&str> = own.iter().flat_map(|def| references(def)).collect();
     shared.retain(|name| there.contains_key(name));
     shared.extend(["JsonObject", "JsonValue"]);

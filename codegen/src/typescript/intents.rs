@@ -1,4 +1,4 @@
-//! What a front end wants of an agent, and the commands that carry it, as constants.
+//! The intents of front ends, and the commands for them, as constants.
 
 use agentese_protocol::Index;
 

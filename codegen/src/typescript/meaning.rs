@@ -1,4 +1,4 @@
-//! What frames mean, as a constant for each dialect.
+//! The meanings of frames, as a constant for each dialect.
 
 use agentese_protocol::Index;
 

@@ -1,4 +1,4 @@
-//! The frames by which the dialect of an agent is recognised.
+//! The frames that identify the dialect of an agent.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
-//! Look-ups that several of this target's files need.
+//! Look-ups for several files of this target.
 
 use agentese_protocol::Index;
 use agentese_protocol::model::{Command, Field, Shape};
 
-/// The members of a command's parameters.
+/// Returns the members of a command's parameters.
 pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     let Some(def) = command.params.and_then(|name| index.type_def(name)) else { return &[] };
     match def.shape {
@@ -12,7 +12,7 @@ pub fn fields(index: &Index, command: &Command) -> &'static [Field] {
     }
 }
 
-/// Whether a parameter names the session, which a run knows by itself.
+/// Returns true if a parameter names the session, which a run adds itself.
 pub fn is_session(index: &Index, field: &Field) -> bool {
     index.dialect.event_members.iter().any(|member| member.name == field.name)
 }

@@ -1,4 +1,4 @@
-//! What keys look like.
+//! The shapes of keys.
 
 use std::fmt::Write as _;
 

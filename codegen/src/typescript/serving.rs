@@ -1,4 +1,4 @@
-//! The class that an agent of the dialect extends, and the tables of its edges.
+//! The base class for an agent of the dialect, and the tables of its edges.
 
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ pub fn file(index: &Index) -> String {
         docs(&mut out, "  ", command.doc, &when);
         let data = match command.result {
             None => "void".to_owned(),
-            // Where only some revisions answer with data, nothing is an answer too.
+            // If only some revisions respond with data, a response without data is valid, too.
             Some(_) if command.result_optional => data_type(command).replace("undefined", "void"),
             Some(_) => data_type(command),
         };
@@ -80,7 +80,7 @@ pub fn file(index: &Index) -> String {
     out
 }
 
-/// The dialect's types, so that an agent needs one import.
+/// Exports the dialect's types again, so that an agent needs one import.
 fn names_of_the_dialect(out: &mut String, dialect: &str) {
     let _ = writeln!(
         out,

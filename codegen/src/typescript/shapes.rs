@@ -1,4 +1,4 @@
-//! The declared types as a table, for checking values at run time.
+//! The declared types as a table, for checks of values at run time.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub fn file(dialects: &[Index]) -> String {
     out
 }
 
-/// The declared types of what agents send.
+/// Adds the declared types of the frames that agents send.
 fn frames(out: &mut String, dialects: &[Index]) {
     out.push_str(
         "\n/** The declared types of what an agent of each dialect sends. */\n\
@@ -95,7 +95,7 @@ fn member(field: &Field) -> String {
     out + " }"
 }
 
-/// Primitive types by name, declared ones in a list of one.
+/// Returns the code of a type: the name of a primitive type, or a list with the name of a declared one.
 pub fn type_code(ty: &Ty) -> String {
     match ty {
         Ty::String => "\"string\"".to_owned(),

@@ -1,4 +1,4 @@
-//! The tables of a dialect: what all its revisions have, and what each has otherwise.
+//! The tables of a dialect: the common tables of all revisions, and the differences of each.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use agentese_protocol::secrets::SEALED;
 use super::{key, quote};
 use crate::outcome::{Outcome, of_event};
 
-/// The time limit that tables leave out.
+/// The default time limit, which the tables omit.
 const USUAL_TIMEOUT: u64 = 30_000;
 
 pub fn write(out: &mut String, index: &Index) {
@@ -80,7 +80,7 @@ pub fn write(out: &mut String, index: &Index) {
     out.push_str("  },\n};\n\n");
 }
 
-/// The name of the list of dialects that are framed otherwise.
+/// Returns the name of the list of dialects with another framing.
 pub fn others(index: &Index) -> &'static str {
     match index.framing() {
         Framing::JsonRpc { .. } => "lineDialects",
@@ -88,14 +88,14 @@ pub fn others(index: &Index) -> &'static str {
     }
 }
 
-/// Whether revisions name parameters differently, limit commands, or send events that are read in part.
+/// Returns true if revisions rename parameters, limit the length of commands, or send partially read events.
 pub fn has_own_lines(index: &Index) -> bool {
     index.events.iter().any(|event| SEALED.contains(&event.name))
         || index.commands.iter().any(|command| !index.renamed(command).is_empty())
         || index.dialect.revisions.iter().any(|revision| revision.edges.longest_command.is_some())
 }
 
-/// How a run ends, as an object literal.
+/// Returns the run end as an object literal.
 fn run_end(end: RunEnd) -> String {
     let command = |name: &str, asked: Option<Barrier>| {
         asked.map_or_else(String::new, |asked| {
@@ -112,7 +112,7 @@ fn run_end(end: RunEnd) -> String {
     format!("{{ {barrier}gap: {}, answerEnds: {} }}", end.gap_ms, end.answer_ends)
 }
 
-/// What each revision has otherwise than the tables of all, where there are several.
+/// Adds the differences of each revision from the common tables, if there are several revisions.
 fn revisions(out: &mut String, index: &Index) {
     let dialect = index.dialect;
     if dialect.revisions.len() == 1 {
@@ -130,7 +130,7 @@ fn revisions(out: &mut String, index: &Index) {
         let events = exact.events.iter().filter(|event| all(event.name) != Some(event_spec(&exact, event)));
         let events: Vec<String> =
             events.map(|event| format!("{}: {}", key(event.name), event_spec(&exact, event))).collect();
-        // What is the same as in the tables of all is left out.
+        // Values that equal the common tables are omitted.
         let mut more = String::new();
         if run_end(revision.run_end) != run_end(index.revision.run_end) {
             let _ = writeln!(more, "      runEnd: {},", run_end(revision.run_end));
@@ -201,7 +201,7 @@ fn event_spec(index: &Index, event: &Event) -> String {
     object(&members)
 }
 
-/// What an event tells of how a run stands, as an object literal. What is usual is left out.
+/// Returns an event's statement about the outcome of a run as an object literal, without default values.
 fn outcome(rule: &Outcome) -> String {
     let list =
         |paths: &[&str]| format!("[{}]", paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(", "));
@@ -238,12 +238,12 @@ fn outcome(rule: &Outcome) -> String {
     object(&members)
 }
 
-/// An object literal in one line.
+/// Returns an object literal in one line.
 pub fn object(members: &[String]) -> String {
     if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
 }
 
-/// The parameters of a command that have another name in some revisions, as an object literal.
+/// Returns the parameters of a command with another name in some revisions, as an object literal.
 fn renamed(index: &Index, command: &Command) -> String {
     let names: Vec<String> = index
         .renamed(command)
@@ -304,7 +304,7 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
         let value: serde_json::Value = serde_json::from_str(fallback).unwrap_or_default();
         members.push(format!("fallback: {value}"));
     }
-    // The time after which the agent answers for itself.
+    // The time limit after which the agent itself chooses an answer.
     members.extend(dialog.expires.map(|member| format!("timeout: {}", quote(member))));
     members.extend(dialog.withdraws.map(|member| format!("withdraws: {}", quote(member))));
     object(&members)

@@ -10,7 +10,7 @@ use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDe
 use super::{banner, docs, quote};
 use crate::rust::SHARED_FORMATS;
 
-/// The types of all dialects and file formats, with the members that a dialect gives to all events.
+/// Returns the types of all dialects and file formats, with the members that a dialect adds to all events.
 pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {
     let mut defs: BTreeMap<&str, (&TypeDef, &[Field])> = BTreeMap::new();
     for index in dialects {
@@ -106,7 +106,7 @@ fn member(out: &mut String, field: &Field) {
     let _ = writeln!(out, "  {}{mark}: {}{null};", field.name, type_name(&field.ty));
 }
 
-/// The TypeScript type of a value.
+/// Returns the TypeScript type of a value.
 pub fn type_name(ty: &Ty) -> String {
     match ty {
         Ty::String => "string".to_owned(),

@@ -1,4 +1,4 @@
-//! Where an agent is: the address of its WebSocket, to which each connection adds what it says about itself.
+//! The address of an agent's WebSocket. Each connection adds its name and progress to the address.
 
 use tokio_tungstenite::tungstenite::http::Uri;
 
@@ -27,7 +27,7 @@ impl Address {
         Ok(Self { host: format!("{host}:{port}"), is_secure, uri })
     }
 
-    /// The address for a connection that calls itself `name` and has got `have` messages.
+    /// Returns the address for a connection with that name that has received `have` messages.
     pub fn joined(&self, name: &str, have: Option<u64>) -> String {
         let (scheme, authority) = (self.uri.scheme_str().unwrap_or("ws"), self.uri.authority());
         let authority = authority.map_or("", |authority| authority.as_str());

@@ -1,4 +1,4 @@
-//! What a connection has got and what it may have lost, without I/O.
+//! The received and possibly lost messages of a connection, without I/O.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,26 @@ use serde::Deserialize;
 
 use crate::scan::{self, Wanted, member};
 
-/// What begins every word of a server of `agentese web`, which is no frame of the agent.
+/// The prefix of control messages of an `agentese web` server, which are not frames of the agent.
 const MARK: &str = "{\"agentese\":";
 
-/// How many questions are remembered: lines with the id of one of them are answers. No more answers than that are kept.
+/// The maximum number of stored questions. A line with the id of one of them is an answer. At most that many
+/// answers are stored.
 const QUESTIONS: usize = 1024;
 
-/// What a server of `agentese web` says first.
+/// The first message of an `agentese web` server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Hello {
-    /// `hello`; else it is no greeting.
+    /// `hello`; any other value is not a greeting.
     agentese: String,
-    /// Whether it goes on where the connection was lost.
+    /// True if the server resumes the lost connection.
     back: bool,
-    /// Whether it was asked to and cannot.
+    /// True if the server cannot resume the connection.
     lost: bool,
-    /// The events of the run that is going on.
+    /// The events of the current run.
     begun: Vec<String>,
-    /// Questions that nobody has answered.
+    /// The questions without an answer.
     questions: Vec<Question>,
 }
 
@@ -33,16 +34,16 @@ struct Question {
     line: String,
 }
 
-/// What a message from the server leads to.
+/// The effect of a message from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// These frames are for the client.
+    /// Frames for the client.
     Frames(Vec<String>),
-    /// The connection goes on where it was; [`Book::unsettled`] is to be sent again.
+    /// The connection is resumed; the client repeats [`Book::unsettled`].
     Back,
-    /// The connection is over: the server no longer has what was missed.
+    /// The connection has ended: the server no longer has the missed messages.
     Reload,
-    /// The connection is over: the agent has ended.
+    /// The connection has ended: the agent has ended.
     Ended,
 }
 
@@ -51,25 +52,26 @@ pub(super) enum Heard {
 struct Line {
     /// The raw id.
     id: String,
-    /// Whether it answers a question; else it is a command.
+    /// True for an answer to a question, false for a command.
     is_answer: bool,
     text: String,
 }
 
-/// The state of a connection that outlives its sockets.
+/// The state of a connection beyond the life of its sockets.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    /// How many messages came, where the server lets a connection be taken up again.
+    /// The number of received messages, if the server supports resumption.
     pub have: Option<u64>,
-    /// In the order in which they were sent: commands until they are answered, and answers until a later command is. Of one
-    /// question it is the newest line, which makes the progress before it pointless, and of answers the newest ones.
+    /// The possibly lost lines, in the order of their sending: commands until their response, and answers
+    /// until the response to a later command. Of each question, only the newest line is stored, because it
+    /// supersedes earlier progress.
     unsettled: Vec<Line>,
     /// The raw ids of the agent's own questions, the newest last.
     questions: VecDeque<String>,
 }
 
 impl Book {
-    /// A line that is about to be sent.
+    /// Records a line before it is sent.
     pub fn sends(&mut self, line: &str) {
         const WANTED: Wanted<3> = Wanted::new([member("id"), member("jsonrpc"), member("method")]);
         let Ok(found) = scan::scan(line, &WANTED) else { return };
@@ -84,7 +86,8 @@ impl Book {
         self.unsettled.push(Line { id: id.to_owned(), is_answer, text: line.to_owned() });
     }
 
-    /// Makes room for an answer: what was said before to the same question goes, and the oldest answer of too many.
+    /// Makes room for an answer: removes the previous answer to the same question, or the oldest answer if
+    /// there are too many.
     fn forget_for(&mut self, id: &str) {
         let same = self.unsettled.iter().position(|line| line.is_answer && line.id == id);
         let gone = same.or_else(|| {
@@ -97,19 +100,19 @@ impl Book {
         }
     }
 
-    /// The lines that may be lost, in order.
+    /// Returns the lines that may be lost, in order.
     pub fn unsettled(&self) -> Vec<String> {
         self.unsettled.iter().map(|line| line.text.clone()).collect()
     }
 
-    /// A message. `first` says whether it is the first one of its socket.
+    /// Reads a message. `first` is true for the first message of a socket.
     pub fn hears(&mut self, message: &str, first: bool) -> Heard {
         let is_word = message.starts_with(MARK);
         if first {
             let hello = if is_word { serde_json::from_str(message).ok() } else { None };
             match hello.filter(|hello: &Hello| hello.agentese == "hello") {
                 Some(hello) => return self.greeted(hello),
-                // Nobody says that it goes on where it was.
+                // The server did not confirm the resumption.
                 None if self.have.is_some() => return Heard::Reload,
                 None => {}
             }
@@ -146,7 +149,7 @@ impl Book {
         Heard::Frames(frames)
     }
 
-    /// A frame of the agent: it answers a command, or it may be a question.
+    /// Reads a frame of the agent: the response to a command, or possibly a question.
     fn frame(&mut self, line: &str) {
         const WANTED: Wanted<2> = Wanted::new([member("id"), member("method")]);
         let Ok(found) = scan::scan(line, &WANTED) else { return };
@@ -160,7 +163,8 @@ impl Book {
         self.questions.push_back(id.to_owned());
     }
 
-    /// Whether a frame with that id answers a command. The answers that were sent before that command have arrived, too.
+    /// Returns true if a frame with that id responds to a command. The answers sent before that command have
+    /// then arrived, too.
     fn settled(&mut self, id: &str) -> bool {
         let Some(at) = self.unsettled.iter().position(|line| !line.is_answer && line.id == id) else {
             return false;
@@ -263,7 +267,7 @@ mod tests {
         assert!(book.unsettled().is_empty());
     }
 
-    /// Both sides count from one there.
+    /// Both sides count their ids from one.
     #[test]
     fn a_question_of_json_rpc_settles_no_command_with_the_same_id() {
         let mut book = Book::default();

@@ -1,4 +1,4 @@
-//! A connection that outlives its sockets: one task carries lines to the socket and messages from it.
+//! A connection beyond the life of its sockets: one task transfers lines to the socket and messages from it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,11 +24,11 @@ use crate::transport::Transport;
 
 type Socket = WebSocketStream<Stream>;
 
-/// How much waits in memory in each direction, in bytes; whoever writes more waits.
+/// The buffer size in each direction, in bytes. A writer waits while the buffer is full.
 const WAITING: usize = 64 * 1024;
-/// The pauses between attempts to take a connection up again, in milliseconds.
+/// The pauses between attempts to resume a connection, in milliseconds.
 const PAUSES: [u64; 5] = [200, 500, 1000, 2000, 4000];
-/// How long a client that has gone is given: for its last lines, and for the server's own goodbye.
+/// The time limit for the last lines of a client that has closed its side, and for the close of the server.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Connects, and starts the task.
@@ -51,9 +51,9 @@ pub(super) async fn start(address: Address, options: Options) -> Result<Transpor
     Ok(Transport::from_io(reader, ours))
 }
 
-/// What the client reads from: it fails at its end where the connection did.
+/// The reader of the client. It fails at its end if the connection has failed.
 struct Frames {
-    /// Tells the task that nobody reads any longer, before the stream breaks.
+    /// Notifies the task that the client has stopped reading, before the stream breaks.
     _gone: DropGuard,
     stream: DuplexStream,
     failed: Arc<OnceLock<&'static str>>,
@@ -76,15 +76,15 @@ impl AsyncRead for Frames {
     }
 }
 
-/// What the client writes.
+/// The lines of the client.
 struct Lines {
     reader: FrameReader<DuplexStream>,
-    /// Lines that were read and not sent.
+    /// Lines that were read but not sent.
     read: VecDeque<Incoming>,
 }
 
 impl Lines {
-    /// The next line; none at the end. Dropping the future loses nothing.
+    /// Returns the next line, or `None` at the end. Dropping the future loses nothing.
     async fn next(&mut self) -> Option<FrameText> {
         loop {
             match self.read.pop_front() {
@@ -93,7 +93,7 @@ impl Lines {
                 None => {}
             }
             let mut batch = Vec::new();
-            // A pair in memory does not fail.
+            // Reading from memory cannot fail.
             if self.reader.next_batch(&mut batch).await.unwrap_or(0) == 0 {
                 return None;
             }
@@ -105,28 +105,28 @@ impl Lines {
 struct Link {
     address: Address,
     options: Options,
-    /// What the connection calls itself.
+    /// The name of the connection.
     name: String,
     book: Mutex<Book>,
     lines: Lines,
     frames: DuplexStream,
-    /// Cancelled when the client reads no longer.
+    /// Cancelled when the client stops reading.
     gone: CancellationToken,
 }
 
-/// Why a socket is not used any longer.
+/// The reason why a socket is no longer in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     /// The socket was lost.
     Lost,
-    /// The client has gone, or the agent has ended.
+    /// The client has closed its side, or the agent has ended.
     Closed,
-    /// The server no longer has what was missed.
+    /// The server no longer has the missed messages.
     Reload,
 }
 
 impl Link {
-    /// Makes a socket.
+    /// Opens a socket.
     async fn open(&self) -> Result<Socket, ConnectError> {
         let host = || self.address.host.clone();
         let refused = |reason: String| ConnectError::Refused { host: host(), reason };
@@ -150,7 +150,7 @@ impl Link {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries lines and messages until the connection is over. Gives the reason where it failed.
+    /// Transfers lines and messages until the end of the connection. Returns the reason of a failure.
     async fn run(&mut self, mut socket: Socket) -> Option<&'static str> {
         let mut is_back = false;
         loop {
@@ -171,7 +171,7 @@ impl Link {
         }
     }
 
-    /// Takes the connection up again; none where that does not succeed in time.
+    /// Reconnects. Returns `None` if that does not succeed in time.
     async fn again(&self) -> Option<Socket> {
         let until = Instant::now() + self.options.patience;
         let mut pauses = PAUSES.into_iter().chain(std::iter::repeat(PAUSES[PAUSES.len() - 1]));
@@ -184,20 +184,21 @@ impl Link {
         None
     }
 
-    /// Uses a socket until it is lost or the connection is over. `is_back` says whether it is not the first one.
+    /// Uses a socket until it is lost or the connection ends. `is_back` is true for every socket except the
+    /// first.
     async fn talk(&mut self, socket: Socket, is_back: bool) -> Over {
         let (mut sink, mut stream) = socket.split();
         let Self { book, lines, frames, gone, .. } = self;
         let book = &*book;
         let book = || book.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nothing is sent before what was lost has been sent again.
+        // No line is sent before the lost lines have been repeated.
         let (greeted, over) = (CancellationToken::new(), CancellationToken::new());
         if !is_back {
             greeted.cancel();
         }
         let receive = async {
             let ended = receive(&mut stream, frames, book, &greeted, &over).await;
-            // What a client wrote before it went is sent.
+            // The lines that the client wrote before it closed its side are still sent.
             if ended == Over::Closed && gone.is_cancelled() {
                 let _ = timeout(GOODBYE, over.cancelled()).await;
             }
@@ -235,8 +236,8 @@ impl Link {
     }
 }
 
-/// Gives the client what comes, until the socket is lost or the connection is over. Nothing of a message is lost where
-/// `over` stops it.
+/// Forwards messages to the client until the socket is lost or the connection ends. A stop through `over`
+/// loses no part of a message.
 async fn receive<'a>(
     stream: &mut SplitStream<Socket>,
     frames: &mut DuplexStream,
@@ -272,7 +273,7 @@ async fn receive<'a>(
     }
 }
 
-/// Sends what the client writes, until it closes its side.
+/// Sends the lines of the client until it closes its side.
 async fn send<'a>(
     sink: &mut SplitSink<Socket, Message>,
     lines: &mut Lines,

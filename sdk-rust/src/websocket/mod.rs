@@ -11,12 +11,13 @@
 //! # }
 //! ```
 //!
-//! A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets again
-//! what may have been lost: commands without an answer, and answers to the agent's questions (of each question the newest
-//! line, of the newest 1024 questions). No command runs twice, and the first answer counts; the newest progress of a tool of the
-//! client may reach the agent twice. Where the server no longer has what was missed, or does not say that it goes on, the
-//! client's connection ends with an error whose text begins with `reload`: a new connection has to ask for history and state.
-//! With other servers the connection ends when the socket does.
+//! A client of `agentese web` can resume a lost connection. It sends the number of received messages, and
+//! repeats the lines that may be lost: commands without a response, and answers to questions of the agent. Of
+//! each question it repeats the newest line, for the newest 1024 questions. No command runs twice, and the
+//! first answer to a question applies. The newest progress of a tool of the client may reach the agent twice.
+//! The connection ends with an error if the server no longer has the missed messages, or does not confirm the
+//! resumption. The text of that error begins with `reload`, and a new connection has to request history and
+//! state. With other servers, the connection ends with its socket.
 
 mod address;
 mod book;
@@ -36,22 +37,22 @@ use tokio::net::TcpStream;
 use crate::transport::Transport;
 use address::Address;
 
-/// Connects to an agent behind a WebSocket, for a client of its dialect. Returns when the connection stands. Must be
-/// called on a tokio runtime.
+/// Connects to an agent behind a WebSocket, for a client of its dialect. Returns after the connection is
+/// established. Must be called on a tokio runtime.
 ///
-/// `address` begins with `ws://`. What is written waits while the network is slow, and the other side waits while the
-/// client does not read.
+/// `address` begins with `ws://`. Writes wait while the network is slow, and the other side waits while
+/// the client does not read.
 ///
 /// # Errors
-/// [`ConnectError`] where the connection cannot be made.
+/// [`ConnectError`] if the connection fails.
 pub async fn connect(address: &str) -> Result<Transport, ConnectError> {
     connect_with(address, Options::default()).await
 }
 
-/// [`connect`], with options.
+/// Works like [`connect`], with options.
 ///
 /// # Errors
-/// As for [`connect`].
+/// The same as for [`connect`].
 pub async fn connect_with(address: &str, options: Options) -> Result<Transport, ConnectError> {
     let address = Address::parse(address)?;
     if address.is_secure && !options.dials {
@@ -60,13 +61,13 @@ pub async fn connect_with(address: &str, options: Options) -> Result<Transport, 
     link::start(address, options).await
 }
 
-/// How a connection is made.
+/// Options of a connection.
 #[derive(Clone)]
 pub struct Options {
     patience: Duration,
     timeout: Duration,
     dial: Dial,
-    /// Whether `dial` is the caller's own.
+    /// True if the caller has set `dial`.
     dials: bool,
 }
 
@@ -82,22 +83,23 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long a lost connection is tried to be made again; 60 s by default, zero is never.
+    /// Sets the time for attempts to resume a lost connection; 60 s by default. Zero disables resumption.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How long one attempt to connect may take; 10 s by default.
+    /// Sets the time limit of one connection attempt; 10 s by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Makes the streams of bytes that WebSockets run over; a plain TCP connection by default. It is called with
-    /// `HOST:PORT` for each connection, and is where TLS (needed for `wss://`) and proxies belong.
+    /// Sets the function that opens the byte streams under WebSockets; by default a plain TCP connection. The
+    /// function receives `HOST:PORT` for each connection. TLS (needed for `wss://`) and proxies belong in
+    /// this function.
     #[must_use]
     pub fn dial<F, S>(mut self, dial: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
@@ -124,38 +126,39 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Why a connection could not be made. It does not show the address' path, which may hold a token.
+/// The reason why a connection failed. It does not contain the path of the address, which may contain a
+/// token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is none of a WebSocket.
+    /// The address is not the address of a WebSocket.
     #[error("not the address of a WebSocket: {0}")]
     Address(String),
     /// The address begins with `wss://`, and [`Options::dial`] is not set.
     #[error("a wss:// address needs Options::dial, which makes the TLS connection")]
     NoTls,
-    /// Nobody is there, or the connection broke while it was made.
+    /// The host is not reachable, or the connection broke during its setup.
     #[error("cannot connect to {host}: {source}")]
     Io {
         /// Host and port.
         host: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There was no answer in time.
+    /// The response did not arrive in time.
     #[error("cannot connect to {host}: no answer within {after:?}")]
     TimedOut {
         /// Host and port.
         host: String,
-        /// How long was waited.
+        /// The time limit.
         after: Duration,
     },
-    /// The server is there and gives no WebSocket.
+    /// The server responded without a WebSocket.
     #[error("{host} gives no WebSocket: {reason}")]
     Refused {
         /// Host and port.
         host: String,
-        /// The status of its answer, or what was wrong with it.
+        /// The status of its response, or the problem with the response.
         reason: String,
     },
 }
@@ -167,7 +170,7 @@ async fn open(address: String) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// What a WebSocket runs over.
+/// The byte stream under a WebSocket.
 type Stream = Box<dyn Bytes>;
 
 /// Makes a stream to `HOST:PORT`.

@@ -1,4 +1,4 @@
-//! Sessions that other agents carry out and keep: one agent for each.
+//! Remote agents that carry out and store sessions: one agent for each session.
 
 use std::path::Path;
 
@@ -7,19 +7,20 @@ use futures::future::BoxFuture;
 use super::Parts;
 use crate::session::Record;
 
-/// The longest title of a session without a name, in characters.
+/// The maximum length of the title of a session without a name, in characters.
 const LONGEST_TITLE: usize = 80;
 
-/// A sentence for the client: why something cannot be done.
+/// A sentence for the client with the reason of a failure.
 pub type Trouble = String;
 
-/// Starts an agent for each session of a client, and knows the sessions that they keep.
+/// Starts an agent for each session of a client, and knows their stored sessions.
 pub trait Agents: Send + Sync {
-    /// What all of them can do.
+    /// Returns the common abilities of the agents.
     fn abilities(&self) -> Abilities;
 
-    /// Starts an agent in a directory: for a new session, or for the one of that id. None where it has no such session.
-    /// `before` is awaited when it is known that the agent has that session, and before it opens it: it ends what has it open.
+    /// Starts an agent in a directory, for a new session or for the stored session with that id. Returns
+    /// `None` if no such session exists. Awaits `before` after the session is found and before the agent
+    /// opens it, so that `before` can close the session elsewhere.
     fn join<'a>(
         &'a self,
         cwd: &'a Path,
@@ -27,43 +28,43 @@ pub trait Agents: Send + Sync {
         before: BoxFuture<'a, ()>,
     ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>>;
 
-    /// Ends the agent of a session, where there is one.
+    /// Ends the agent of a session, if there is one.
     fn leave<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()>;
 
-    /// The sessions that they keep, newest first; those of a directory where one is named.
+    /// Returns the stored sessions, newest first, optionally of one directory.
     fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>>;
 
-    /// Deletes a session that no agent has open; false where there is none.
+    /// Deletes a session that no agent has open. Returns false if there is none.
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>>;
 }
 
-/// What agents can do.
+/// The abilities of agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// They open sessions that are kept.
+    /// The agents open stored sessions.
     pub open: bool,
-    /// They tell what was said in them.
+    /// The agents return the history of a session.
     pub history: bool,
-    /// It is known which sessions they keep.
+    /// The agents list their sessions.
     pub list: bool,
-    /// They delete sessions.
+    /// The agents delete sessions.
     pub delete: bool,
-    /// Another model can be chosen.
+    /// The agents can change the model.
     pub models: bool,
-    /// It can be chosen how hard the model thinks.
+    /// The agents can change the thinking level.
     pub thinking: bool,
 }
 
-/// A session that is kept.
+/// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// Its id.
     pub id: String,
     /// Its working directory.
     pub cwd: String,
-    /// Its name, or the beginning of what was said first.
+    /// Its name, or the start of its first message.
     pub title: Option<String>,
-    /// When somebody spoke last, as ISO text.
+    /// The time of the last message, as ISO text.
     pub modified: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Who sent a command, as far as carrying it out goes.
+//! The sender of a command, as far as its execution depends on the sender.
 
 use agentese::serve::Call;
 use agentese::spec::Dialect;
@@ -8,20 +8,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Running;
 
-/// What became of a prompt that was accepted.
+/// The outcome of an accepted prompt.
 #[derive(Debug, Clone)]
 pub enum Taken {
-    /// It set a run going.
+    /// The prompt started a run.
     Run(Running),
-    /// It waits in a queue of the run that is going on.
+    /// The prompt waits in a queue of the current run.
     Queued,
-    /// It was a command of an extension. The token is cancelled when the command is over.
+    /// The prompt was a command of an extension. The token is cancelled at the end of the command.
     Command(CancellationToken),
-    /// An extension has dealt with it.
+    /// An extension handled the prompt.
     Handled,
 }
 
-/// Who sent a command: is told that it was accepted, and knows when another one is to take its place.
+/// The sender of a command. It receives the acceptance, and signals that another command replaces this one.
 pub struct Caller {
     pub(super) accepted: Accepted,
     pub(super) replaced: BoxFuture<'static, ()>,
@@ -30,8 +30,9 @@ pub struct Caller {
 pub(super) type Accepted = Box<dyn FnOnce(&Taken) + Send>;
 
 impl Caller {
-    /// `accepted` is called once a prompt is, before any of its events; not where an error is given, nor where an
-    /// extension deals with it. `replaced` is ready when a command has come that ends this one and cannot begin before.
+    /// Creates a sender. `accepted` runs after a prompt is accepted and before its first event. It does not
+    /// run if the prompt fails or an extension handles it. `replaced` completes when another command ends
+    /// this one and waits for its end.
     pub fn new(
         accepted: impl FnOnce(&Taken) + Send + 'static,
         replaced: impl Future<Output = ()> + Send + 'static,
@@ -39,8 +40,8 @@ impl Caller {
         Self { accepted: Box::new(accepted), replaced: replaced.boxed() }
     }
 
-    /// The sender of a command whose answer has no data: it is answered when it is accepted, where its dialect answers
-    /// then.
+    /// Creates the sender of a command without response data. The response is sent at the acceptance, if the
+    /// dialect responds then.
     pub fn of<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
         let answering = call.clone();
         Self::new(move |_| answering.accept(), call.replaced())

@@ -1,18 +1,19 @@
-//! One conversation as fronts see it: an engine, the extensions and MCP servers beside it, and the question of trust.
+//! A conversation in the form for fronts: an engine with its extensions and MCP servers, and the question
+//! about trust.
 //!
-//! What every dialect would have to do in the same way is done here, once: waiting until extensions are ready, asking
-//! whether the directory is trusted, commands and hooks of extensions, preparing and beginning. A front converts and
-//! calls; what needs none of this it asks of [`Desk::engine`].
+//! The desk contains the behaviour that all dialects share: waiting for extensions, the question about
+//! trust, commands and hooks of extensions, preparing and starting prompts. A front converts values and calls
+//! the desk. Queries that need none of this go to [`Desk::engine`].
 //!
 //! | file | concept |
 //! |---|---|
-//! | `parts` | what a desk is made of |
-//! | `agents` | sessions that other agents carry out, one agent for each |
-//! | `caller` | who sent a command, and what became of it |
-//! | `prompt` | what the user says |
-//! | `sessions` | what takes the place of the conversation |
+//! | `parts` | the parts of a desk |
+//! | `agents` | sessions of remote agents, one agent for each |
+//! | `caller` | the sender of a command, and the outcome of a prompt |
+//! | `prompt` | user input |
+//! | `sessions` | operations that replace the conversation |
 //! | `registry` | several conversations behind one connection |
-//! | `trust` | asking about the working directory, at the first moment when that matters |
+//! | `trust` | the question about the working directory, when the answer is first needed |
 
 mod agents;
 mod caller;
@@ -42,10 +43,10 @@ use crate::tools::{RpcBashError, RpcBashOutput};
 use crate::ui::Ui;
 use trust::{About, Gate, Waiting};
 
-/// How long commands of extensions may go on after the end of stdin.
+/// The time for commands of extensions after the end of stdin.
 const LAST_COMMANDS: Duration = Duration::from_secs(1);
 
-/// Where the commands of a client arrive, whatever its dialect.
+/// Receives the commands of a client in any dialect.
 pub struct Desk {
     engine: Engine,
     host: Arc<Host>,
@@ -65,21 +66,21 @@ impl std::fmt::Debug for Desk {
     }
 }
 
-/// Why a command of the user was not run.
+/// The reason why a command of the user was not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BashRefused {
-    /// It was not begun.
+    /// The gate rejected the command before its start.
     #[error(transparent)]
     Gate(#[from] GateError),
-    /// It did not start, or was killed.
+    /// The command did not start, or was killed.
     #[error(transparent)]
     Failed(#[from] RpcBashError),
 }
 
 impl Desk {
-    /// An agent of those parts whose events go to `sink`; extensions hear of them first. Nothing is started. An
-    /// extension that ends the agent cancels `stop`.
+    /// Creates an agent of those parts and sends its events to `sink`; extensions receive them first. Starts
+    /// nothing. An extension that ends the agent cancels `stop`.
     pub fn new(parts: Parts, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
         let Parts { mut options, session, extensions, mut mcp, undecided, .. } = parts;
         mcp.clock = options.clock.clone();
@@ -90,7 +91,7 @@ impl Desk {
         options.hooks.push_front(host.clone());
         let approvals = Arc::new(Approvals::new(options.settings.approval.clone(), options.clock.clone()));
         options.hooks.push(approvals.clone());
-        // Before extensions, which may choose among all tools and put theirs in the place of others.
+        // Extensions come later, because they may choose among all tools and replace tools.
         options.hooks.push_front(mcp.clone());
         options.extension_commands = host.clone();
         let told = Told::new(host.clone(), sink, options.clock.clone());
@@ -100,8 +101,8 @@ impl Desk {
         Self { engine, host, mcp, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
     }
 
-    /// The client is there: extensions and MCP servers are started, and what they show and ask goes to it. Needs a runtime; only the
-    /// first call counts.
+    /// Connects the client: starts extensions and MCP servers, whose notices and questions go to it. Needs a
+    /// runtime. Later calls have no effect.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
             self.approvals.connect(ui.clone());
@@ -111,28 +112,28 @@ impl Desk {
         }
     }
 
-    /// The engine, for what needs nothing beside it.
+    /// Returns the engine, for calls that need nothing else.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The MCP servers: which there are, and what has become of them.
+    /// Returns the MCP servers and their states.
     pub fn mcp(&self) -> &Arc<Servers> {
         &self.mcp
     }
 
-    /// What the engine is and does, once the extensions are there.
+    /// Returns the state of the engine, after the extensions are ready.
     pub async fn state(&self) -> View {
         self.ready().await;
         self.engine.view()
     }
 
-    /// Waits until the extensions are there.
+    /// Waits until the extensions are ready.
     pub async fn ready(&self) {
         self.host.ready().await;
     }
 
-    /// Everything that a prompt can invoke with `/name`, once the extensions and the MCP servers are there.
+    /// Returns all commands for prompts (`/name`), after the extensions and the MCP servers are ready.
     pub async fn commands(&self) -> Vec<CommandInfo> {
         tokio::join!(self.host.ready(), self.mcp.ready());
         if let Some(commands) = self.engine.commands_there().await {
@@ -154,40 +155,40 @@ impl Desk {
         Ok(self.engine.bash(command, hidden, shown).await?)
     }
 
-    /// Stops every command of the user that is running or waits.
+    /// Stops all running and waiting commands of the user.
     pub fn abort_bash(&self) {
         self.gate.stop(Waiting::Bash);
         self.engine.abort_bash();
     }
 
-    /// Lets prompts begin that wait for extensions which still start; commands of extensions among them may end, too. Where
-    /// nothing waits, neither does this.
+    /// Starts prompts that wait for extensions. Waits a limited time for commands of extensions among them.
+    /// Returns at once if there are none.
     pub async fn begin_what_waits(&self) {
         self.host.let_begin(LAST_COMMANDS).await;
     }
 
-    /// Stops everything: what is going on is aborted, and extensions say good-bye.
+    /// Stops everything: aborts the current work and shuts down the extensions.
     pub async fn shut_down(&self) {
         self.engine.shut_down().await;
         tokio::join!(self.host.shut_down(), self.mcp.shut_down());
     }
 
-    /// As [`Desk::shut_down`], for a client that has left: what extensions still show goes nowhere.
+    /// Works like [`Desk::shut_down`], for a disconnected client: notices of extensions are dropped.
     pub async fn shut_down_alone(&self) {
         self.engine.shut_down().await;
         tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
     }
 
-    /// Waits until everything that was begun is over, then lets extensions say good-bye; nobody sees what they show.
+    /// Waits until all started work has ended, then shuts down the extensions. Drops their notices.
     pub async fn wait_until_idle(&self) {
         self.engine.wait_until_idle().await;
-        // A command may have set something going; one that waits for ever does not keep the agent.
+        // A command may have started a run; a command that never ends does not delay the agent.
         self.host.wait_until_idle(LAST_COMMANDS).await;
         self.engine.wait_until_idle().await;
         tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
     }
 
-    /// Waits until it is known whether the working directory is trusted.
+    /// Waits for the decision about trust in the working directory.
     async fn pass(&self, who: Waiting) -> Result<(), GateError> {
         match self.ui.get() {
             Some(ui) => {

@@ -1,4 +1,4 @@
-//! What an agent is put together from, whatever dialect it speaks.
+//! The parts of an agent, independent of its dialect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,53 +9,54 @@ use crate::extensions;
 use crate::mcp;
 use crate::session::Session;
 
-/// What the frames of a growing answer carry.
+/// The content of the frames of a growing answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Updates {
     /// The whole answer so far.
     #[default]
     Snapshots,
-    /// Only what is new.
+    /// Only the additions.
     Delta,
 }
 
-/// Makes the parts of an agent that works in another directory, as they would be had it been started there. Fails with a
-/// sentence.
+/// Makes the parts of an agent in another directory, equal to the parts of an agent that is started there.
+/// Fails with a sentence.
 pub trait Elsewhere: Send + Sync {
-    /// The parts; may block.
+    /// Returns the parts. May block.
     fn parts(&self, cwd: &Path) -> Result<Parts, String>;
 }
 
-/// The parts of an agent. Cheap to clone but for the session, of which there is one: see [`Parts::with`].
+/// The parts of an agent. Cheap to clone except for the session, which is unique: see [`Parts::with`].
 pub struct Parts {
-    /// What its engine is made of. Hooks and commands of extensions are added to it.
+    /// The options of its engine. Hooks and commands of extensions are added to them.
     pub options: engine::Options,
-    /// The session to go on with; a fresh one where there is none.
+    /// The session to continue, or `None` for a new one.
     pub session: Option<Session>,
     /// The extensions.
     pub extensions: extensions::Options,
     /// The MCP servers.
     pub mcp: mcp::Options,
-    /// Whether somebody has to be asked about the working directory.
+    /// The question about trust in the working directory, if it is open.
     pub undecided: Option<Undecided>,
-    /// What the frames of a growing answer carry, in a dialect that leaves it open.
+    /// The content of the frames of a growing answer, in a dialect that leaves it open.
     pub updates: Updates,
-    /// Nobody has chosen the tools: a dialect may add its own.
+    /// True if no tools were configured, so that a dialect may add its own.
     pub usual_tools: bool,
-    /// For sessions in other directories, in protocols that have them; none where nobody makes parts for those.
+    /// The factory for sessions in other directories, in protocols that have them. `None` if those sessions
+    /// use the same parts.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
-    /// Where other agents carry out the sessions, one agent for each, in protocols that have several; none where this one
-    /// does.
+    /// The remote agents, one for each session, in protocols with several sessions. `None` if this agent
+    /// carries out the sessions.
     pub agents: Option<Arc<dyn Agents>>,
 }
 
 impl Parts {
-    /// The same parts for another session, a fresh one where that is none; what it uses is counted by itself. MCP servers
-    /// are shared.
+    /// Returns the same parts for another session, or for a new one. The new parts count their usage
+    /// separately and share the MCP servers.
     pub fn with(&self, session: Option<Session>) -> Self {
         let mut options = self.options.clone();
         options.ledger = Arc::new(options.ledger.fresh());
-        // It is the name of the session that the process begins with.
+        // The name belongs to the initial session of the process.
         options.session_name = None;
         Self {
             options,

@@ -1,4 +1,4 @@
-//! What the user says.
+//! Prompts of the user.
 
 use agentese::types::{ImageContent, InputSource};
 use tokio_util::sync::CancellationToken;
@@ -9,67 +9,68 @@ use super::{Caller, Desk, GateError, Taken};
 use crate::engine::{Begun, Input, PromptError, StreamingBehavior};
 use crate::extensions::{GIVEN_UP, Heard};
 
-/// Words of the user.
+/// A prompt of the user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
     /// The text; may be empty.
     pub text: String,
-    /// Images that go with it.
+    /// The images of the prompt.
     pub images: Vec<ImageContent>,
-    /// What becomes of it while a run is going on; refused then where that is not said.
+    /// The handling during a run. Without it, the prompt is rejected during a run.
     pub streaming: Option<StreamingBehavior>,
 }
 
 impl Said {
-    /// Text and images.
+    /// Creates a prompt of text and images.
     pub fn new(text: String, images: Option<Vec<ImageContent>>) -> Self {
         Self { text, images: images.unwrap_or_default(), streaming: None }
     }
 }
 
-/// Why words of the user were refused. Nothing changed then.
+/// The reason why a prompt was rejected. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// They were aborted, or another session took the place of theirs, before they reached the engine.
+    /// The prompt was aborted, or another session was opened, before the prompt reached the engine.
     #[error("{GIVEN_UP}")]
     GivenUp,
-    /// They waited for the question of trust.
+    /// The prompt waited for the decision about trust.
     #[error(transparent)]
     Gate(#[from] GateError),
     /// A command of an extension runs at once or not at all.
-    // The text is the pi document's.
+    // The pi document prescribes this text.
     #[error(
         "Extension command \"/{0}\" cannot be queued. Use prompt() or execute the command when not streaming."
     )]
     Command(String),
-    /// A prompt of an MCP server could not be had.
+    /// A prompt of an MCP server could not be retrieved.
     #[error("{0}")]
     Server(String),
-    /// An extension does not let them through.
+    /// An extension rejected the prompt.
     #[error("{0}")]
     Extension(String),
-    /// The engine does not take them.
+    /// The engine rejected the prompt.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
-/// What is left of words once the extensions have heard them.
+/// The result of the hooks of extensions for a prompt.
 enum Left {
     Words(Input, Accepted),
     Done(Taken),
 }
 
 impl Desk {
-    /// Takes a prompt: a command of an extension is run, everything else goes to the engine, once extensions have heard
-    /// it. Returns when the work has begun, not when it is over.
+    /// Handles a prompt: runs a command of an extension, and passes any other input to the engine after the
+    /// hooks of extensions. Returns after the start of the work, not after its end.
     pub async fn prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         self.engine.fairness().share(self.take_prompt(said, caller)).await
     }
 
     async fn take_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         let _coming = self.host.coming();
-        // In boxes: many prompts may wait until another agent takes them, and are to keep no room for what is done.
+        // Boxed futures: many prompts may wait for a remote agent, and should not reserve memory for the
+        // later steps.
         Box::pin(self.ready_for_prompts()).await?;
         self.engine.within_budget()?;
         let streaming = said.streaming;
@@ -82,10 +83,10 @@ impl Desk {
         }
     }
 
-    /// Stops what is going on and takes a prompt, in one step: nothing else begins in between. The closing events of
-    /// what was stopped are sent before this is accepted.
+    /// Aborts the current work and starts a prompt in one step, so that no other work can start in between.
+    /// The closing events of the aborted work precede the acceptance of the prompt.
     pub async fn abort_and_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
-        // What goes on is not stopped for a prompt that is refused.
+        // A rejected prompt must not stop the current work.
         self.engine.within_budget()?;
         self.give_up();
         self.ready_for_prompts().await?;
@@ -105,7 +106,7 @@ impl Desk {
         }
     }
 
-    /// Queues a message that interrupts the run that is going on; while the engine is idle it waits for the next prompt.
+    /// Queues a message for the current run. While the engine is idle, the message waits for the next prompt.
     pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::Steer).await?;
@@ -113,7 +114,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Queues a message for the time when the agent would stop; while the engine is idle it waits for the next prompt.
+    /// Queues a message for the moment at which the agent would stop. While the engine is idle, the message
+    /// waits for the next prompt.
     pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::FollowUp).await?;
@@ -121,8 +123,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Stops what is going on and what has not begun yet, and waits until its closing events are sent. Messages that
-    /// wait stay.
+    /// Stops the current work and all waiting prompts, and waits until the closing events are sent. Queued
+    /// messages stay.
     pub async fn abort(&self) {
         self.give_up();
         self.engine.abort().await;
@@ -133,7 +135,7 @@ impl Desk {
         self.host.give_up();
     }
 
-    /// Waits until a prompt may be looked at.
+    /// Waits until a prompt may be processed.
     async fn ready_for_prompts(&self) -> Result<(), Refused> {
         if !self.host.ready_to_begin().await {
             return Err(Refused::GivenUp);
@@ -149,7 +151,7 @@ impl Desk {
         }
     }
 
-    /// Lets extensions hear what was said, and prepares what is left of it.
+    /// Runs the hooks of extensions, and prepares the resulting input.
     async fn heard(&self, said: Said, caller: Caller) -> Result<Left, Refused> {
         let Caller { accepted, replaced } = caller;
         if let Some(invoked) = self.host.find(&said.text) {
@@ -171,7 +173,7 @@ impl Desk {
         }
     }
 
-    /// What is queued cannot be a command of an extension, which runs at once.
+    /// Prepares input for a queue. Fails for a command of an extension, because such a command runs at once.
     async fn queueable(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<Input, Refused> {
         self.host.ready().await;
         if let Some(invoked) = self.host.find(&text) {
@@ -180,10 +182,10 @@ impl Desk {
         self.prepared(text, images.unwrap_or_default()).await
     }
 
-    /// Puts what a server makes of its prompt, a skill or a template in the place of its name, and checks images.
+    /// Expands the name of an MCP prompt, a skill or a template, and checks the images.
     async fn prepared(&self, text: String, mut images: Vec<ImageContent>) -> Result<Input, Refused> {
         let input = match self.mcp.expand(&text).await.map_err(Refused::Server)? {
-            // What a server says is not looked at for commands.
+            // The text of an MCP server is never read as a command.
             Some(expanded) => {
                 images.extend(expanded.images);
                 Input::new(expanded.text, images).verbatim()
@@ -194,10 +196,10 @@ impl Desk {
     }
 }
 
-/// Tells the caller, then starts.
+/// Notifies the caller, then starts the run.
 fn begin(begun: Begun, accepted: Accepted) -> Taken {
     let taken = begun.running().map_or(Taken::Queued, Taken::Run);
-    // The answer stands before the run's first event.
+    // The response precedes the first event of the run.
     accepted(&taken);
     begun.start();
     taken

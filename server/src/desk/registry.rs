@@ -7,8 +7,8 @@ use futures::future::join_all;
 
 use super::Desk;
 
-/// The desks of a process, by the ids of their sessions. Each has its own engine, extensions, queue of commands and
-/// storage; models, settings and tools are shared, for their parts are.
+/// The desks of a process, by the ids of their sessions. Each desk has its own engine, extensions, command
+/// queue and storage. Models, settings and tools are shared, because their parts are.
 #[derive(Debug, Default)]
 pub struct Registry(Mutex<BTreeMap<String, Arc<Desk>>>);
 
@@ -17,35 +17,34 @@ impl Registry {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a desk under the id of its session. The one that had the id, where there is one, is given back and stays
-    /// as it is.
+    /// Adds a desk under the id of its session. Returns the previous desk with this id, unchanged.
     pub fn add(&self, desk: Arc<Desk>) -> Option<Arc<Desk>> {
         self.desks().insert(desk.engine().view().session_id, desk)
     }
 
-    /// The desk of a session.
+    /// Returns the desk of a session.
     pub fn get(&self, id: &str) -> Option<Arc<Desk>> {
         self.desks().get(id).cloned()
     }
 
-    /// All of them, in the order of their ids.
+    /// Returns all desks, in the order of their ids.
     pub fn all(&self) -> Vec<Arc<Desk>> {
         self.desks().values().cloned().collect()
     }
 
-    /// Takes a desk out and shuts it down; false where there is none.
+    /// Removes a desk and shuts it down. Returns false if there is none.
     pub async fn close(&self, id: &str) -> bool {
         let Some(desk) = self.desks().remove(id) else { return false };
         desk.shut_down().await;
         true
     }
 
-    /// Shuts all of them down, side by side.
+    /// Shuts down all desks concurrently.
     pub async fn shut_down(&self) {
         join_all(self.all().iter().map(|desk| desk.shut_down())).await;
     }
 
-    /// Waits until all of them are done, side by side.
+    /// Waits until all desks are idle, concurrently.
     pub async fn wait_until_idle(&self) {
         join_all(self.all().iter().map(|desk| desk.wait_until_idle())).await;
     }
@@ -84,7 +83,7 @@ mod tests {
         tokio::time::timeout(SOON, future).await.expect("it does not take that long")
     }
 
-    /// A model that says `ok` to everything, but nothing at all to `hang`.
+    /// A model that answers `ok` to every prompt, but never answers `hang`.
     fn parts(place: &Path) -> Parts {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},
@@ -106,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Another conversation of the same parts; gives its id.
+    /// Adds another conversation with the same parts. Returns its id and its desk.
     fn add(registry: &Registry, parts: &Parts) -> (String, Arc<Desk>) {
         let desk = Arc::new(Desk::new(parts.with(None), Arc::new(Deaf), CancellationToken::new()));
         assert!(registry.add(desk.clone()).is_none());
@@ -134,7 +133,7 @@ mod tests {
             assert_eq!(other.engine().view().messages, 2 * number);
         }
         assert!(busy.engine().view().streaming && !other.engine().view().streaming);
-        // What one has used is not counted by the other.
+        // Each desk counts only its own usage.
         assert_eq!(
             (busy.engine().stats().2.assistant_messages, other.engine().stats().2.assistant_messages),
             (0, 3)
@@ -153,7 +152,7 @@ mod tests {
             assert_eq!(desk.engine().decoded(), 0);
             let messages = desk.engine().messages();
             assert_eq!(messages.len(), 2 * number);
-            // Looking at them leaves nothing behind.
+            // These queries keep no decoded messages.
             let _ = (desk.engine().conversation(), desk.engine().stats(), desk.engine().context_tokens());
             assert_eq!(desk.engine().last_assistant_text().as_deref(), Some("ok"));
             assert_eq!(desk.engine().fork_messages().len(), number);

@@ -1,5 +1,5 @@
-//! What takes the place of the conversation, or of a part of it. Extensions may be asked before, in dialogs; a command
-//! that waits for such a one to end takes the question back.
+//! Operations that replace the conversation or a part of it. Extensions may first ask the user in dialogs; a
+//! command that waits for the end of such an operation withdraws the question.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use crate::engine::CompactError;
 use crate::session::{ForkError, OpenError};
 
 impl Desk {
-    /// Starts a fresh session; see [`crate::engine::Engine::new_session`].
+    /// Starts a new session; see [`crate::engine::Engine::new_session`].
     pub async fn new_session(&self, parent: Option<String>, caller: Caller) -> bool {
         self.replacing(caller, self.engine.new_session(parent)).await
     }
 
-    /// Goes on with the session of a file; see [`crate::engine::Engine::switch_session`].
+    /// Switches to the session of a file; see [`crate::engine::Engine::switch_session`].
     pub async fn switch_session(&self, path: &Path, caller: Caller) -> Result<bool, OpenError> {
         self.replacing(caller, self.engine.switch_session(path)).await
     }
 
-    /// Makes a fork that ends before one of the user's messages; see [`crate::engine::Engine::fork`].
+    /// Creates a fork that ends before one of the user's messages; see [`crate::engine::Engine::fork`].
     pub async fn fork(&self, entry: &str, caller: Caller) -> Result<(String, bool), ForkError> {
         self.replacing(caller, self.engine.fork(entry)).await
     }
 
-    /// Makes a copy that ends where the session stands; see [`crate::engine::Engine::copy`].
+    /// Creates a copy that ends at the current entry of the session; see [`crate::engine::Engine::copy`].
     pub async fn copy(&self, caller: Caller) -> Result<bool, ForkError> {
         self.replacing(caller, self.engine.copy()).await
     }
@@ -44,7 +44,7 @@ impl Desk {
         self.replacing(caller, self.engine.compact(focus)).await
     }
 
-    /// Compacts the conversation now and keeps that many tokens of its newest messages; see
+    /// Compacts the conversation now, except for that many tokens of its newest messages; see
     /// [`crate::engine::Engine::compact_to`].
     pub async fn compact_to(
         &self,

@@ -1,4 +1,4 @@
-//! Asking whether the working directory is trusted, at the first moment when that matters.
+//! The question about trust in the working directory, asked when the answer is first needed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,29 +13,29 @@ use crate::extensions::{Found, Host};
 use crate::mcp::{Definition, Servers};
 use crate::ui::{self, Dialog, Ui};
 
-/// What a person is asked.
+/// The question for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The question, on one line.
     pub title: String,
-    /// Whether the answer can be kept.
+    /// True if the answer can be stored.
     pub can_remember: bool,
-    /// How long an answer is waited for. None counts as no.
+    /// The time limit for an answer. No answer means no.
     pub timeout: Duration,
 }
 
-/// What a person says.
+/// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// Yes, from now on.
     Always,
-    /// Yes, as long as this process lives.
+    /// Yes, until the end of this process.
     Once,
-    /// No, or nothing.
+    /// No, or no answer.
     No,
 }
 
-/// What can be chosen, in that order.
+/// The choices, in order.
 const CHOICES: [(&str, Answer); 3] = [
     ("Do not trust it", Answer::No),
     ("Trust it for now", Answer::Once),
@@ -43,7 +43,7 @@ const CHOICES: [(&str, Answer); 3] = [
 ];
 
 impl Question {
-    /// Asks, and waits no longer than the question says. Dropping the future withdraws it.
+    /// Asks the user within the time limit. Dropping the future withdraws the question.
     async fn ask(&self, ui: &dyn Ui) -> Answer {
         let choices = CHOICES.iter().filter(|(_, answer)| self.can_remember || *answer != Answer::Always);
         let options = choices.clone().map(|(text, _)| (*text).to_owned()).collect();
@@ -53,24 +53,24 @@ impl Question {
             choices.clone().enumerate().filter(|(_, (_, answer))| *answer == Answer::No).map(|(at, _)| at);
         let Some(answer) = ui.ask(&Dialog::Select(dialog, refusing.collect())) else { return Answer::No };
         let answer = tokio::time::timeout(self.timeout, answer).await;
-        // Dismissed, or anything that is not among the choices, is no.
+        // A dismissed question, or an unknown choice, means no.
         let Ok(Some(ui::Answer::Value(chosen))) = answer else { return Answer::No };
         choices.clone().find(|(text, _)| *text == chosen).map_or(Answer::No, |(_, answer)| *answer)
     }
 }
 
-/// What a yes allows.
+/// The configuration that trust enables.
 #[derive(Debug)]
 pub struct Allowed {
-    /// What the engine uses from then on.
+    /// The configuration of the engine.
     pub granted: Granted,
-    /// The extensions that are loaded then, beside those that are there.
+    /// The additional extensions.
     pub extensions: Vec<Found>,
-    /// The MCP servers that there are then, in place of those that there were.
+    /// The MCP servers, which replace the previous ones.
     pub servers: Vec<Definition>,
 }
 
-/// A working directory that brings something that needs trust, and about which nothing is decided.
+/// A pending decision about a working directory whose files need trust.
 #[derive(Clone)]
 pub struct Undecided {
     question: Question,
@@ -80,7 +80,7 @@ pub struct Undecided {
 type Grant = dyn Fn(bool) -> Result<Allowed, String> + Send + Sync;
 
 impl Undecided {
-    /// The same, with further servers whatever the answer is.
+    /// Adds MCP servers that are independent of the answer.
     pub fn with_servers(self, more: Vec<Definition>) -> Self {
         let Self { question, grant } = self;
         Self::new(question, move |always| {
@@ -91,7 +91,8 @@ impl Undecided {
         })
     }
 
-    /// With the question, and what gives what counts after a yes; it is told whether to keep that, and may block.
+    /// Creates a pending decision. After a yes, `grant` returns the enabled configuration; its argument is
+    /// true if the answer should be stored. `grant` may block.
     pub fn new(
         question: Question,
         grant: impl Fn(bool) -> Result<Allowed, String> + Send + Sync + 'static,
@@ -106,7 +107,7 @@ impl fmt::Debug for Undecided {
     }
 }
 
-/// Whom the answer is about.
+/// The parts of the agent that the answer affects.
 #[derive(Clone, Copy)]
 pub(super) struct About<'a> {
     pub engine: &'a Engine,
@@ -114,30 +115,30 @@ pub(super) struct About<'a> {
     pub mcp: &'a Servers,
 }
 
-/// Who waits for the answer.
+/// The kind of a waiting command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiting {
     Prompt,
     Bash,
 }
 
-/// Why a command does not go on.
+/// The reason why a command does not continue.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum GateError {
-    /// Somebody stopped it.
+    /// The command was aborted.
     #[error("it was aborted before it began")]
     Aborted,
-    /// The user trusts the directory, and what it brings is broken.
+    /// The user trusts the directory, but its files are unusable.
     #[error("what the directory brings cannot be used: {0}")]
     Unusable(String),
 }
 
-/// Where commands wait that need to know whether the directory is trusted.
+/// The gate at which commands wait for the decision about trust.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     undecided: Option<Undecided>,
     decided: OnceCell<()>,
-    /// Cancelled when those who wait are to give up, by who they are.
+    /// Cancelled when the waiting commands of that kind should stop.
     prompts: Mutex<CancellationToken>,
     commands: Mutex<CancellationToken>,
 }
@@ -147,8 +148,8 @@ impl Gate {
         Self { undecided, ..Self::default() }
     }
 
-    /// Lets a command go on once it is known whether the directory is trusted: at once, unless somebody has to be
-    /// asked. One question serves all who wait.
+    /// Waits for the decision about trust. Returns at once if the decision exists. All waiting commands share
+    /// one question.
     pub async fn pass(&self, about: About<'_>, ui: &dyn Ui, who: Waiting) -> Result<(), GateError> {
         let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
             return Ok(());
@@ -161,13 +162,13 @@ impl Gate {
         }
     }
 
-    /// Waits until those who wait are to give up.
+    /// Waits until the commands of that kind are stopped.
     pub async fn stopped(&self, who: Waiting) {
         let stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner).clone();
         stop.cancelled().await;
     }
 
-    /// Those who wait give up.
+    /// Stops the waiting commands of that kind.
     pub fn stop(&self, who: Waiting) {
         let mut stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *stop).cancel();
@@ -219,7 +220,7 @@ mod tests {
         fn push(&self, _: Event<'_>) {}
     }
 
-    /// Says the same to everybody; nobody is there where that is none.
+    /// Gives the same answer to every question, or has no client.
     struct Says(Option<Answer>, AtomicUsize);
 
     impl Ui for Says {
@@ -235,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Never says anything.
+    /// Never answers.
     struct Mute(AtomicUsize);
 
     impl Ui for Mute {

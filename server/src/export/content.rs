@@ -1,4 +1,4 @@
-//! Content blocks: text, pictures, and JSON where there is nothing better to show.
+//! Content blocks: text, pictures, and JSON for everything else.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use super::format::counted;
 use super::highlight::{Highlighter, Language};
 use super::markdown::{LineEnds, markdown};
 
-/// Pictures that a browser shows and that cannot hold script.
+/// Types of pictures that a browser shows and that cannot contain script.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The content of a message, which is a string or a list of blocks, with its texts as Markdown.
+/// Renders the content of a message, which is a string or a list of blocks, with its texts as Markdown.
 pub(super) fn content(message: &Value, line_ends: LineEnds, highlighter: &Highlighter) -> Markup {
     if let Some(text) = optional_text(message, "content") {
         return markdown(text, line_ends, highlighter);
@@ -29,13 +29,13 @@ pub(super) fn content(message: &Value, line_ends: LineEnds, highlighter: &Highli
     }
 }
 
-/// A picture, which opens to its full size; or a line that says why there is none.
+/// Renders a picture, which opens to its full size, or the reason why the picture is not shown.
 pub(super) fn picture(block: &Value) -> Markup {
     let (kind, data) = (text(block, "mimeType"), text(block, "data"));
     if !PICTURES.contains(&kind) {
         return html! { p.absent { "Picture of type " code { (kind) } " is not shown." } };
     }
-    // The decoder decides what is base64: nothing else gets into the attribute.
+    // The decoder validates the base64 text, so the attribute contains nothing else.
     if data.is_empty() || STANDARD.decode(data).is_err() {
         return html! { p.absent { "Picture with data that is not base64 is not shown." } };
     }
@@ -47,20 +47,20 @@ pub(super) fn picture(block: &Value) -> Markup {
     }
 }
 
-/// A block of a type that this page does not know.
+/// Renders a block of an unknown type.
 pub(super) fn unknown(block: &Value, highlighter: &Highlighter) -> Markup {
     let kind = optional_text(block, "type").filter(|kind| !kind.is_empty()).unwrap_or("without a type");
     folded_json(&format!("Block {kind}"), block, highlighter)
 }
 
-/// JSON behind a line that names it.
+/// Renders JSON, folded behind a title.
 pub(super) fn folded_json(title: &str, value: &Value, highlighter: &Highlighter) -> Markup {
     html! { details.more { summary { (title) } (json(value, highlighter)) } }
 }
 
-/// JSON, indented.
+/// Renders indented JSON.
 pub(super) fn json(value: &Value, highlighter: &Highlighter) -> Markup {
-    // A value always has a text.
+    // Serializing a `Value` cannot fail.
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     html! { pre { code { (highlighter.code(&text, Language::Named("json"))) } } }
 }

@@ -1,17 +1,17 @@
-//! How a secret may be written in the texts of a session.
+//! Encodings of a secret in the texts of a session.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// A shorter one would take ordinary words out of texts.
+/// The minimum length of a secret in bytes. A shorter one would redact ordinary words.
 const SHORTEST: usize = 8;
 
-/// What stays as it is in a part of a URL, by RFC 3986.
+/// The unreserved characters of RFC 3986, which URLs do not encode.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// As JavaScript's `encodeURIComponent` does it.
+/// The character set of JavaScript's `encodeURIComponent`.
 const COMPONENT: &AsciiSet = &UNRESERVED.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')');
-/// As JavaScript's `encodeURI` does it.
+/// The character set of JavaScript's `encodeURI`.
 const WHOLE: &AsciiSet = &COMPONENT
     .remove(b';')
     .remove(b',')
@@ -25,8 +25,8 @@ const WHOLE: &AsciiSet = &COMPONENT
     .remove(b'$')
     .remove(b'#');
 
-/// The secret and its other forms; none for one that is too short. The credentials behind `Bearer ` or another scheme
-/// are a secret of their own.
+/// Returns the secret and its encodings, or an empty list if the secret is too short. The credentials after
+/// `Bearer ` or another scheme are a secret of their own.
 pub(super) fn disguises(secret: &str) -> Vec<String> {
     let secret = secret.trim();
     let mut forms = Vec::new();
@@ -58,7 +58,7 @@ fn in_urls(plain: &str, forms: &mut Vec<String>) {
     }
 }
 
-/// Escaped once, and once more: arguments of tools are JSON in JSON.
+/// Adds the text escaped once and twice: arguments of tools are JSON within JSON.
 fn in_json(plain: &str, forms: &mut Vec<String>) {
     let escape = |text: &str| {
         let quoted = serde_json::Value::from(text).to_string();
@@ -83,8 +83,8 @@ fn in_json(plain: &str, forms: &mut Vec<String>) {
     }
 }
 
-/// At each of the three places where it may stand within what is encoded, without the characters that depend on what
-/// is before and behind it.
+/// Adds the base64 forms for the three possible offsets within encoded data, without the characters that
+/// depend on the neighbouring bytes.
 fn in_base64(plain: &[u8], forms: &mut Vec<String>) {
     for before in 0..3 {
         let mut bytes = vec![0; before];

@@ -1,4 +1,4 @@
-//! The entries of a transcript, which are had one at a time.
+//! Access to the entries of a transcript, one at a time.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::redact::{Secrets, redacted};
 
-/// The entries of a session, in the file's order. A page asks for each of them twice and keeps none, so that a long
-/// session need not be in memory.
+/// The entries of a session, in the order of the file. A page reads each entry twice and stores none, so a
+/// long session need not fit into memory.
 pub trait Entries {
-    /// How many there are.
+    /// Returns the number of entries.
     fn count(&self) -> usize;
 
-    /// The entry at that place; null where it cannot be had any more.
+    /// Returns the entry at that index, or null if it is not available any more.
     fn entry(&self, at: usize) -> Cow<'_, Value>;
 }
 
@@ -26,7 +26,7 @@ impl<T: AsRef<[Value]> + ?Sized> Entries for T {
     }
 }
 
-/// The same without secrets.
+/// The entries without secrets.
 pub(super) struct Clean<'a> {
     pub entries: &'a dyn Entries,
     pub secrets: &'a Secrets,

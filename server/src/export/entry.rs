@@ -1,4 +1,4 @@
-//! One entry of a session.
+//! Rendering of one entry of a session.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -14,10 +14,11 @@ use super::tool;
 use super::totals::{Tokens, model_name};
 use super::tree::Tree;
 
-/// Characters of a line in the tree: more than it has room for, so that the style sheet cuts.
+/// The maximum number of characters of a line in the tree. The line is too narrow for them, so the style
+/// sheet cuts the text.
 pub(super) const LONGEST: usize = 90;
 
-/// What an entry is to a reader. Decides its looks and in which views of the tree it shows.
+/// The kind of an entry for a reader, which determines its style and its visibility in the views of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     User,
@@ -27,9 +28,9 @@ pub(super) enum Kind {
     Tool,
     /// A command of the user.
     Shell,
-    /// What extensions and summaries say.
+    /// A message of an extension, or a summary.
     Note,
-    /// What is set, named, stored: not part of the conversation.
+    /// A setting, a name or stored data: not part of the conversation.
     Setting,
 }
 
@@ -63,7 +64,7 @@ impl Kind {
     }
 }
 
-/// What entries need to know of each other.
+/// The data shared by all entries.
 pub(super) struct Session<'a> {
     pub clean: &'a Clean<'a>,
     pub tree: &'a Tree,
@@ -72,8 +73,8 @@ pub(super) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// An entry in the conversation. Nothing for results that are shown with their call. `above` is the kind of what
-    /// is shown above it.
+    /// Renders an entry of the conversation. Renders nothing for a result, because its call shows it. `above`
+    /// is the kind of the entry above it.
     pub fn entry(&self, at: usize, above: Option<Kind>) -> Markup {
         if self.results.has_call(at) {
             return html! {};
@@ -139,7 +140,7 @@ impl Session<'_> {
         }
     }
 
-    /// One quiet line.
+    /// Renders a setting as one quiet line.
     fn setting(&self, frame: &Frame) -> Markup {
         let entry = frame.entry;
         let target = self.tree.find(text(entry, "targetId")).map(|target| self.tree.anchor(target));
@@ -161,7 +162,7 @@ impl Session<'_> {
     }
 }
 
-/// An entry in one line, for the tree. That of a result says how it begins.
+/// Returns the title of an entry for the tree, on one line. The title of a result is the start of its text.
 pub(super) fn title(entry: &Value) -> String {
     let Some(message) = message(entry) else {
         return match text(entry, "type") {
@@ -192,7 +193,7 @@ fn step_title(entry: &Value) -> String {
     if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
 }
 
-/// How a message begins.
+/// Returns the start of a message.
 fn spoken(message: &Value) -> String {
     markdown::preview(&plain_content(message), LONGEST)
 }
@@ -201,7 +202,7 @@ fn either(text: String, other: impl FnOnce() -> String) -> String {
     if text.is_empty() { other() } else { text }
 }
 
-/// An entry and its place on the page.
+/// An entry and its index.
 struct Frame<'a> {
     at: usize,
     entry: &'a Value,
@@ -217,7 +218,7 @@ impl Frame<'_> {
         self.tree.label(self.at)
     }
 
-    /// Who speaks, when, and what it took.
+    /// Renders the speaker, the time and the usage.
     fn meta(&self, speaker: &str, speaker_is_known: bool) -> Markup {
         let timestamp = text(self.entry, "timestamp");
         let moment = Moment::parse(timestamp);
@@ -282,7 +283,7 @@ fn thinking(block: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// How an answer ended, where it did not end well.
+/// Renders the end of an answer, unless the answer ended normally.
 fn ending(message: &Value) -> Markup {
     let title = match text(message, "stopReason") {
         "error" => "The request failed",
@@ -324,7 +325,7 @@ fn custom(message: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// What a setting says, in words.
+/// Describes a setting in words.
 fn setting_text(entry: &Value) -> String {
     match text(entry, "type") {
         "model_change" => format!("Model {}", model_name(text(entry, "provider"), text(entry, "modelId"))),
@@ -343,7 +344,7 @@ fn setting_text(entry: &Value) -> String {
     }
 }
 
-/// What a setting holds beside its text.
+/// Returns the data of a setting besides its text.
 fn data(entry: &Value) -> Option<&Value> {
     match text(entry, "type") {
         "model_change" | "thinking_level_change" | "session_info" | "label" => None,
@@ -352,7 +353,7 @@ fn data(entry: &Value) -> Option<&Value> {
     }
 }
 
-/// How many entries a line shows, for the title of a branch.
+/// Returns the number of entries of a line as text, for the title of a branch.
 pub(super) fn entry_count(entries: &[usize]) -> String {
     counted(entries.len(), "entry", "entries")
 }

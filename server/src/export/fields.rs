@@ -1,38 +1,39 @@
-//! Reading members of entries that may be anything: a member that is missing or of another type reads as empty.
+//! Readers for members of arbitrary entries. A missing member, or one of another type, reads as empty.
 
 use serde_json::Value;
 
-/// A member that is a string.
+/// Returns a string member.
 pub(super) fn optional_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str()
 }
 
-/// A member that is a string, or nothing.
+/// Returns a string member, or an empty text.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     optional_text(value, name).unwrap_or_default()
 }
 
-/// A member that is true.
+/// Returns true if the member is `true`.
 pub(super) fn flag(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|value| value == &Value::Bool(true))
 }
 
-/// The elements of a member that is a list.
+/// Returns the elements of a list member.
 pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A message of an entry of type `message`.
+/// Returns the message of an entry of type `message`.
 pub(super) fn message(entry: &Value) -> Option<&Value> {
     (text(entry, "type") == "message").then(|| entry.get("message")).flatten()
 }
 
-/// The role of an entry's message; empty for other entries.
+/// Returns the role of an entry's message, or an empty text for other entries.
 pub(super) fn role(entry: &Value) -> &str {
     message(entry).map_or("", |message| text(message, "role"))
 }
 
-/// The text of a message's content, which is a string or a list of blocks: its text blocks, one per line.
+/// Returns the text of a message's content, which is a string or a list of blocks: its text blocks, one per
+/// line.
 pub(super) fn plain_content(message: &Value) -> String {
     if let Some(content) = optional_text(message, "content") {
         return content.to_owned();

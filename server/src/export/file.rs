@@ -1,4 +1,4 @@
-//! Session files that are read, and exports that are written.
+//! Reading of session files and writing of exports.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -14,22 +14,22 @@ use super::stored::StoredEntries;
 use super::{MARKER, Transcript, write_html};
 use crate::tools::os_error;
 
-/// How many bytes of a page are written at once.
+/// The size of the write buffer for a page, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// Why there is no export.
+/// The reason why there is no export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The system refused. Displays as pi does: `ENOENT: no such file or directory, open '/a/b'`.
+    /// A system call failed. Displays as pi does: `ENOENT: no such file or directory, open '/a/b'`.
     #[error("{}", os_error::describe(source, "open", path))]
     System {
-        /// What was opened.
+        /// The path of the call.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file is there already that is not an export of ours; it is untouched.
+    /// The target exists and is not an export of this program. The target stays unchanged.
     #[error("EEXIST: file already exists and is not an export, open '{}'", .path.display())]
     Occupied {
         /// The file.
@@ -43,7 +43,7 @@ pub enum ExportError {
     },
 }
 
-/// What is in a session file.
+/// The content of a session file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SessionFile {
@@ -51,15 +51,15 @@ pub struct SessionFile {
     pub header: Value,
     /// The other lines, in order.
     pub entries: StoredEntries,
-    /// How many lines were left out because they are no JSON objects, as after a crash.
+    /// The number of skipped lines, which are not JSON objects, as after a crash.
     pub skipped: usize,
 }
 
-/// Reads a session file. Fails where it cannot be read, is not a regular file, or is not a session.
+/// Reads a session file. Fails if the file cannot be read, is not a regular file, or is not a session.
 pub fn from_file(session_file: &Path) -> Result<SessionFile, ExportError> {
     let no_session = || ExportError::NoSession { path: session_file.to_owned() };
     let system = |source| ExportError::System { path: session_file.to_owned(), source };
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would wait for a writer.
     if !fs::metadata(session_file).map_err(system)?.is_file() {
         return Err(no_session());
     }
@@ -91,7 +91,7 @@ fn is_header(value: &Value) -> bool {
     text(value, "type") == "session" && optional_text(value, "id").is_some()
 }
 
-/// The name of a session's export where none is given: `<prefix>-<name of the session file>.html`, relative.
+/// Returns the default name of a session's export: `<prefix>-<name of the session file>.html`, relative.
 pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
     let mut name = OsString::from(prefix);
     name.push("-");
@@ -100,8 +100,8 @@ pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Writes the export, readable by its owner alone. The file appears whole or not at all. An earlier export is
-/// replaced; any other file, and whatever is not a regular file, is left alone and is an error.
+/// Writes the export, readable only by its owner. The file appears completely or not at all. An earlier
+/// export is replaced. Fails without a change if the target is another file, or not a regular file.
 pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> {
     let system = |source| ExportError::System { path: target.to_owned(), source };
     let occupied = || ExportError::Occupied { path: target.to_owned() };
@@ -119,7 +119,7 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
     write_html(transcript, &mut out).and_then(|()| out.flush()).map_err(system)?;
     drop(out);
     beside.as_file().sync_all().map_err(system)?;
-    // Somebody may have put a file there meanwhile.
+    // Another program may have created the file in the meantime.
     let persisted = if replaces { beside.persist(target) } else { beside.persist_noclobber(target) };
     match persisted {
         Ok(_) => Ok(()),
@@ -128,9 +128,10 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
     }
 }
 
-/// An empty file that only its owner may read, whatever the umask allows. It is removed unless it gets another name.
+/// Creates an empty file that only its owner may read, independent of the umask. The file is removed unless
+/// it is renamed.
 fn beside(directory: &Path) -> io::Result<NamedTempFile> {
-    // The library's own error has lost the system's code.
+    // The error of the library does not contain the system's code.
     let mut code = None;
     let create = |path: &Path| {
         let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

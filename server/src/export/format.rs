@@ -1,4 +1,4 @@
-//! Numbers, money and times for people.
+//! Formats of numbers, money and times for people.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// `12,345`.
+/// Formats a number as `12,345`.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -30,7 +30,7 @@ pub(super) fn count(number: u64) -> String {
     out
 }
 
-/// `812`, `12.3k`, `4.5M`.
+/// Formats a number as `812`, `12.3k`, `4.5M`.
 pub(super) fn short_count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -39,7 +39,7 @@ pub(super) fn short_count(number: u64) -> String {
     }
 }
 
-/// US dollars: `$1.23`, and four digits after the point for what is less than ten cents.
+/// Formats US dollars as `$1.23`, with four decimals for amounts below ten cents.
 pub(super) fn cost(dollars: f64) -> String {
     match dollars {
         _ if dollars > 0.0 && dollars < 0.00005 => "<$0.0001".to_owned(),
@@ -48,12 +48,12 @@ pub(super) fn cost(dollars: f64) -> String {
     }
 }
 
-/// One or many: `1 entry`, `2 entries`.
+/// Formats a number with its noun: `1 entry`, `2 entries`.
 pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(number as u64), if number == 1 { one } else { many })
 }
 
-/// The first line with something in it, with white space folded, cut at `longest` characters.
+/// Returns the first line that is not blank, with white space folded, cut at `longest` characters.
 pub(super) fn preview(text: &str, longest: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut out = String::new();
@@ -78,7 +78,7 @@ pub(super) struct Moment<'a> {
 }
 
 impl<'a> Moment<'a> {
-    /// None where the text has another form.
+    /// Returns `None` if the text has another form.
     pub fn parse(timestamp: &'a str) -> Option<Self> {
         let digits = |range: Range<usize>| {
             timestamp.get(range).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
@@ -101,18 +101,18 @@ impl<'a> Moment<'a> {
         })
     }
 
-    /// `20:34:21`.
+    /// Returns the time as `20:34:21`.
     pub fn time(self) -> &'a str {
         self.seconds
     }
 
-    /// `21 November 2026`.
+    /// Returns the date as `21 November 2026`.
     pub fn date(self) -> String {
         format!("{} {} {}", self.day, self.month, self.year)
     }
 }
 
-/// From when to when, in UTC; empty where neither can be read.
+/// Returns the start and the end in UTC. Returns an empty text if neither can be parsed.
 pub(super) fn span(first: &str, last: &str) -> String {
     let (Some(first), Some(last)) =
         (Moment::parse(first).or(Moment::parse(last)), Moment::parse(last).or(Moment::parse(first)))

@@ -1,7 +1,8 @@
-//! Code with its words marked for colours.
+//! Syntax highlighting of code.
 //!
-//! The grammars know thousands of scopes; the page knows the few kinds of [`KINDS`], each a class that the style sheet
-//! colours for light and dark. What is too much to look at, and what no grammar knows, stays plain text.
+//! The grammars know thousands of scopes. The page knows the few kinds of [`KINDS`], each a class with a
+//! colour in the style sheet for light and dark. Code that is too long, and code without a grammar, stays
+//! plain text.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -11,17 +12,19 @@ use std::time::{Duration, Instant};
 use maud::{Markup, PreEscaped, html};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// Longer blocks stay plain.
+/// The maximum length of a highlighted block, in bytes.
 const LONGEST_BLOCK: usize = 64 << 10;
-/// Longer lines are no code that people read, and grammars take long over them.
+/// The maximum length of a highlighted line. Longer lines are not code for people, and grammars are slow on
+/// them.
 const LONGEST_LINE: usize = 400;
-/// How much of one page is looked at.
+/// The amount of highlighted code on one page, in bytes.
 const PAGE_BUDGET: usize = 512 << 10;
-/// How long one page is looked at. Text can be made so that grammars take a thousand times longer than over code.
+/// The time for the highlighting of one page. Crafted text can make grammars a thousand times slower than
+/// code.
 const PAGE_TIME: Duration = Duration::from_secs(5);
 
-/// Scopes and the class of what is in them. The innermost scope that matches counts, and of several rows that match
-/// it the longest. An empty class is plain text.
+/// Scopes and their classes. The innermost matching scope applies. If several rows match it, the longest one
+/// applies. An empty class is plain text.
 const KINDS: &[(&str, &str)] = &[
     ("comment", "c"),
     ("string", "s"),
@@ -76,12 +79,12 @@ static SCOPES: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
     scopes
 });
 
-/// What a text is written in, in the words of whoever says so.
+/// The language of a text, as stated by its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Language<'a> {
-    /// The word behind a fence: a name or a file's ending.
+    /// The info string of a fenced block: a name or a file extension.
     Named(&'a str),
-    /// The file that it comes from.
+    /// The file that contains the text.
     OfFile(&'a str),
 }
 
@@ -100,7 +103,7 @@ impl Language<'_> {
     }
 }
 
-/// Marks code, up to a limit for all of a page together.
+/// Highlights code, up to a limit for the whole page.
 #[derive(Debug)]
 pub(super) struct Highlighter {
     left: Cell<usize>,
@@ -114,7 +117,7 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// The text, escaped, with elements around its words where the language is known.
+    /// Returns the escaped text. If the language is known, elements mark its tokens.
     pub fn code(&self, text: &str, language: Language) -> Markup {
         let Some(grammar) = language.grammar().filter(|_| text.len() <= LONGEST_BLOCK.min(self.left.get()))
         else {
@@ -156,7 +159,7 @@ fn class(stack: &ScopeStack) -> &'static str {
     stack.as_slice().iter().rev().find_map(row).map_or("", |(_, class)| class)
 }
 
-/// Joins neighbours of one class.
+/// Merges adjacent texts of one class.
 #[derive(Default)]
 struct Printer {
     out: String,
@@ -166,7 +169,7 @@ struct Printer {
 
 impl Printer {
     fn text(&mut self, text: &str, class: &'static str) {
-        // White space has no colour, so it interrupts nothing.
+        // White space has no colour, so it does not end a class.
         if class != self.class && !text.trim().is_empty() {
             self.flush();
             self.class = class;

@@ -1,7 +1,8 @@
-//! Markdown as HTML, with a short list of what can come out.
+//! Markdown as HTML, with a short list of possible tags.
 //!
-//! Every tag the page gets from Markdown stands in this file. HTML in the source is shown as text, pictures are named
-//! instead of loaded, and a link leads somewhere only by [`SCHEMES`].
+//! This file contains every tag that Markdown can produce on the page. HTML in the source is shown as
+//! text. A picture becomes a link instead of being loaded. Only a link with a scheme in [`SCHEMES`] is
+//! active.
 
 use maud::{Escaper, Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -10,18 +11,19 @@ use std::fmt::Write;
 use super::format;
 use super::highlight::{Highlighter, Language};
 
-/// What links may begin with.
+/// The allowed prefixes of links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// Blocks nested deeper than this lose their tags and keep their text: browsers stop counting at a few hundred.
+/// The depth below which blocks lose their tags and keep their text: browsers stop nesting at a few hundred
+/// levels.
 const DEEPEST: usize = 48;
 
-/// How single line ends in a paragraph are shown.
+/// The presentation of single line ends in a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LineEnds {
-    /// As spaces, as Markdown has it.
+    /// As spaces, as in Markdown.
     Spaces,
-    /// As line ends: people press return where they want one.
+    /// As line ends, because people press return to get one.
     Kept,
 }
 
@@ -44,9 +46,9 @@ pub(super) fn markdown(source: &str, line_ends: LineEnds, highlighter: &Highligh
     PreEscaped(renderer.out)
 }
 
-/// The beginning of `source` without its marks, in one line of at most `longest` characters.
+/// Returns the start of `source` without its marks, in one line of at most `longest` characters.
 pub(super) fn preview(source: &str, longest: usize) -> String {
-    // Marks are never as long as what they mark by more than this.
+    // Marks never exceed the length of the marked text by more than this factor.
     let beginning = source.char_indices().nth(longest * 4).map_or(source, |(end, _)| &source[..end]);
     let mut plain = String::new();
     for event in Parser::new_ext(beginning, options()) {
@@ -63,7 +65,7 @@ pub(super) fn preview(source: &str, longest: usize) -> String {
             _ => {}
         }
     }
-    // What is marks alone is shown as it is.
+    // A text that consists of marks is shown unchanged.
     let plain = if plain.trim().is_empty() { beginning } else { &plain };
     format::preview(&plain.split_whitespace().collect::<Vec<_>>().join(" "), longest)
 }
@@ -74,14 +76,14 @@ fn options() -> Options {
 
 struct Renderer<'a> {
     out: String,
-    /// What ends each open element; empty where its tag was left out.
+    /// The closing tag of each open element, empty if its opening tag was omitted.
     closing: Vec<String>,
-    /// Open links: they do not nest in HTML.
+    /// The number of open links: links do not nest in HTML.
     links: usize,
     alignments: Vec<Alignment>,
     column: usize,
     in_head: bool,
-    /// The language and text of the code block that is open.
+    /// The language and text of the open code block.
     code: Option<(String, String)>,
     line_ends: LineEnds,
     highlighter: &'a Highlighter,
@@ -156,7 +158,7 @@ impl Renderer<'_> {
             Tag::Strikethrough => self.open("<del>", "</del>"),
             Tag::Link { dest_url, .. } => self.link(&dest_url, ""),
             Tag::Image { dest_url, .. } => self.link(&dest_url, "Picture: "),
-            // Not among the options.
+            // These are not enabled in the options.
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
@@ -189,7 +191,8 @@ impl Renderer<'_> {
         self.closing.push(if shown { closing.to_owned() } else { String::new() });
     }
 
-    /// A link where the address is one that may be followed and no link is open; else its text with the address.
+    /// Writes a link if its address is allowed and no link is open. Otherwise writes its text with the
+    /// address.
     fn link(&mut self, address: &str, prefix: &str) {
         self.links += 1;
         if self.links == 1 && is_harmless(address) {
@@ -214,7 +217,7 @@ fn is_harmless(address: &str) -> bool {
         .any(|scheme| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
 }
 
-/// Headings of a message stand below those of the page.
+/// Headings of a message rank below the headings of the page.
 fn heading(level: HeadingLevel) -> &'static str {
     match level {
         HeadingLevel::H1 => "h3",

@@ -1,8 +1,8 @@
-//! A session as one HTML file that people read: no network, no other files, readable without script.
+//! Export of a session to one HTML file for readers: no network, no other files, readable without script.
 //!
-//! All that a session holds is somebody else's text. It becomes HTML through templates that escape and a Markdown
-//! renderer that knows few tags; a content security policy forbids everything but the page's own style and script,
-//! named by their hashes. Keys are replaced before any of it is rendered.
+//! The texts of a session are untrusted. Templates with escaping, and a Markdown renderer with few tags,
+//! convert them to HTML. A content security policy forbids everything except the page's own style and script,
+//! named by their hashes. Keys are replaced before the rendering.
 //!
 //! ```
 //! use agentese_server::export::{Transcript, html};
@@ -15,15 +15,15 @@
 //! assert!(page.contains("What is &lt;b&gt;?"));
 //! ```
 //!
-//! | file | what it knows |
+//! | file | concept |
 //! |---|---|
 //! | `file`, `stored` | session files and exports on disk |
-//! | `entries` | the entries, had one at a time |
+//! | `entries` | access to the entries, one at a time |
 //! | `page`, `sidebar` | the document |
-//! | `entry`, `tool`, `content` | what an entry, a tool call, a content block looks like |
+//! | `entry`, `tool`, `content` | rendering of an entry, a tool call, a content block |
 //! | `markdown`, `highlight`, `format` | text, code, numbers |
-//! | `outline`, `tree`, `results`, `totals`, `fields` | what is in the file: order, pairs, sums |
-//! | `redact`, `disguise` | what must not be in the export, and how it may be written there |
+//! | `outline`, `tree`, `results`, `totals`, `fields` | data from the file: order, pairs, sums |
+//! | `redact`, `disguise` | secrets, and their encodings |
 
 mod content;
 mod disguise;
@@ -52,49 +52,50 @@ pub use entries::Entries;
 pub use file::{ExportError, SessionFile, default_name, from_file, write};
 pub use stored::StoredEntries;
 
-/// Stands in the second line of every export. Files with it may be replaced by a newer export.
+/// The marker in the second line of every export. A newer export may replace a file with this marker.
 const MARKER: &str = "<!-- agentese session export -->";
 
-/// What is exported.
+/// The input of an export.
 #[derive(Clone, Copy)]
 pub struct Transcript<'a> {
     /// The first line of the session file.
     pub header: &'a Value,
-    /// The other lines, in the file's order. Entries of any type, and with any members missing, are shown.
+    /// The other lines, in the order of the file. Entries of any type, and with any members missing, are
+    /// shown.
     pub entries: &'a dyn Entries,
-    /// The id of the entry where the conversation stands; the last one if none is given or it is not there.
+    /// The id of the current entry of the conversation. If it is missing or unknown, the last entry is used.
     pub leaf: Option<&'a str>,
-    /// What the model is told before the conversation.
+    /// The system prompt of the model.
     pub system_prompt: Option<&'a str>,
-    /// Names and descriptions of the tools that the model has.
+    /// Names and descriptions of the tools of the model.
     pub tools: &'a [(String, String)],
-    /// Texts that must not be in the export, such as keys: as they are, URL-encoded, escaped for JSON, in base64; those
-    /// that follow the name of a scheme (`Bearer …`) alone too. Shorter ones than 8 bytes are words and are left. What
-    /// looks like a well-known key is replaced anyway.
+    /// Texts that must not be in the export, such as keys: in plain form, URL-encoded, escaped for JSON, in
+    /// base64. Credentials after the name of a scheme (`Bearer …`) are also replaced alone. Texts shorter
+    /// than 8 bytes are words and stay. Well-known keys are always replaced.
     pub secrets: &'a [String],
 }
 
 impl<'a> Transcript<'a> {
-    /// Header and entries, and nothing else.
+    /// Creates an input with header and entries alone.
     pub fn new(header: &'a Value, entries: &'a dyn Entries) -> Self {
         Self { header, entries, leaf: None, system_prompt: None, tools: &[], secrets: &[] }
     }
 }
 
-/// The page. Never fails: what it does not know it shows as JSON. The same transcript gives the same page, but for
-/// the colours of code, which are given up where they take too long.
+/// Returns the page. Never fails: unknown content is shown as JSON. The same transcript gives the same page,
+/// except for the colours of code, which are omitted if they take too long.
 ///
-/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so call it where
-/// blocking is fine.
+/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
+/// caller must be allowed to block.
 pub fn html(transcript: &Transcript) -> String {
     let mut page = Vec::new();
-    // Memory takes everything, and a page consists of texts.
+    // Writing to memory cannot fail, and a page consists of texts.
     write_html(transcript, &mut page).expect("memory takes everything");
     String::from_utf8(page).expect("a page is text")
 }
 
-/// Writes the page entry by entry, in small pieces: of the transcript no more is in memory than an outline (a title and some
-/// numbers for each entry) and the entry that is written. Fails where `out` does.
+/// Writes the page entry by entry, in small pieces. Only an outline of the transcript (a title and some
+/// numbers for each entry) and the current entry are in memory. Fails if writing to `out` fails.
 pub fn write_html(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
     let secrets = &redact::Secrets::of(transcript.secrets);
     let text = |text: &str| redact::redacted_text(text, secrets).into_owned();

@@ -1,4 +1,4 @@
-//! What a page has to know of all entries before it shows the first.
+//! The data about all entries that a page needs before its first entry.
 
 use serde_json::Value;
 
@@ -11,19 +11,19 @@ use super::results::Results;
 use super::totals::Totals;
 use super::tree::Tree;
 
-/// What one look at each entry gives.
+/// The result of one pass over the entries.
 pub(super) struct Outline {
     pub tree: Tree,
     pub results: Results,
     pub totals: Totals,
-    /// The session's name, or how it begins.
+    /// The name of the session, or the start of its first message.
     pub title: String,
-    /// The last time that an entry has.
+    /// The last timestamp of an entry.
     pub last: Option<String>,
 }
 
 impl Outline {
-    /// Looks at each entry once. `leaf` is the id of the entry where the conversation stands.
+    /// Reads each entry once. `leaf` is the id of the current entry of the conversation.
     pub fn of(entries: &Clean, leaf: Option<&str>) -> Self {
         let mut tree = Tree::with_capacity(entries.count());
         let (mut results, mut totals) = (Results::default(), Totals::default());

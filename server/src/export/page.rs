@@ -22,10 +22,11 @@ use super::tree::{Branch, Tree};
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 
-/// The colours. The style sheet knows the ids.
+/// The themes. The style sheet refers to the ids.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];
 
-/// Nothing is loaded and nothing runs but the style and the script of this file, which are named by their hashes.
+/// The content security policy: the page loads nothing, and uses only the style and the script of this file,
+/// named by their hashes.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(
@@ -36,16 +37,16 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Stands where something is written that is too long for one text. No text of a session looks like it, because every
-/// one is escaped.
+/// The placeholder for content that is too long for one text. No text of a session contains it, because every
+/// text is escaped.
 pub(super) const SLOT: PreEscaped<&str> = PreEscaped("<!--slot-->");
 
-/// Writes markup. Fails where `out` does.
+/// Writes markup. Fails if writing to `out` fails.
 pub(super) fn put(out: &mut dyn Write, markup: &Markup) -> io::Result<()> {
     out.write_all(markup.0.as_bytes())
 }
 
-/// What stands before the slots of a markup, between them and behind them.
+/// Returns the text before, between and after the slots of a markup.
 fn around<const N: usize>(markup: &Markup) -> [&str; N] {
     let mut parts = markup.0.split(SLOT.0);
     std::array::from_fn(|_| parts.next().unwrap_or_default())
@@ -60,16 +61,16 @@ pub(super) struct Page<'a> {
     pub tools: &'a [(String, String)],
 }
 
-/// Writes the page, with all that it needs. Fails where `out` does.
+/// Writes the page. Fails if writing to `out` fails.
 pub(super) fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let outline = Outline::of(page.entries, page.leaf);
     let highlighter = Highlighter::default();
     let Outline { tree, results, title, .. } = &outline;
-    // The heading may use up what is looked at for colours, so it comes before the conversation.
+    // The heading may use up the limit for highlighting, so it precedes the conversation.
     let document = document(page, &outline, title, &highlighter);
     let [start, between, end] = around(&document);
     let session = Session { clean: page.entries, tree, results, highlighter: &highlighter };
-    // The marker stands behind the doctype, so that browsers see a standard document.
+    // The marker follows the doctype, so that browsers use standards mode.
     write!(out, "<!DOCTYPE html>\n{MARKER}\n{start}")?;
     rows(tree, results, out)?;
     out.write_all(between.as_bytes())?;
@@ -77,7 +78,7 @@ pub(super) fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{end}")
 }
 
-/// The document, with slots for the rows of the tree and for the conversation.
+/// Renders the document, with slots for the rows of the tree and for the conversation.
 fn document(page: &Page, outline: &Outline, title: &str, highlighter: &Highlighter) -> Markup {
     html! {
         html lang="en" {
@@ -113,7 +114,7 @@ fn document(page: &Page, outline: &Outline, title: &str, highlighter: &Highlight
     }
 }
 
-/// What stays at the top: where one is, and the switches.
+/// Renders the bar at the top, with the title and the switches.
 fn bar(title: &str) -> Markup {
     html! {
         div.bar {
@@ -220,7 +221,7 @@ fn branch(session: &Session, branch: &Branch, out: &mut dyn Write) -> io::Result
     out.write_all(end.as_bytes())
 }
 
-/// The entries of a line, each with the kind of what stands above it.
+/// Returns the entries of a line, each with the kind of the entry above it.
 fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Option<Kind>)> {
     line.iter().scan(None, |last, &at| {
         let above = *last;
@@ -236,7 +237,7 @@ fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Optio
 mod tests {
     use super::*;
 
-    /// Either would end its element early.
+    /// Either text would end its element early.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.to_lowercase().contains("</") && !SCRIPT.contains("<!--"));
@@ -249,7 +250,7 @@ mod tests {
     #[test]
     fn the_style_loads_nothing_and_stays_fast() {
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
-        // Ten thousand entries took half a minute to open.
+        // With it, a page of ten thousand entries took half a minute to open.
         assert!(!STYLE.contains(":has("));
     }
 }

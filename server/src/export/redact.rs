@@ -1,4 +1,4 @@
-//! Keys are taken out of everything before any of it becomes HTML.
+//! Removal of keys from a transcript before it becomes HTML.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use serde_json::{Map, Value};
 use super::disguise::disguises;
 use super::fields::text;
 
-/// What is looked for: every secret, and what becomes of it in URLs, JSON and base64.
+/// The search patterns: every secret, and its forms in URLs, JSON and base64.
 pub(super) struct Secrets(Vec<Finder<'static>>);
 
 impl Secrets {
     pub fn of(secrets: &[String]) -> Self {
         let mut forms: Vec<String> = secrets.iter().flat_map(|secret| disguises(secret)).collect();
-        // A form that has another one in it goes first.
+        // A form that contains another form precedes it.
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         forms.dedup();
         Self(forms.iter().map(|form| Finder::new(form.as_bytes()).into_owned()).collect())
     }
 }
 
-/// The text with what looks like a well-known key, and every one of `secrets`, replaced.
+/// Returns the text with well-known keys and `secrets` replaced.
 pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str> {
-    // The secrets first: what looks like a key may end in the middle of one.
+    // The secrets come first: a match of a well-known key may end in the middle of a secret.
     let mut text = Cow::Borrowed(text);
     for finder in &secrets.0 {
         if finder.find(text.as_bytes()).is_some() {
@@ -38,13 +38,13 @@ pub(super) fn redacted_text<'a>(text: &'a str, secrets: &Secrets) -> Cow<'a, str
     }
 }
 
-/// The value with all of its texts redacted, and those of members that are named like a key replaced whole. Borrowed
-/// where nothing had to be replaced: entries with large images are not copied.
+/// Returns the value with all of its texts redacted. Values of members whose names denote keys are replaced
+/// completely. Borrows the value if nothing is replaced, so entries with large images are not copied.
 pub(super) fn redacted<'a>(value: &'a Value, secrets: &Secrets) -> Cow<'a, Value> {
     changed(value, false, secrets).map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-/// What a value becomes; none where it stays as it is.
+/// Returns the changed value, or `None` if the value has no change.
 fn changed(value: &Value, is_key: bool, secrets: &Secrets) -> Option<Value> {
     match value {
         Value::String(text) if is_key && !text.is_empty() => Some(Value::from(REDACTED)),
@@ -59,7 +59,7 @@ fn changed(value: &Value, is_key: bool, secrets: &Secrets) -> Option<Value> {
                 .then(|| items.iter().zip(new).map(|(old, new)| new.unwrap_or_else(|| old.clone())).collect())
         }
         Value::Object(members) => {
-            // A run of base64 may well look like a key.
+            // Base64 text may resemble a key.
             let is_image = text(value, "type") == "image";
             let mut different = false;
             let new: Vec<_> = members

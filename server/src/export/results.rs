@@ -1,4 +1,4 @@
-//! Which tool result answers which call.
+//! Assignment of tool results to their calls.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use super::tree::Tree;
 /// The results that are shown with their calls.
 #[derive(Default)]
 pub(super) struct Results {
-    /// The calls of each answer that has some, in their order.
+    /// The calls of each answer with calls, in their order.
     calls: HashMap<usize, Vec<Call>>,
-    /// What each result says of its call, until they are paired.
+    /// The call data of each result, until results and calls are paired.
     said: HashMap<usize, Said>,
     call_of: HashMap<usize, (usize, usize)>,
 }
 
 /// A call in an answer.
 struct Call {
-    /// Its place among the blocks of the answer.
+    /// The index of its block in the answer.
     block: usize,
     id: String,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     subject: String,
     /// The entry of its result.
     result: Option<usize>,
@@ -36,7 +36,7 @@ struct Said {
 }
 
 impl Results {
-    /// Takes in the next entry, which stands at that place and is of that kind.
+    /// Adds the next entry, with its index and kind.
     pub fn push(&mut self, at: usize, kind: Kind, entry: &Value) {
         match kind {
             Kind::Assistant | Kind::Step => {
@@ -60,8 +60,9 @@ impl Results {
         }
     }
 
-    /// Looks along the trunk and along each branch. A result belongs to the answer before it; one whose call cannot
-    /// be found is shown by itself. The title of one that is found says what the call is about.
+    /// Pairs calls and results along the trunk and along each branch. A result belongs to the preceding
+    /// answer. A result without a call is shown by itself. The title of a paired result contains the subject
+    /// of the call.
     pub fn finish(&mut self, tree: &mut Tree) {
         let said = std::mem::take(&mut self.said);
         self.pair(tree, &said, &tree.trunk);
@@ -96,7 +97,7 @@ impl Results {
         }
     }
 
-    /// The result of the call in a block of an answer.
+    /// Returns the result of the call in a block of an answer.
     pub fn result(&self, answer: usize, block: usize) -> Option<usize> {
         self.call(answer, block)?.result
     }
@@ -106,18 +107,18 @@ impl Results {
         calls.binary_search_by_key(&block, |call| call.block).ok().map(|at| &calls[at])
     }
 
-    /// Whether an answer has calls, and each of them a result.
+    /// Returns true if an answer has calls, and each of them has a result.
     pub fn are_whole(&self, answer: usize) -> bool {
         self.calls.get(&answer).is_some_and(|calls| calls.iter().all(|call| call.result.is_some()))
     }
 
-    /// Whether a result is shown with its call.
+    /// Returns true if a result is shown with its call.
     pub fn has_call(&self, result: usize) -> bool {
         self.call_of.contains_key(&result)
     }
 }
 
-/// The tool calls of an answer, with their places among its blocks.
+/// Returns the tool calls of an answer, with the indices of their blocks.
 pub(super) fn calls(entry: &Value) -> impl Iterator<Item = (usize, &Value)> {
     let blocks = message(entry).map_or(&[][..], |message| list(message, "content"));
     blocks.iter().enumerate().filter(|(_, block)| text(block, "type") == "toolCall")
@@ -147,7 +148,7 @@ mod tests {
             result("r2", "r1", "x"),
             result("r3", "r2", "x"),
             answer("b", Some("r3"), &["x"]),
-            // Another branch, which leaves between call and result.
+            // Another branch, which starts between call and result.
             result("r4", "a", "x"),
         ];
         let mut tree = Tree::new(entries.iter(), Some("b"));

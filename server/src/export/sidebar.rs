@@ -1,4 +1,4 @@
-//! The tree of entries: what there is, and the way to it.
+//! The tree of entries, with links to them.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use super::page::{SLOT, put};
 use super::results::Results;
 use super::tree::{Node, Tree};
 
-/// Indents stop growing here.
+/// The depth from which indents stay the same.
 const DEEPEST: usize = 5;
 
-/// The views of the tree. The style sheet decides by the view's id which rows each one shows.
+/// The views of the tree. The style sheet selects the rows of each view by its id.
 const VIEWS: [(&str, &str, &str); 5] = [
     ("view-talk", "Default", "What was said and done, without settings"),
     ("view-words", "No tools", "What was said, without tools and settings"),
@@ -21,7 +21,7 @@ const VIEWS: [(&str, &str, &str); 5] = [
     ("view-all", "All", "Every entry of the file"),
 ];
 
-/// The search, the views and the place of the tree.
+/// Renders the search, the views, and the element for the tree.
 pub(super) fn sidebar(tree: &Tree) -> Markup {
     let has_labels = tree.has_labels();
     let views = VIEWS.iter().filter(|(id, ..)| has_labels || *id != "view-labels");
@@ -40,7 +40,7 @@ pub(super) fn sidebar(tree: &Tree) -> Markup {
     }
 }
 
-/// The tree, a row for each entry. Fails where `out` does.
+/// Writes the tree, with a row for each entry. Fails if writing to `out` fails.
 pub(super) fn rows(tree: &Tree, results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (depth, line) in tree.lines() {
         for (place, &at) in line.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn rows(tree: &Tree, results: &Results, out: &mut dyn Write) -> io::R
 fn row(tree: &Tree, results: &Results, at: usize, depth: usize, first: bool) -> Markup {
     let Node { kind, title, .. } = &tree.nodes[at];
     let label = tree.label(at);
-    // The rows of its results say what such a step did.
+    // The rows of its results describe the work of such a step.
     let answered = *kind == Kind::Step && results.are_whole(at);
     let is_leaf = depth == 0 && tree.trunk.last() == Some(&at);
     html! {

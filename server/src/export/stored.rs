@@ -1,4 +1,4 @@
-//! Entries that stay in their file until somebody asks for one.
+//! Entries that stay in their file and are read on request.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::entries::Entries;
 
-/// The entries of a session file: where their lines stand in it.
+/// The entries of a session file, as the positions of their lines.
 #[derive(Debug)]
 pub struct StoredEntries {
     file: File,
-    /// Where each line begins, and how many bytes it has.
+    /// The position and length of each line, in bytes.
     lines: Vec<(u64, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! Tool calls with their results, each folded behind a line that says what was done.
+//! Tool calls with their results, each folded behind a summary line.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use super::format::preview;
 use super::highlight::{Highlighter, Language};
 use crate::tools::clean;
 
-/// How a tool's arguments and its text are shown.
+/// The presentation of a tool's arguments and text.
 struct Shape {
     name: &'static str,
-    /// The argument that says best what the call is about.
+    /// The argument that best describes the call.
     subject: &'static str,
-    /// Arguments that are shown in a way of their own.
+    /// The arguments with a presentation of their own.
     shown: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ fn shape(name: &str) -> Option<&'static Shape> {
     SHAPES.iter().find(|shape| shape.name == name)
 }
 
-/// In a few words what a call is about: the command, the file, what is looked for.
+/// Returns the subject of a call in a few words: the command, the file, or the search pattern.
 pub(super) fn subject(call: &Value, longest: usize) -> String {
     let arguments = &call["arguments"];
     let known = shape(text(call, "name")).and_then(|shape| optional_text(arguments, shape.subject));
@@ -56,7 +56,7 @@ impl Result<'_> {
     }
 }
 
-/// A call and, where there is one, its result.
+/// Renders a call with its result, if there is one.
 pub(super) fn call(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -> Markup {
     let name = text(call, "name");
     let failed = result.is_some_and(|result| flag(result.message(), "isError"));
@@ -78,7 +78,7 @@ pub(super) fn call(call: &Value, result: Option<&Result>, highlighter: &Highligh
     }
 }
 
-/// A result whose call is not there.
+/// Renders a result without its call.
 pub(super) fn orphan(message: &Value, highlighter: &Highlighter) -> Markup {
     html! {
         details.call.failed[flag(message, "isError")] {
@@ -109,7 +109,7 @@ fn arguments(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -
     }
 }
 
-/// The arguments that are not shown otherwise, in one line.
+/// Renders the remaining arguments, in one line.
 fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
     let members = arguments.as_object().into_iter().flatten();
     let others: Vec<_> = members.filter(|(name, _)| !shown.contains(&name.as_str())).collect();
@@ -124,7 +124,7 @@ fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
     }
 }
 
-/// The diff that the tool made; where there is none, what was asked for.
+/// Returns the diff of the result, or else the requested change.
 fn edit_diff(arguments: &Value, result: Option<&Result>) -> String {
     let made = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
     if let Some(made) = made {
@@ -154,7 +154,7 @@ fn diff(text: &str) -> Markup {
     }
 }
 
-/// What a tool gave back.
+/// Renders the output of a tool.
 fn output(call: &Value, message: &Value, highlighter: &Highlighter) -> Markup {
     let name = text(call, "name");
     let failed = flag(message, "isError");
@@ -182,7 +182,7 @@ fn output(call: &Value, message: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// A command that the user ran.
+/// Renders a command of the user.
 pub(super) fn bash_execution(message: &Value, highlighter: &Highlighter) -> Markup {
     let exit_code = message.get("exitCode").and_then(Value::as_i64);
     let cancelled = flag(message, "cancelled");

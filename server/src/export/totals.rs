@@ -1,10 +1,10 @@
-//! What a session amounts to.
+//! Totals of a session.
 
 use serde_json::Value;
 
 use super::fields::{list, message, role, text};
 
-/// Counts, tokens and cost over all entries, those of branches included.
+/// Counts, tokens and cost of all entries, including branches.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Totals {
     pub user: u64,
@@ -14,23 +14,23 @@ pub(super) struct Totals {
     /// All messages, of every role.
     pub messages: u64,
     pub tokens: Tokens,
-    /// `provider/model` of each model that answered, in the order of their first answers.
+    /// `provider/model` of each model that has answered, in the order of their first answers.
     pub models: Vec<String>,
 }
 
-/// Tokens and what they cost.
+/// Token counts and their cost.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Tokens {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// US dollars.
+    /// The cost in US dollars.
     pub cost: f64,
 }
 
 impl Tokens {
-    /// The tokens of a `usage` object. Counts that are missing, negative or no numbers are nothing.
+    /// Reads a `usage` object. Counts that are missing, negative or not numbers are zero.
     pub fn of(usage: &Value) -> Self {
         let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
         let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Value::as_f64);
@@ -53,7 +53,7 @@ impl Tokens {
 }
 
 impl Totals {
-    /// Adds a message, or what a summary or another entry with a `usage` took.
+    /// Adds the usage of a message, a summary, or another entry with a `usage`.
     pub fn add(&mut self, entry: &Value) {
         if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
             self.tokens.add(Tokens::of(usage));
@@ -78,7 +78,7 @@ impl Totals {
     }
 }
 
-/// `provider/model`, or what there is of it.
+/// Returns `provider/model`, or the available part of it.
 pub(super) fn model_name(provider: &str, model: &str) -> String {
     match (provider, model) {
         ("", model) => model.to_owned(),

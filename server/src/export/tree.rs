@@ -1,9 +1,9 @@
-//! The entries of a session as a tree, and the order in which a reader meets them.
+//! The entries of a session as a tree, and their reading order.
 //!
-//! Entries name their parent. The path from the first entry to the leaf is the *trunk*, which is what the model sees;
-//! everything else hangs off it in *branches*. A branch follows its most recently written line to the end; what
-//! leaves that line is a branch of its own. So branches are a flat list after each entry of the trunk, however deep a
-//! file nests them, and no step here recurses.
+//! Entries name their parent. The path from the first entry to the leaf is the *trunk*, which the model
+//! sees. All other entries are in *branches* of the trunk. A branch follows its most recently written line to
+//! the end, and entries that leave this line are branches of their own. So branches are a flat list after
+//! each entry of the trunk, at any nesting depth in the file, and no step here recurses.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -14,17 +14,18 @@ use serde_json::Value;
 use super::entry::{self, Kind};
 use super::fields::{optional_text, text};
 
-/// Stands for no entry in [`Node`], of which a session may have a million.
+/// The value for no entry in [`Node`], of which a session may have a million.
 const NONE: u32 = u32::MAX;
 
-/// One entry and its place.
+/// An entry and its position in the tree.
 pub(super) struct Node {
-    /// What it is to a reader.
+    /// The kind of the entry for a reader.
     pub kind: Kind,
-    /// The entry in one line.
+    /// The title of the entry, on one line.
     pub title: Box<str>,
     id: Option<Box<str>>,
-    /// Its element on the page is called by its id, which no entry before it has and which is made of harmless characters.
+    /// True if the id of the entry names its element on the page: the id is unique so far and has only
+    /// harmless characters.
     named: bool,
     parent: u32,
     first_child: u32,
@@ -53,7 +54,7 @@ impl Node {
     }
 }
 
-/// A place as nodes keep it. A session has fewer entries than that.
+/// Converts an index to the form of the nodes. A session never reaches the limit.
 fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(NONE)
 }
@@ -64,30 +65,30 @@ fn place(number: u32) -> Option<usize> {
 
 /// A line of entries beside the trunk.
 pub(super) struct Branch {
-    /// The entry that it leaves; none where it has a beginning of its own.
+    /// The entry before the branch, or `None` if the branch has a root of its own.
     pub from: Option<usize>,
-    /// One on the trunk's side, more within branches.
+    /// The depth: 1 beside the trunk, higher within branches.
     pub depth: usize,
-    /// Never empty.
+    /// The entries, never empty.
     pub entries: Vec<usize>,
 }
 
-/// All entries. Numbers are places in [`Tree::nodes`], which is in the file's order.
+/// All entries. Numbers are indices in [`Tree::nodes`], which has the order of the file.
 #[derive(Default)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
     pub trunk: Vec<usize>,
     labels: HashMap<usize, String>,
     branches: HashMap<Option<usize>, Vec<Branch>>,
-    /// The places of entries by the hashes of their ids.
+    /// The indices of entries by the hashes of their ids.
     by_id: HashTable<u32>,
     hashes: DefaultHashBuilder,
-    /// What entries say of labels: the id of the target, and the label.
+    /// The labels from label entries: the id of the target, and the label.
     said: Vec<(String, Option<String>)>,
 }
 
 impl Tree {
-    /// One with room for so many entries.
+    /// Creates a tree with capacity for that many entries.
     pub fn with_capacity(count: usize) -> Self {
         Self { nodes: Vec::with_capacity(count), by_id: HashTable::with_capacity(count), ..Self::default() }
     }
@@ -100,9 +101,9 @@ impl Tree {
         tree
     }
 
-    /// Adds the next entry. A file is written in order, so a parent that does not stand before its child is none: that
-    /// makes entries with unknown parents and cycles beginnings. An entry without an id (files of version 1) follows
-    /// the one before it.
+    /// Adds the next entry. A file is written in order, so a parent must precede its child. An entry with an
+    /// unknown parent, or in a cycle, is therefore a root. An entry without an id (files of version 1)
+    /// follows the preceding entry.
     pub fn push(&mut self, entry: &Value) {
         let index = self.nodes.len();
         let id = optional_text(entry, "id");
@@ -123,7 +124,7 @@ impl Tree {
         }
     }
 
-    /// From now on the entry at that place is the one with that id. False where there was another.
+    /// Assigns an id to the entry at that index. Returns false if another entry had the id.
     fn keep_id(&mut self, id: &str, at: usize) -> bool {
         let (nodes, hashes) = (&self.nodes, &self.hashes);
         let id_of = |at: &u32| nodes[*at as usize].id.as_deref();
@@ -148,7 +149,7 @@ impl Tree {
         }
     }
 
-    /// Finds trunk and branches after the last entry. A leaf that is not there, or none, means the last entry.
+    /// Computes trunk and branches after the last entry. An unknown or missing leaf means the last entry.
     pub fn finish(&mut self, leaf: Option<&str>) {
         for (target, label) in std::mem::take(&mut self.said) {
             match (self.find(&target), label) {
@@ -163,13 +164,13 @@ impl Tree {
         self.branches = branches(&self.nodes, &self.trunk);
     }
 
-    /// The last entry with that id.
+    /// Returns the last entry with that id.
     pub fn find(&self, id: &str) -> Option<usize> {
         let has_id = |at: &u32| self.nodes[*at as usize].id.as_deref() == Some(id);
         self.by_id.find(self.hashes.hash_one(id), has_id).copied().and_then(place)
     }
 
-    /// The `id` of an entry's element on the page: unique, and made of harmless characters.
+    /// Returns the `id` of an entry's element on the page: unique, and with harmless characters only.
     pub fn anchor(&self, at: usize) -> String {
         match &self.nodes[at] {
             Node { named: true, id: Some(id), .. } => format!("entry-{id}"),
@@ -177,27 +178,27 @@ impl Tree {
         }
     }
 
-    /// The label of an entry that was set last.
+    /// Returns the last label of an entry.
     pub fn label(&self, at: usize) -> Option<&str> {
         self.labels.get(&at).map(String::as_str)
     }
 
-    /// Whether any entry has a label.
+    /// Returns true if any entry has a label.
     pub fn has_labels(&self) -> bool {
         !self.labels.is_empty()
     }
 
-    /// The branches that are shown after an entry of the trunk, or before its first one.
+    /// Returns the branches that are shown after an entry of the trunk, or before its first entry.
     pub fn branches(&self, after: Option<usize>) -> &[Branch] {
         self.branches.get(&after).map_or(&[], Vec::as_slice)
     }
 
-    /// How many branches there are beside the trunk.
+    /// Returns the number of branches beside the trunk.
     pub fn branch_count(&self) -> usize {
         self.branches.values().map(Vec::len).sum()
     }
 
-    /// The trunk and its branches in reading order: each with its depth, which is 0 for the trunk.
+    /// Returns the trunk and its branches in reading order, each with its depth, which is 0 for the trunk.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &[usize])> {
         let beside = |after| self.branches(after).iter().map(|branch| (branch.depth, &branch.entries[..]));
         let along = (0..self.trunk.len()).flat_map(move |at| {
@@ -207,14 +208,14 @@ impl Tree {
     }
 }
 
-/// Ids that can stand in a URL's fragment as they are.
+/// Returns true if an id can be used unescaped in the fragment of a URL.
 fn is_plain(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
 fn branches(nodes: &[Node], trunk: &[usize]) -> HashMap<Option<usize>, Vec<Branch>> {
-    // The last entry below each entry. Children stand after their parents, so one pass from the end is enough.
+    // The last entry below each entry. Children follow their parents, so one pass from the end is enough.
     let mut latest: Vec<u32> = (0..nodes.len()).map(number).collect();
     for (index, node) in nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent() {
@@ -289,7 +290,7 @@ mod tests {
         ]);
         assert_eq!(lines(&entries, Some("f")), ["0:a", "1:bcg", "2:e", "0:d", "0:f"]);
         assert_eq!(lines(&entries, None), ["0:a", "1:df", "0:b", "1:e", "0:c", "0:g"]);
-        // A leaf with entries after it: they are a branch.
+        // Entries after the leaf are a branch.
         assert_eq!(lines(&entries, Some("b")), ["0:a", "1:df", "0:b", "1:cg", "1:e"]);
         assert_eq!(lines(&entries, Some("nowhere")), lines(&entries, None));
         assert!(lines(&[], None).is_empty());

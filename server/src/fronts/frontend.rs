@@ -1,4 +1,4 @@
-//! What a front is to the rest of the server.
+//! The interface between a front and the rest of the server.
 
 use std::fmt;
 
@@ -15,34 +15,34 @@ use crate::config::Home;
 use crate::desk::Parts;
 use crate::engine::Customs;
 
-/// What stands in place of a revision for the newest one that the server speaks.
+/// The placeholder for the newest revision that the server speaks, as in `NAME@latest`.
 const LATEST: &str = "latest";
 
-/// Speaks one dialect with one client. Commands come to it as the [`Dispatch`] of the dialect, which
-/// everything has that implements the generated `Service`.
+/// Speaks one dialect with one client. Commands arrive through the [`Dispatch`] of the dialect, which every
+/// implementation of the generated `Service` has.
 pub trait Front: Dispatch<<Self as Front>::Dialect> {
-    /// What it speaks.
+    /// The dialect of the front.
     type Dialect: Dialect;
 
-    /// The ways of its agent, in that revision of the dialect.
+    /// Returns the behaviour of the dialect's agent in a revision.
     fn customs(_spec: &'static Spec) -> Customs {
         Customs::PI
     }
 
-    /// Where its users keep settings and models.
+    /// The location of the settings and models of the dialect's users.
     const HOME: Home = Home::PI;
 
-    /// Adds what its agent has besides: tools, hooks, policies.
+    /// Adds the features that only the dialect's agent has: tools, hooks, policies.
     fn equip(parts: &mut Parts) {
         let _ = parts;
     }
 
-    /// Puts an agent of those parts together, which speaks that revision of the dialect. Nothing begins yet, and nothing
-    /// is sent. Cancelling `stop` ends the serving.
+    /// Creates an agent of those parts, which speaks that revision of the dialect. Starts nothing and sends
+    /// nothing. Cancelling `stop` ends the serving.
     fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self;
 
-    /// The client is there: from now on events and questions go to it. Called once, in a runtime, before the first line
-    /// is read.
+    /// Connects the client: from now on events and questions go to it. Called once, in a runtime, before the
+    /// server reads the first line.
     fn connect(&self, emitter: Emitter<Self::Dialect>);
 }
 
@@ -61,12 +61,12 @@ impl fmt::Debug for Frontend {
 }
 
 impl Frontend {
-    /// The first revision of the dialect that a front speaks.
+    /// Returns the first revision of the dialect of a front.
     pub const fn of<F: Front>() -> Self {
         Self::at::<F>(0)
     }
 
-    /// A later revision of it, by its place in the declared order.
+    /// Returns a later revision, by its index in the declared order.
     pub const fn at<F: Front>(revision: usize) -> Self {
         Self {
             spec: F::Dialect::REVISIONS[revision],
@@ -76,28 +76,28 @@ impl Frontend {
         }
     }
 
-    /// The tables of that revision.
+    /// Returns the tables of that revision.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
 
-    /// Where its users keep settings and models.
+    /// Returns the location of the settings and models of the dialect's users.
     pub fn home(&self) -> Home {
         self.home
     }
 
-    /// The ways of its agent.
+    /// Returns the behaviour of the dialect's agent.
     pub fn customs(&self) -> Customs {
         (self.customs)(self.spec)
     }
 
-    /// Serves one client until its input ends. Never fails: bad input is answered.
+    /// Serves one client until its input ends. Never fails: bad input gets an error response.
     pub async fn serve(&self, parts: Parts, transport: Transport, options: Options) -> ServeEnd {
         (self.serve)(self.spec, parts, transport, options).await
     }
 
-    /// The one of a name, which means its first revision, of `NAME@REVISION`, or of `NAME@latest`. Fails for a dialect that is not declared, and for one that is but that
-    /// the server does not speak.
+    /// Looks up `NAME` (the first revision), `NAME@REVISION` or `NAME@latest`. Fails if the dialect is not
+    /// declared, or if the server does not speak it.
     pub fn find(dialect: &str) -> Result<&'static Self, NoFront> {
         let asked = || dialect.to_owned();
         let (name, revision) = dialect.split_once('@').unwrap_or((dialect, ""));
@@ -118,22 +118,22 @@ impl Frontend {
     }
 }
 
-/// Why there is no front for a dialect.
+/// The reason why a dialect has no front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoFront {
     /// The dialect is unknown.
     #[error("unknown dialect \"{asked}\"; known: {declared}")]
     Unknown {
-        /// The name that was given.
+        /// The requested name.
         asked: String,
-        /// The dialects that there are.
+        /// The declared dialects.
         declared: String,
     },
     /// The dialect is known, but this server does not speak it.
     #[error("the dialect {asked} is not available in this version; available: {served}")]
     NotServed {
-        /// The name that was given.
+        /// The requested name.
         asked: String,
         /// The dialects that the server speaks.
         served: String,
@@ -146,7 +146,7 @@ async fn serve<F: Front>(
     transport: Transport,
     mut options: Options,
 ) -> ServeEnd {
-    // An extension may end the agent, and nothing else that the caller stops with it.
+    // An extension may end this agent, but nothing else that the token of the caller stops.
     options.stop = options.stop.child_token();
     options.revision = Some(spec);
     parts.options.customs = F::customs(spec);

@@ -1,8 +1,8 @@
-//! One module per dialect: from the wire to the desk and back. No front decides anything: what every dialect would do
-//! belongs to [`crate::desk`], what the agent does to [`crate::engine`].
+//! Fronts: adapters between the wire of a dialect and the desk. A front decides nothing. Behaviour of all
+//! dialects belongs to [`crate::desk`], behaviour of the agent to [`crate::engine`].
 //!
 //! A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
-//! server names one.
+//! server names a dialect.
 
 pub mod acp;
 pub mod family;
@@ -15,10 +15,11 @@ pub mod pisces;
 
 pub use frontend::{Front, Frontend, NoFront};
 
-/// ACP, which is no dialect: editors name it in another way.
+/// ACP, which is not a dialect: editors select it with an option of its own.
 pub static ACP: Frontend = Frontend::of::<acp::Front>();
 
-/// The revisions that the server speaks, of each dialect the oldest first. The first one is spoken where none is named.
+/// The revisions that the server speaks, the oldest of each dialect first. Without a choice, the server
+/// speaks the first entry.
 pub static FRONTENDS: &[Frontend] = &[
     Frontend::of::<pi::Front>(),
     Frontend::at::<pi::Front>(1),

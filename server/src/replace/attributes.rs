@@ -1,4 +1,4 @@
-//! What a new file takes over from the one whose name it gets.
+//! Attributes that a new file inherits from the file that it replaces.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -8,14 +8,14 @@ use std::path::Path;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
-/// Attributes that speak of the old content or lend somebody's rights to whoever runs it. The system itself takes
-/// them away when a file is written.
+/// Attributes that describe the old content, or that grant rights to a program. The system itself removes
+/// them when a file is written.
 const OF_THE_CONTENT: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
 
-/// Longer lists and values do not exist (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// The maximum size of lists and values (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 * 1024;
 
-/// The mode without the bits that lend somebody's rights to whoever runs the file: its content is new.
+/// Returns the mode without the set-user-id and set-group-id bits, because the content is new.
 pub(super) fn mode(old: &Metadata) -> u32 {
     old.permissions().mode() & 0o1777
 }
@@ -24,8 +24,8 @@ pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Gives `new` the owner, the group and the extended attributes (access lists are among them) of the file at
-/// `target`. Says whether it has them all now.
+/// Gives `new` the owner, the group and the extended attributes (including access lists) of the file at
+/// `target`. Returns true if `new` then has all of them.
 pub(super) fn carry(target: &Path, old: &Metadata, new: &File) -> bool {
     owner(old, new).is_ok_and(|same| same) && attributes(target, new).is_ok_and(|same| same)
 }
@@ -43,7 +43,7 @@ fn attributes(target: &Path, new: &File) -> io::Result<bool> {
     let mut list = vec![0; LARGEST];
     let names = |result: rustix::io::Result<usize>, list: &[u8]| -> io::Result<Vec<Vec<u8>>> {
         let length = match result {
-            // This file system has none.
+            // This file system has no extended attributes.
             Err(Errno::NOTSUP | Errno::NOSYS) => 0,
             other => other?,
         };
@@ -57,7 +57,7 @@ fn attributes(target: &Path, new: &File) -> io::Result<bool> {
     let wanted = names(result, &list)?;
     let result = rustix::fs::flistxattr(new, &mut list[..]);
     let have = names(result, &list)?;
-    // What the directory gives to new files.
+    // These attributes come from the directory.
     for name in have.iter().filter(|name| !wanted.contains(name)) {
         rustix::fs::fremovexattr(new, &name[..])?;
     }

@@ -1,8 +1,8 @@
 //! The file that takes the target's name.
 //!
-//! Where the system can do it, the file has no name until it is whole, so that a program that is killed leaves
-//! nothing. Elsewhere it has one that says whose it is, and is locked while somebody works on it; what killed
-//! programs left of such files is removed before another one is made in the directory.
+//! If the system permits, the file has no name until it is complete, so a killed program leaves nothing.
+//! Otherwise the file has a recognizable name and is locked while it is in use. Abandoned files are removed
+//! before another such file is created in the directory.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -14,22 +14,22 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// Younger ones may belong to a program that has not locked them yet.
+/// The minimum age of an abandoned file. A younger one may belong to a program that has not locked it yet.
 const LEFT_BEHIND: Duration = Duration::from_secs(60);
 
 const PREFIX: &str = ".agentese-";
 const SUFFIX: &str = ".tmp";
 
-/// The new content before it has its name; it goes away unless it gets one.
+/// The new content before it gets its name. Removed on drop unless it gets one.
 pub(super) struct Beside {
     directory: PathBuf,
-    /// Its name, where it has one.
+    /// Its temporary name, if it has one.
     path: Option<PathBuf>,
     file: File,
 }
 
 impl Beside {
-    /// An empty file. Fails as the system says.
+    /// Creates an empty file. Fails with the error of the system.
     pub fn create(directory: &Path, mode: u32) -> io::Result<Self> {
         sweep_once(directory);
         let beside = |path, file| Self { directory: directory.to_owned(), path, file };
@@ -39,7 +39,7 @@ impl Beside {
         let path = name(directory)?;
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         let beside = beside(Some(path), file);
-        // Not every file system has locks; there the age alone speaks.
+        // Some file systems have no locks; for them the age alone decides.
         let _ = flock(&beside.file, FlockOperation::NonBlockingLockExclusive);
         Ok(beside)
     }
@@ -48,7 +48,7 @@ impl Beside {
         &mut self.file
     }
 
-    /// Takes that name from whatever has it. Fails as the system says; the file is gone then.
+    /// Renames the file over the target. Fails with the error of the system; the file is then removed.
     pub fn take_name(mut self, target: &Path) -> io::Result<()> {
         if self.path.is_none() {
             let path = name(&self.directory)?;
@@ -76,19 +76,19 @@ fn name(directory: &Path) -> io::Result<PathBuf> {
     Ok(directory.join(format!("{PREFIX}{number:016x}{SUFFIX}")))
 }
 
-/// A file without a name; none where there is no such thing.
+/// Creates a file without a name. Returns `None` if the system does not support such files.
 #[cfg(target_os = "linux")]
 fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
-    // Without this the file could not get a name later.
+    // Without this directory the file could not get a name later.
     if !Path::new("/proc/self/fd").exists() {
         return Ok(None);
     }
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::from_raw_mode(mode)) {
         Ok(file) => Ok(Some(file.into())),
-        // Systems and file systems that do not know it say one of these.
+        // Systems and file systems without support return one of these errors.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -112,7 +112,7 @@ fn link(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Looks through each directory once in the life of this process.
+/// Removes abandoned files of a directory, once in the life of this process.
 fn sweep_once(directory: &Path) {
     static SWEPT: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
     let new = SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned());
@@ -121,7 +121,8 @@ fn sweep_once(directory: &Path) {
     }
 }
 
-/// Removes what programs that were killed left in a directory. Never fails: what cannot be removed stays.
+/// Removes the files that killed programs have left in a directory. Never fails: a file that cannot be
+/// removed stays.
 pub(crate) fn sweep(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -133,7 +134,7 @@ pub(crate) fn sweep(directory: &Path) {
     }
 }
 
-/// Whether nobody works on a file any more: it is not young, and nobody has locked it.
+/// Returns true if a file is abandoned: old enough and not locked.
 pub(crate) fn is_left_behind(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
     let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());

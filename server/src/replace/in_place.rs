@@ -1,10 +1,11 @@
-//! Writing the target itself.
+//! Writing of the target itself.
 //!
-//! The old content is copied to a file of its own and synced before the target changes. Where writing fails, the
-//! copy is written back. Where the program or the machine stops in the middle, the copy stays: beside the target as
-//! `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary files. Nobody can know
-//! then whether what is in the target is a part of the new content, all of it, or what somebody has put there since;
-//! so nothing is written back, and the next start in that directory and the next such write tell where the copy is.
+//! The old content is copied to a separate file and synced before the target changes. If writing fails,
+//! the copy is written back. If the program or the machine stops during the write, the copy stays: beside the
+//! target as `.NAME.agentese-<16 hex digits>.old`, or under the same name in the directory for temporary
+//! files. The target may then contain a part of the new content, all of it, or later changes of another
+//! program. So nothing is written back; the next start in that directory, and the next such write, log the
+//! path of the copy.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +18,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::{Content, Failure, Options, attributes};
 
-/// So much of the target's name stands in that of the copy: names end at 255 bytes.
+/// The maximum length of the target's name within the name of the copy: names end at 255 bytes.
 const NAME: usize = 200;
 
 const MARK: &str = ".agentese-";
@@ -27,13 +28,13 @@ fn beside(target: &Path) -> &Path {
     target.parent().unwrap_or(Path::new("/"))
 }
 
-/// How the names of its copies begin.
+/// Returns the prefix of the names of its copies.
 fn beginning(target: &Path) -> Vec<u8> {
     let name = target.file_name().unwrap_or_default().as_bytes();
     [b".", &name[..name.len().min(NAME)], MARK.as_bytes()].concat()
 }
 
-/// The copies in a directory on which nobody works any more: those of one file, or of all.
+/// Returns the abandoned copies in a directory: those of one file, or all.
 pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
     let beginning = of.map(beginning).unwrap_or_default();
     let is_copy = |name: &[u8]| {
@@ -53,7 +54,7 @@ pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
     regular.map(|entry| entry.path()).filter(|path| is_free(path)).collect()
 }
 
-/// Says where copies are that programs left which were stopped while they wrote.
+/// Logs the paths of copies that interrupted programs have left.
 pub fn tell_of_copies(directory: &Path, of: Option<&Path>) {
     for path in copies(directory, of) {
         tracing::warn!(
@@ -85,13 +86,14 @@ pub(super) fn write(
     }
     let mode = options.exact_mode.unwrap_or_else(|| attributes::mode(&before));
     if before.mode() & 0o7777 != mode {
-        // Only the owner may; for others the system has taken these bits away with the first byte.
+        // Only the owner may set them; for other users the system has removed these bits with the first byte.
         let _ = attributes::set_mode(&file, mode);
     }
     Ok(())
 }
 
-/// Brings the content to the disk. Nothing of what is there goes before something stands in its place.
+/// Writes the content to the disk. The file is cut only after the new content is written, so no blocks are
+/// freed before.
 fn overwrite(file: &mut File, content: Content<'_>) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     content(file)?;
@@ -100,7 +102,7 @@ fn overwrite(file: &mut File, content: Content<'_>) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The old content, on the disk. Removed unless it is kept.
+/// A copy of the old content on disk. Removed on drop unless it is kept.
 struct Copy {
     path: Option<PathBuf>,
     file: File,
@@ -126,12 +128,12 @@ impl Copy {
         path.extend_from_slice(format!("{number:016x}{SUFFIX}").as_bytes());
         let path = directory.join(OsString::from_vec(path));
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        // Says that somebody is at work. Where a file system has no locks a copy is told of too early.
+        // Marks the copy as in use. On a file system without locks, the copy is reported too early.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(Self { path: Some(path), file })
     }
 
-    /// Writes it back. Its blocks are still those of the target, so that a full disk does not keep it from that.
+    /// Writes the copy back. The target still has its blocks, so this works on a full disk too.
     fn back_into(&self, target: &mut File, length: u64) -> io::Result<()> {
         let mut copy = &self.file;
         copy.seek(SeekFrom::Start(0))?;

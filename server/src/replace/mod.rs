@@ -1,16 +1,17 @@
-//! Giving a file new content so that a crash, a full disk or a loss of power leaves the old content or the new.
+//! Replacement of the content of a file. After a crash, a full disk or a loss of power, the file has the old
+//! content or the new.
 //!
-//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target: whoever
-//! looks sees one of the two. A new file has a new owner and none of the attributes of the old one, so it gets those
-//! of the old one first. Where they cannot be given to it, where the target has more than one name or is a mount of
-//! its own, and where the directory takes no new file, the target itself is written (`in_place`): a synced copy of
-//! its old content is kept until the new content is on the disk.
+//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target,
+//! so readers see one of the two. A new file has a new owner and no attributes, so it first receives those of
+//! the old file. The target itself is written (`in_place`) in three cases: the attributes cannot be set, the
+//! target has several names or is a mount point, or the directory accepts no new file. Then a synced copy of
+//! the old content exists until the new content is on the disk.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `beside` | the file that takes the target's name; what killed programs left of such files |
+//! | `beside` | the file that takes the target's name; the removal of abandoned files |
 //! | `attributes` | owner, mode, extended attributes |
-//! | `in_place` | writing the target itself |
+//! | `in_place` | writing of the target itself |
 
 mod attributes;
 mod beside;
@@ -28,14 +29,14 @@ use std::path::{Path, PathBuf};
 
 use beside::Beside;
 
-/// Why a file was not replaced.
+/// The reason why a file was not replaced.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The system refused this call for this path. The old content is as it was.
+    /// A system call failed for this path. The old content is unchanged.
     System { call: &'static str, path: PathBuf, source: io::Error },
-    /// The caller does not want it any more.
+    /// The caller has withdrawn the change.
     Unwanted(String),
-    /// Writing the target itself failed, and so did bringing the old content back, which is in `kept`.
+    /// Writing the target failed, and so did restoring the old content, which is in `kept`.
     Torn { kept: PathBuf, source: io::Error },
 }
 
@@ -44,7 +45,7 @@ impl Failure {
         move |source| Self::System { call, path: path.to_owned(), source }
     }
 
-    /// What the system said; for callers that have their own words.
+    /// Returns the error of the system, for callers with messages of their own.
     pub(crate) fn into_io(self) -> io::Error {
         match self {
             Self::System { source, .. } => source,
@@ -57,18 +58,20 @@ impl Failure {
     }
 }
 
-/// How a file is replaced.
+/// Options of a replacement.
 pub(crate) struct Options<'a> {
-    /// Where a copy of the old content may be kept for a moment when the target's own directory takes no new file.
+    /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
+    /// file.
     pub scratch: &'a Path,
-    /// The mode of a file that was not there; before the umask. One that was there keeps its own.
+    /// The mode of a new file, before the umask. An existing file keeps its mode.
     pub mode: u32,
-    /// The mode that the file gets whatever it had.
+    /// The mode of the file in any case, if set.
     pub exact_mode: Option<u32>,
 }
 
-/// Gives `target`, which is no symlink and whose directory exists, the pieces of `content`, one after the other.
-/// `still_wanted` is asked right before the target changes, perhaps twice. Blocks.
+/// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
+/// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
+/// twice. Blocks.
 pub(crate) fn replace(
     target: &Path,
     content: &[&[u8]],
@@ -79,17 +82,17 @@ pub(crate) fn replace(
     replace_with(target, &write, options, &mut still_wanted)
 }
 
-/// As many links as the system follows.
+/// The maximum number of links, as in the system.
 const MOST_LINKS: usize = 40;
 
-/// The file that a path names after all symlinks, also when the last one leads to a file that does not exist yet.
-/// Fails on loops and on what the system refuses to look at.
+/// Resolves all symlinks of a path, even if the last one points to a missing file. Fails on loops and on
+/// paths that the system does not allow to read.
 pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("/")).join(link),
-            // No link, or nothing there. What is wrong with the directory shows when the file is written.
+            // Not a link, or missing. Problems with the directory appear when the file is written.
             Err(_) => return Ok(fs::canonicalize(&target).unwrap_or(target)),
         }
     }
@@ -115,7 +118,7 @@ fn replace_with(
     Ok(())
 }
 
-/// Says whether it was done; it is not where something would be lost by it, or the system does not let it happen.
+/// Replaces the file by a rename. Returns false if the rename would lose something or is not possible.
 fn atomically(
     target: &Path,
     old: Option<&Metadata>,
@@ -127,7 +130,7 @@ fn atomically(
         return Ok(false);
     }
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The copy of a file that is there shows nothing before it has that file's mode.
+    // The copy of an existing file is private until it gets that file's mode.
     let mode = if old.is_some() { 0o600 } else { options.exact_mode.unwrap_or(options.mode) };
     let mut beside = match Beside::create(directory, mode) {
         Ok(beside) => beside,
@@ -148,7 +151,8 @@ fn atomically(
     still_wanted().map_err(Failure::Unwanted)?;
     match beside.take_name(target) {
         Ok(()) => {
-            // The rename is as lasting as the directory; a system that cannot sync one has done what it can.
+            // The rename is durable only after a sync of its directory. Some systems cannot sync a directory,
+            // so the result is ignored.
             let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
             Ok(true)
         }
@@ -162,7 +166,7 @@ fn not_in_this_directory(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// A mount of its own (EBUSY, EXDEV), or somebody else's file in a directory like `/tmp` (EPERM).
+/// A mount point (EBUSY, EXDEV), or a file of another user in a directory like `/tmp` (EPERM).
 fn not_under_this_name(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
     matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied)

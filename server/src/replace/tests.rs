@@ -10,7 +10,7 @@ fn options(scratch: &Path) -> Options<'_> {
 }
 
 fn put(target: &Path, content: &str) -> Result<(), Failure> {
-    // In two pieces, as an edit brings them.
+    // In two pieces, as from an edit.
     let (one, two) = content.split_at(content.len() / 2);
     replace(target, &[one.as_bytes(), two.as_bytes()], &options(Path::new("/nowhere")), || Ok(()))
 }
@@ -142,11 +142,11 @@ fn fm_f87_while_a_file_is_written_in_place_its_old_content_is_on_the_disk() {
     let seen = std::cell::RefCell::new(Vec::new());
     let looks = |new: &mut dyn Write| {
         new.write_all(b"half")?;
-        // A program that is killed here leaves this.
+        // A program that is killed here leaves this file.
         let copy = names(directory.path()).into_iter().find(|name| name.ends_with(".old")).unwrap();
         assert!(copy.starts_with(".a.agentese-"), "{copy}");
         let copy = directory.path().join(copy);
-        // Whoever looks meanwhile sees that somebody works on it.
+        // Another process sees that the copy is in use.
         assert_eq!(in_place::copies(directory.path(), Some(&file)), [] as [PathBuf; 0]);
         *seen.borrow_mut() = fs::read(&copy).unwrap();
         assert_eq!(fs::metadata(copy).unwrap().mode() & 0o777, 0o600);
@@ -183,7 +183,7 @@ fn a_program_that_is_killed_leaves_no_temporary_file() {
         if there == ["a"] {
             return Ok(());
         }
-        // Where a file needs a name it is found later.
+        // On a file system without unnamed files, the file has a name with this pattern.
         assert!(there.len() == 2 && there[0].starts_with(".agentese-") && there[0].ends_with(".tmp"));
         Ok(())
     };

@@ -1,7 +1,7 @@
-//! The words after a template's name, and where they go.
+//! The arguments after a template's name, and their placeholders.
 
-/// Splits words at spaces and tabs. Quotes of both kinds group and may stand within a word; nothing escapes them, one
-/// that is not closed reaches to the end, and empty ones leave no word.
+/// Splits arguments at spaces and tabs. Quotes of both kinds group text, also within an argument, and cannot
+/// be escaped. An unclosed quote extends to the end. Empty quotes give no argument.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -25,8 +25,8 @@ pub(crate) fn split(text: &str) -> Vec<String> {
     words
 }
 
-/// Puts the arguments where a template wants them: `$1`, `${@:N}`, `${@:N:L}`, `$@`, `$ARGUMENTS`. One pass from left
-/// to right, so that what stands in an argument is never a placeholder.
+/// Substitutes the placeholders of a template: `$1`, `${@:N}`, `${@:N:L}`, `$@`, `$ARGUMENTS`. Makes one pass
+/// from left to right, so an argument is never read as a placeholder.
 pub(super) fn substitute(template: &str, arguments: &[String]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -45,7 +45,7 @@ pub(super) fn substitute(template: &str, arguments: &[String]) -> String {
     text
 }
 
-/// Which arguments: from where on, counted from 0, and how many.
+/// A range of arguments: the first index, from 0, and the number of arguments.
 struct Placeholder {
     start: usize,
     length: usize,
@@ -61,7 +61,7 @@ impl Placeholder {
     }
 }
 
-/// The placeholder at the beginning of what comes after a dollar sign, and what comes after it.
+/// Parses the placeholder after a dollar sign. Returns it with the rest of the text.
 fn placeholder(text: &str) -> Option<(Placeholder, &str)> {
     for all in ["ARGUMENTS", "@"] {
         if let Some(rest) = text.strip_prefix(all) {
@@ -69,7 +69,7 @@ fn placeholder(text: &str) -> Option<(Placeholder, &str)> {
         }
     }
     if let Some((number, rest)) = number(text) {
-        // There is no argument 0; in pi it is empty.
+        // There is no argument 0, and in pi it is empty.
         let one = number.checked_sub(1).map(|start| Placeholder { start, length: 1 });
         return Some((one.unwrap_or(Placeholder::NONE), rest));
     }
@@ -82,7 +82,7 @@ fn placeholder(text: &str) -> Option<(Placeholder, &str)> {
     Some((Placeholder { start, length }, rest.strip_prefix('}')?))
 }
 
-/// A decimal number; one that nothing could count is as large as can be.
+/// Parses a decimal number. A number that is too large gives the maximum.
 fn number(text: &str) -> Option<(usize, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);

@@ -1,11 +1,11 @@
-//! What a prompt can invoke, as a list for clients.
+//! The list of commands in prompts, for clients.
 
 use std::path::PathBuf;
 
 use super::expand::SKILL;
 use super::{Location, Resources};
 
-/// Where a command comes from.
+/// The source of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandSource {
     /// An extension registered it.
@@ -16,28 +16,28 @@ pub enum CommandSource {
     Skill,
 }
 
-/// Something that a prompt can invoke with `/name`.
+/// A command that a prompt can invoke with `/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandInfo {
     /// The name, without the slash.
     pub name: String,
-    /// What it does; none where nobody says.
+    /// Its description, or `None` if its source has none.
     pub description: Option<String>,
-    /// Where it comes from.
+    /// Its source.
     pub source: CommandSource,
-    /// Where its file was found, as far as that is known.
+    /// The location of its file, if known.
     pub location: Option<Location>,
     /// Its file.
     pub path: Option<PathBuf>,
 }
 
-/// Knows the commands that extensions registered.
+/// Knows the commands that extensions have registered.
 pub trait ExtensionCommands: Send + Sync {
-    /// All of them, in the order of registration. Must not block.
+    /// Returns all of them, in the order of registration. Must not block.
     fn commands(&self) -> Vec<CommandInfo>;
 }
 
-/// No extensions, no commands.
+/// The implementation without extensions, and so without commands.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoExtensions;
 
@@ -48,8 +48,8 @@ impl ExtensionCommands for NoExtensions {
 }
 
 impl Resources {
-    /// Everything that a prompt can invoke: commands of extensions, templates, skills. What an extension's command
-    /// stands before is left out, since no prompt reaches it.
+    /// Returns all commands in prompts: commands of extensions, templates, skills. A template or skill with
+    /// the name of an extension command is omitted, because no prompt reaches it.
     pub fn commands(&self, extensions: &dyn ExtensionCommands) -> Vec<CommandInfo> {
         let mut commands = extensions.commands();
         let own = commands.len();

@@ -1,27 +1,27 @@
-//! From `/name words` to the text for a model.
+//! Expansion of `/name arguments` to the text for a model.
 
 use std::path::PathBuf;
 
 use super::Resources;
 use crate::config::TextFileError;
 
-/// What a skill's name begins with in a prompt.
+/// The prefix of a skill's name in a prompt.
 pub(super) const SKILL: &str = "skill:";
 
-/// A skill that was invoked and cannot be read any more.
+/// An invoked skill that cannot be read any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the skill cannot be read: {source}")]
 pub struct ExpandError {
     /// Its file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     source: TextFileError,
 }
 
 impl Resources {
-    /// The text that a prompt stands for: `/skill:name words` for a skill, `/name words` for a template. None for
-    /// everything else, unknown names among it: that is text as it is. Reads the skill's file, and fails where that
-    /// cannot be done.
+    /// Returns the expansion of a prompt: `/skill:name arguments` for a skill, `/name arguments` for a
+    /// template. Returns `None` for any other text, including unknown names. Reads the skill's file, and
+    /// fails if reading fails.
     pub fn expand(&self, prompt: &str) -> Result<Option<String>, ExpandError> {
         let Some(invoked) = prompt.strip_prefix('/') else { return Ok(None) };
         let (name, words) = invoked.split_once(char::is_whitespace).unwrap_or((invoked, ""));

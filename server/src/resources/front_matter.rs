@@ -1,4 +1,4 @@
-//! The YAML before a Markdown text.
+//! YAML front matter of a Markdown text.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::config::yaml::from_yaml;
 
-/// The members that mean something here. Others are for other programs.
+/// The members that this program uses. Other members are for other programs.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct FrontMatter {
@@ -17,29 +17,29 @@ pub(super) struct FrontMatter {
     pub disable_model_invocation: Option<bool>,
 }
 
-/// Why front matter cannot be understood.
+/// The reason why front matter cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrontMatterError {
-    /// Its end is missing.
+    /// The closing line is missing.
     #[error("its front matter begins with --- and does not end")]
     Open,
-    /// It is no YAML, or its members have other types.
+    /// The text is not YAML, or its members have other types.
     #[error("its front matter cannot be read: {0}")]
     Yaml(String),
 }
 
-/// A text and what stands before it. Line ends are LF.
+/// A text and its front matter. Line ends are LF.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Document<F = FrontMatter> {
-    /// None where the text begins without a line of three dashes.
+    /// The front matter, or `None` if the text does not begin with a line of three dashes.
     pub front_matter: Option<F>,
-    /// What comes after it, without white space around it; all of the text where there is none.
+    /// The text after the front matter, trimmed. Without front matter, the whole text.
     pub body: String,
 }
 
-/// The members before a Markdown text, whatever they are, and the text after them without white space around it. Fails as
-/// skills do; a text that begins otherwise has no members.
+/// Returns all members of the front matter of a Markdown text, and the trimmed text after it. Fails like a
+/// skill with broken front matter. A text without front matter has no members.
 pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterError> {
     let text = text.replace("\r\n", "\n");
     let Some(after) =
@@ -56,12 +56,12 @@ pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterEr
     Ok((members, body.trim().to_owned()))
 }
 
-/// Takes a text apart.
+/// Separates a text from its front matter.
 pub(super) fn parse(text: &str) -> Result<Document, FrontMatterError> {
     parse_as(text)
 }
 
-/// As [`parse`], with other members before the text.
+/// Works like [`parse`], with another type of front matter.
 pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Document<F>, FrontMatterError> {
     let text: Cow<'_, str> =
         if text.contains('\r') { text.replace("\r\n", "\n").into() } else { text.into() };
@@ -74,7 +74,7 @@ pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Docu
     Ok(Document { front_matter: Some(read(yaml)?), body: body.trim().to_owned() })
 }
 
-/// What comes before the line of three dashes, and what comes after it.
+/// Splits a text at the line of three dashes.
 fn split(text: &str) -> Option<(&str, &str)> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -88,13 +88,13 @@ fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 fn read<F: DeserializeOwned + Default>(yaml: &str) -> Result<F, FrontMatterError> {
-    // Nothing, or comments.
+    // Empty, or only comments.
     if yaml.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         return Ok(F::default());
     }
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
-        // One line of stderr for one file.
+        // A warning is one line on stderr.
         let reason = error.to_string();
         FrontMatterError::Yaml(reason.split_whitespace().collect::<Vec<_>>().join(" "))
     })

@@ -1,4 +1,4 @@
-//! All skills and templates, each name once.
+//! Loading of all skills and templates, with unique names.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::template::Template;
 use super::walk::{rule_files, skill_files, template_files};
 use crate::prompt::{RuleAtHand, RulesToKeep, Skill};
 
-/// The skills and prompt templates that there are.
+/// The available skills, prompt templates and rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
     skills: Vec<SkillFile>,
@@ -19,7 +19,7 @@ pub struct Resources {
     rules: Vec<Rule>,
 }
 
-/// The command line names a path where nothing is.
+/// The command line names a path that does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{option} {path}: there is no such file or directory", path = path.display())]
 pub struct MissingPath {
@@ -30,9 +30,9 @@ pub struct MissingPath {
 }
 
 impl Resources {
-    /// Reads all of them. Of several with one name the first counts: the user's, the project's, those of settings,
-    /// those of the command line. Blocks. Fails where the command line names a path where nothing is; everything else
-    /// that is wrong becomes a complaint.
+    /// Loads all resources. Of several with one name the first one applies: the user's, the project's, those
+    /// from settings, those from the command line. Blocks. Fails if the command line names a path that does
+    /// not exist. Any other problem becomes a warning.
     pub fn load(sources: &Sources) -> Result<(Self, Vec<Complaint>), MissingPath> {
         let given = |option, paths: &[PathBuf]| match paths.iter().find(|path| !path.exists()) {
             Some(path) => Err(MissingPath { option, path: path.clone() }),
@@ -46,8 +46,8 @@ impl Resources {
         Ok((resources, complaints))
     }
 
-    /// These, and those that paths name besides; of several with one name these count. Blocks. What is wrong becomes
-    /// a complaint.
+    /// Returns these resources together with the resources at further paths. Of several with one name these
+    /// apply. Blocks. Problems become warnings.
     pub fn extended(&self, skills: &[PathBuf], templates: &[PathBuf]) -> (Self, Vec<Complaint>) {
         let (mut resources, mut complaints) = (self.clone(), Vec::new());
         let gone = skills.iter().chain(templates).filter(|path| !path.exists());
@@ -63,22 +63,23 @@ impl Resources {
         load(&mut self.templates, templates, template_files, Template::read, complaints);
     }
 
-    /// The skills, as clients see them listed: those of the project, those of the user, then those that were named.
+    /// Returns the skills, in the order for clients: those of the project, of the user, then those from
+    /// settings and the command line.
     pub fn skills(&self) -> &[SkillFile] {
         &self.skills
     }
 
-    /// The prompt templates, in the same order.
+    /// Returns the prompt templates, in the same order.
     pub fn templates(&self) -> &[Template] {
         &self.templates
     }
 
-    /// All rules: those that look at what models say, and those that models are told of beforehand.
+    /// Returns all rules: rules that watch the output of models, and rules for the system prompt.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The rules that models are told of beforehand. Those that look at what models say are told of when they match.
+    /// Returns the rules for the system prompt. The model receives a watching rule when the rule matches.
     pub fn rules_for_model(&self) -> RulesToKeep {
         let mut told = RulesToKeep::default();
         for rule in self.rules.iter().filter(|rule| !rule.watches()) {
@@ -94,7 +95,7 @@ impl Resources {
         told
     }
 
-    /// The skills that models are told of, and why they are not told of some.
+    /// Returns the skills for models, and warnings about skills that are hidden from them.
     pub fn for_model(&self) -> (Vec<Skill>, Vec<Complaint>) {
         let mut complaints = Vec::new();
         let told = self.skills.iter().filter_map(|skill| match skill.for_model()? {
@@ -108,7 +109,7 @@ impl Resources {
     }
 }
 
-/// What skills and templates have in common.
+/// The common interface of skills, templates and rules.
 trait Resource {
     fn name(&self) -> &str;
     fn path(&self) -> &Path;
@@ -151,7 +152,7 @@ impl Resource for Template {
     }
 }
 
-/// Adds what is in those places.
+/// Adds the resources of those places.
 fn load<R: Resource>(
     all: &mut Vec<R>,
     places: Vec<Place>,
@@ -169,7 +170,7 @@ fn load<R: Resource>(
             continue;
         }
         for path in files(&place, complaints) {
-            // One file that is found in two ways is one.
+            // A file that is found in two ways is loaded once.
             if !seen.insert(real(&path)) {
                 continue;
             }
@@ -187,7 +188,7 @@ fn load<R: Resource>(
             }
         }
     }
-    // The order in which pi lists them.
+    // The order of pi's lists.
     all.sort_by_key(Resource::location);
 }
 
@@ -236,7 +237,7 @@ mod tests {
             trusted: true,
             home: Some(at("home")),
             agent_dir: Some(at("agent")),
-            // The same directory is named twice, once through the user's own.
+            // The same directory is named twice, once as the user's own.
             skills: wanted(&["extra", "lost"], &["extra/given/SKILL.md", "agent/skills"]),
             templates: Wanted::default(),
         };

@@ -1,16 +1,16 @@
-//! Skills, prompt templates and rules: what a prompt invokes with `/name`, and what a model is told of. All of it is text;
-//! nothing here is executed, and reading it needs no trust.
+//! Skills, prompt templates and rules: text that a prompt invokes with `/name`, or that a model receives.
+//! Nothing here is executed, and reading it needs no trust.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `place` | where is looked, in which order, and who put it there |
+//! | `place` | the places to search, their order, and the origin of their files |
 //! | `walk` | the files in a place |
 //! | `front_matter` | the YAML before a text |
 //! | `skill`, `template`, `rule` | one file, read and checked |
-//! | `stream_pattern` | what a rule looks for, in a text that comes in pieces |
-//! | `load` | all of them, each name once |
-//! | `arguments` | the words after a template's name, and where they go |
-//! | `expand` | from `/name words` to the text for a model |
+//! | `stream_pattern` | the search pattern of a rule, for a text in pieces |
+//! | `load` | loading of all of them, with unique names |
+//! | `arguments` | the arguments after a template's name, and their placeholders |
+//! | `expand` | expansion of `/name arguments` to the text for a model |
 //! | `commands` | the list for clients |
 
 mod arguments;

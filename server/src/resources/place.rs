@@ -1,63 +1,63 @@
-//! Where skills and templates are looked for.
+//! The places of skills, templates and rules.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::ResourceFolders;
 
-/// Who put a file where it was found.
+/// The origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// The working directory brings it.
+    /// The working directory.
     Project,
-    /// It is among the user's own files.
+    /// The user's own files.
     User,
-    /// The command line or a setting points at it.
+    /// A path from the command line or a setting.
     Path,
 }
 
-/// Where to look.
+/// The places to search.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// How the folders are called.
+    /// The names of the folders.
     pub folders: ResourceFolders,
     /// The working directory.
     pub cwd: PathBuf,
-    /// Whether the working directory is trusted: its rules count then.
+    /// True if the working directory is trusted; only then its rules apply.
     pub trusted: bool,
     /// The home directory.
     pub home: Option<PathBuf>,
     /// The directory with the user's settings.
     pub agent_dir: Option<PathBuf>,
-    /// Which skills.
+    /// The selection of skills.
     pub skills: Wanted,
-    /// Which prompt templates.
+    /// The selection of prompt templates.
     pub templates: Wanted,
 }
 
-/// What is wanted of one kind.
+/// The selection of resources of one kind.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Whether nothing counts but what the command line names.
+    /// True if only the paths from the command line are used.
     pub only_given: bool,
-    /// What settings name: absolute paths.
+    /// The paths from settings, absolute.
     pub settings: Vec<PathBuf>,
-    /// What the command line names: absolute paths, which have to exist.
+    /// The paths from the command line, absolute. They must exist.
     pub given: Vec<PathBuf>,
 }
 
-/// One file or directory to look in.
+/// A file or directory to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub path: PathBuf,
     pub location: Location,
-    /// Whether Markdown files count that stand in it directly and are not called SKILL.md.
+    /// True if Markdown files directly in the place are skills, independent of their names.
     pub loose_files: bool,
     /// The directory that links may not leave.
     pub inside: Option<PathBuf>,
 }
 
 impl Sources {
-    /// Where skills are, those that win over others first.
+    /// Returns the places of skills, by precedence.
     pub(super) fn skill_places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         if !self.skills.only_given {
@@ -86,7 +86,7 @@ impl Sources {
         places
     }
 
-    /// Where templates are, those that win over others first.
+    /// Returns the places of templates, by precedence.
     pub(super) fn template_places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         if !self.templates.only_given {
@@ -96,8 +96,9 @@ impl Sources {
         places
     }
 
-    /// Where rules are, those that win over others first: the project's before the user's, as in omp. They may stop a
-    /// model, or take the place of what guards the user: the project's count where the directory is trusted.
+    /// Returns the places of rules, by precedence: the project's before the user's, as in omp. Rules may stop
+    /// a model or override rules that protect the user. So the project's rules apply only if the directory is
+    /// trusted.
     pub(super) fn rule_places(&self) -> Vec<Place> {
         let mut places = self.text_places(self.folders.rules);
         places.retain(|place| self.trusted || place.location != Location::Project);
@@ -105,14 +106,14 @@ impl Sources {
         places
     }
 
-    /// The folders that do not count because the directory is not trusted.
+    /// Returns the folders that are ignored because the directory is not trusted.
     pub fn left_out(&self) -> Vec<PathBuf> {
         let places = self.text_places(self.folders.rules).into_iter();
         let own = places.filter(|place| !self.trusted && place.location == Location::Project);
         own.map(|place| place.path).filter(|path| path.is_dir()).collect()
     }
 
-    /// The folders of those names that the user and the project have, the user's first.
+    /// Returns the folders of the user and the project with those names, the user's first.
     fn text_places(&self, names: &[&str]) -> Vec<Place> {
         let root = project_root(&self.cwd);
         let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));
@@ -128,14 +129,14 @@ impl Sources {
 }
 
 impl Wanted {
-    /// What settings and the command line name.
+    /// Returns the places from settings and the command line.
     fn named(&self) -> impl Iterator<Item = Place> {
         let settings = if self.only_given { &[] } else { self.settings.as_slice() };
         settings.iter().chain(&self.given).map(|path| named(path))
     }
 }
 
-/// What somebody points at.
+/// Returns the place of an explicitly named path.
 pub(super) fn named(path: &Path) -> Place {
     Place { path: path.to_owned(), location: Location::Path, loose_files: true, inside: None }
 }
@@ -144,7 +145,7 @@ fn user(path: PathBuf, loose_files: bool) -> Place {
     Place { path, location: Location::User, loose_files, inside: None }
 }
 
-/// The repository that a directory is in; the directory itself where it is in none.
+/// Returns the root of the repository around a directory, or the directory itself if there is none.
 fn project_root(cwd: &Path) -> &Path {
     cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
 }

@@ -1,5 +1,5 @@
-//! Rules: Markdown files whose front matter says what to look for in what a model says, or that a model is told of
-//! beforehand.
+//! Rules: Markdown files with instructions for models. The front matter contains a search pattern for the
+//! output of models, or makes the rule part of the system prompt.
 
 use std::path::PathBuf;
 
@@ -13,34 +13,36 @@ use super::place::Location;
 use super::stream_pattern::StreamPattern;
 use crate::config::{RuleInterrupt, read_text};
 
-/// The longest file that counts, in bytes.
+/// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The tools that a condition which names files is about.
+/// The tools to which a condition with file names applies.
 const FILE_TOOLS: [&str; 2] = ["edit", "write"];
 
-/// A rule that was found.
+/// A rule from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// What it is called: its file without the ending.
+    /// Its name: the name of its file without the extension.
     pub name: String,
     /// Its file.
     pub path: PathBuf,
-    /// Where that was found.
+    /// The origin of its file.
     pub location: Location,
-    /// What the model is told.
+    /// The text for the model.
     pub content: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// Globs of the files that it is about; empty: all.
+    /// Globs of the files that it concerns; empty means all.
     pub globs: Vec<String>,
-    /// Whether models are to be told of it in any case.
+    /// True if the system prompt always contains the rule.
     pub always: bool,
-    /// Regular expressions, of which one has to match; empty: it looks for nothing, and models are told of it beforehand.
+    /// Regular expressions, one of which must match. Without one, the rule does not watch the output and
+    /// belongs to the system prompt.
     pub conditions: Vec<String>,
-    /// The streams that it looks at, as in `text` and `tool:edit(*.rs)`; empty: text and the arguments of all tools.
+    /// The watched streams, as in `text` and `tool:edit(*.rs)`; empty means text and the arguments of all
+    /// tools.
     pub scope: Vec<String>,
-    /// When it stops an answer, where it says so.
+    /// The interrupt mode, if the rule sets one.
     pub interrupt: Option<RuleInterrupt>,
 }
 
@@ -71,7 +73,7 @@ struct Head {
     globs: Option<Words>,
     always_apply: Option<bool>,
     condition: Option<Words>,
-    /// As it was called before `condition`.
+    /// The former names of `condition`.
     #[serde(rename = "ttsr_trigger")]
     trigger: Option<Words>,
     ttsr_trigger: Option<Words>,
@@ -80,7 +82,7 @@ struct Head {
 }
 
 impl Rule {
-    /// Reads a file; none where it cannot be used, or where nothing says when it counts.
+    /// Reads a file. Returns `None` if the file is unusable or never applies.
     pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
         let text = match read_text(&path, LIMIT) {
             Ok(file) if !file.cut => file.text,
@@ -105,7 +107,7 @@ impl Rule {
         let looked_for = head.condition.or(head.trigger).or(head.ttsr_trigger).unwrap_or_default().all();
         let (files, mut conditions): (Vec<_>, Vec<_>) =
             looked_for.into_iter().partition(|condition| names_files(condition));
-        // Where all of them are wrong the rule looks for nothing.
+        // If all conditions are invalid, the rule watches nothing.
         let any = conditions.is_empty() && !files.is_empty();
         conditions.retain(|condition| match StreamPattern::new(&[condition]) {
             Ok(_) => true,
@@ -149,12 +151,12 @@ impl Rule {
         })
     }
 
-    /// Whether it looks at what models say.
+    /// Returns true if the rule watches the output of models.
     pub fn watches(&self) -> bool {
         !self.conditions.is_empty()
     }
 
-    /// As clients are told of it. The document names no members; these are those that omp sends.
+    /// Returns the rule in the form for clients. The document names no members; omp sends these.
     pub fn shown(&self) -> StreamRule {
         let mut shown = StreamRule::new(&self.name);
         shown.path = Some(self.path.to_string_lossy().into_owned());
@@ -188,7 +190,7 @@ fn unique(words: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// Whether a condition is a glob of files, as in `*.rs` or `src/**`, and no regular expression.
+/// Returns true if a condition is a glob of files, as in `*.rs` or `src/**`, and not a regular expression.
 fn names_files(condition: &str) -> bool {
     let regular = condition.contains(['\\', '^', '$', '+', '|', '(', ')']);
     let wild = condition.contains(['?', '*', '[', ']', '{', '}']);
@@ -196,7 +198,7 @@ fn names_files(condition: &str) -> bool {
     !regular && wild && (condition.contains('/') || condition.strip_prefix("*.").is_some_and(ending))
 }
 
-/// The parts of a list with commas; those within brackets belong to a part.
+/// Splits a list at its commas, except within brackets.
 fn split(scope: &str) -> Vec<String> {
     let (mut parts, mut depth) = (vec![String::new()], 0_usize);
     for character in scope.chars() {

@@ -1,4 +1,4 @@
-//! One skill: a file with instructions for one kind of task.
+//! Skills: files with instructions for one kind of task.
 
 use std::path::{Path, PathBuf};
 
@@ -11,30 +11,30 @@ use crate::prompt::Skill;
 /// The file that makes a directory a skill.
 pub(super) const FILE: &str = "SKILL.md";
 
-/// The longest file that counts, in bytes.
+/// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The longest name and description that the standard allows, in characters.
+/// The maximum lengths of name and description in the standard, in characters.
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// A skill that was found.
+/// A skill from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile {
-    /// What it is called, as in `/skill:name`.
+    /// Its name, as in `/skill:name`.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its file.
     pub path: PathBuf,
-    /// Where that was found.
+    /// The origin of its file.
     pub location: Location,
-    /// Whether models are told of it.
+    /// True if the system prompt lists the skill.
     pub is_for_models: bool,
 }
 
 impl SkillFile {
-    /// Reads and checks a file; none where it cannot be used.
+    /// Reads and checks a file. Returns `None` if the file is unusable.
     pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
         let text = match read_text(&path, LIMIT) {
             Ok(file) => file.text,
@@ -74,14 +74,15 @@ impl SkillFile {
         Some(Self { name, description, path, location, is_for_models })
     }
 
-    /// As a model is told of it; none where it is not.
+    /// Returns the skill in the form for the system prompt. Returns `None` if the skill is hidden from
+    /// models.
     pub(super) fn for_model(&self) -> Option<Result<Skill, Complaint>> {
         self.is_for_models
             .then(|| Skill::new(&self.name, &self.description, &self.path).map_err(Complaint::Hidden))
     }
 
-    /// The instructions, for a prompt that invokes the skill with those words: the form is pi's. Reads the file, which
-    /// may have changed.
+    /// Returns the instructions for a prompt that invokes the skill with those arguments, in the form of pi.
+    /// Reads the file again, because it may have changed.
     pub(super) fn text(&self, words: &str) -> Result<String, TextFileError> {
         let file = read_text(&self.path, LIMIT)?;
         if file.cut {
@@ -102,7 +103,7 @@ impl SkillFile {
     }
 }
 
-/// The name of the directory that is the skill, or of the file that stands for itself.
+/// Returns the default name: of the directory of a SKILL.md, or of the file.
 fn usual_name(path: &Path) -> String {
     let name = match path.file_name() {
         Some(name) if name == FILE => path.parent().and_then(Path::file_name),
@@ -111,7 +112,7 @@ fn usual_name(path: &Path) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The rules of the standard that a name breaks. Such a skill is used all the same.
+/// Returns the rules of the standard that a name breaks. Such a skill is used nevertheless.
 fn broken_rules(name: &str, directory: Option<&str>) -> Vec<String> {
     let length = name.chars().count();
     let is_allowed = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-');
@@ -127,7 +128,7 @@ fn broken_rules(name: &str, directory: Option<&str>) -> Vec<String> {
     rules.into_iter().flatten().collect()
 }
 
-/// A value that cannot end its attribute.
+/// Escapes a value for an attribute.
 fn attribute(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -136,7 +137,7 @@ fn attribute(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The skill of a file in the directory `named`, and the complaints without the file's path.
+    /// Returns the skill of a file in the directory `named`, and the warnings without the file's path.
     fn read(content: &str) -> (Option<SkillFile>, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("named").join(FILE);

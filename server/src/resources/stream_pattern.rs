@@ -1,5 +1,5 @@
-//! A regular expression over a text that comes in pieces. What came is looked at once, so that the work is linear in the
-//! length of the text, however small the pieces are.
+//! Search for a regular expression in a text that arrives in pieces. Each piece is read once, so the work is
+//! linear in the length of the text for any size of pieces.
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -8,29 +8,29 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 
-/// How large a compiled pattern may become, in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// How much memory looking for it may take, in bytes. Beyond that it takes longer, and not more.
+/// The memory of a search, in bytes. A search that needs more becomes slower, not larger.
 const CACHE: usize = 1 << 20;
 
-/// One or several regular expressions, of which one is enough. `\b` is a border of ASCII words, as in JavaScript; there
-/// are no references to groups and nothing that looks ahead.
+/// One or several regular expressions, of which one must match. `\b` is an ASCII word boundary, as in
+/// JavaScript. Backreferences and look-ahead are not supported.
 #[derive(Debug)]
 pub struct StreamPattern(DFA);
 
-/// How far a text was looked at.
+/// The state of a search in a text.
 #[derive(Debug)]
 pub struct Position {
     cache: Cache,
     state: LazyStateID,
     met: bool,
-    /// The search cannot go on.
+    /// The search has failed and cannot continue.
     lost: bool,
 }
 
 impl StreamPattern {
-    /// Fails for what is no regular expression, or a very large one.
+    /// Compiles patterns. Fails if a pattern is not a regular expression or is too large.
     pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, String> {
         let parsed = patterns.iter().map(|pattern| {
             regex_syntax::parse(pattern.as_ref()).map(ascii_words).map_err(|error| in_one_line(&error))
@@ -48,7 +48,7 @@ impl StreamPattern {
         DFA::builder().configure(config).build_from_nfa(nfa).map(Self).map_err(|error| in_one_line(&error))
     }
 
-    /// Before the first piece of a text.
+    /// Returns the state before the first piece of a text.
     pub fn start(&self) -> Position {
         let mut cache = self.0.create_cache();
         let begun = self.0.start_state(&mut cache, &start::Config::new().anchored(Anchored::No));
@@ -56,7 +56,7 @@ impl StreamPattern {
         Position { cache, state, met: false, lost }
     }
 
-    /// Looks at the next piece; says whether what came so far has a match.
+    /// Reads the next piece. Returns true if the text so far has a match.
     pub fn feed(&self, position: &mut Position, piece: &str) -> bool {
         let Position { cache, state, met, lost } = position;
         if *met || *lost {
@@ -67,13 +67,14 @@ impl StreamPattern {
                 Ok(next) => *state = next,
                 Err(_) => *lost = true,
             }
-            // A match is told one byte late.
+            // The automaton reports a match one byte late.
             if *lost || state.is_match() {
                 *met |= state.is_match();
                 return *met;
             }
         }
-        // What would be a match if nothing more came. It is none for ever: `$` looks at the end.
+        // Checks for a match that needs the end of the text. Such a match is not stored, because `$` may
+        // cease to match.
         self.0.next_eoi_state(cache, *state).is_ok_and(|end| end.is_match())
     }
 }
@@ -83,7 +84,7 @@ fn in_one_line(error: &dyn std::fmt::Display) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Unicode borders of words need more than one look at a text.
+/// Replaces Unicode word boundaries, which this automaton does not support, with ASCII ones.
 fn ascii_words(hir: Hir) -> Hir {
     match hir.into_kind() {
         HirKind::Look(look) => Hir::look(match look {
@@ -117,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// After how many bytes a match is seen, piece by piece.
+    /// Returns the number of bytes after which a match is found, piece by piece.
     fn seen(patterns: &[&str], pieces: &[&str]) -> Option<usize> {
         let pattern = StreamPattern::new(patterns).unwrap();
         let mut position = pattern.start();

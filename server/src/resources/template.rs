@@ -1,4 +1,4 @@
-//! One prompt template: a text with places for arguments.
+//! Prompt templates: texts with placeholders for arguments.
 
 use std::path::PathBuf;
 
@@ -8,28 +8,28 @@ use super::front_matter::parse;
 use super::place::Location;
 use crate::config::read_text;
 
-/// The longest file that counts, in bytes.
+/// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// How much of its first line describes a template that does not describe itself, in characters.
+/// The length of a description from the first line of a template, in characters.
 const SHOWN: usize = 60;
 
-/// A template that was found.
+/// A template from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// What it is called, as in `/name`.
+    /// Its name, as in `/name`.
     pub name: String,
-    /// What it is for; empty where its file says nothing.
+    /// Its purpose; empty if the file has no description.
     pub description: String,
     /// Its file.
     pub path: PathBuf,
-    /// Where that was found.
+    /// The origin of its file.
     pub location: Location,
     text: String,
 }
 
 impl Template {
-    /// Reads a file; none where it cannot be used.
+    /// Reads a file. Returns `None` if the file is unusable.
     pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if name.is_empty()
@@ -63,13 +63,13 @@ impl Template {
         Some(Self { name, description, path, location, text: document.body })
     }
 
-    /// The text with arguments in their places.
+    /// Returns the text with arguments in place of its placeholders.
     pub(super) fn text(&self, words: &str) -> String {
         arguments::substitute(&self.text, &arguments::split(words))
     }
 }
 
-/// The first line that says something, cut.
+/// Returns the first line that is not blank, cut.
 fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(SHOWN) {

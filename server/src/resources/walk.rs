@@ -1,4 +1,4 @@
-//! The files in a place.
+//! Search for the files of a place.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -12,15 +12,16 @@ use super::complaint::Complaint;
 use super::place::Place;
 use super::skill::FILE;
 
-/// How far below a place skills are looked for.
+/// The maximum depth of skills below a place.
 const DEPTH: usize = 16;
 
-/// How many files and directories of one place are looked at.
+/// The maximum number of files and directories in one place.
 const MOST: usize = 10_000;
 
-/// The files of skills in a place, in the order of paths: a directory with a SKILL.md is one skill, others are
-/// searched. Left out are hidden files, `node_modules`, and what ignore files in the place name. Links are followed;
-/// a directory counts once, however many lead to it. Nothing where nothing is.
+/// Returns the skill files of a place, sorted by path. A directory with a SKILL.md is one skill, and other
+/// directories are searched. Hidden files, `node_modules`, and files excluded by ignore files in the place
+/// are skipped. Links are followed, and each directory is entered only once. Returns an empty list if the
+/// place does not exist.
 pub(super) fn skill_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     if place.path.is_file() {
         return one_file(place, complaints);
@@ -58,7 +59,7 @@ pub(super) fn skill_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec
     files
 }
 
-/// The Markdown files that stand in a place, or the one that it is.
+/// Returns the Markdown files directly in a place, or the place itself if it is a file.
 pub(super) fn template_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     if place.path.is_file() {
         return one_file(place, complaints);
@@ -66,14 +67,14 @@ pub(super) fn template_files(place: &Place, complaints: &mut Vec<Complaint>) -> 
     files(place, is_markdown, complaints)
 }
 
-/// The rules that stand in a folder: Markdown files, also those that other programs call `.mdc`.
+/// Returns the rule files of a folder: Markdown files, including `.mdc` files of other programs.
 pub(super) fn rule_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     let is_rule =
         |path: &Path| is_markdown(path) || path.extension().is_some_and(|extension| extension == "mdc");
     files(place, is_rule, complaints)
 }
 
-/// The files of a kind that stand in a folder.
+/// Returns the files of a kind directly in a folder.
 fn files(place: &Place, is_one: impl Fn(&Path) -> bool, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     let borders = Borders::new(place);
     let entries = if borders.may_enter(&place.path) {
@@ -101,7 +102,7 @@ fn files(place: &Place, is_one: impl Fn(&Path) -> bool, complaints: &mut Vec<Com
     files
 }
 
-/// A place that is a file.
+/// Returns a place that is a file.
 fn one_file(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
     if is_markdown(&place.path) {
         return vec![place.path.clone()];
@@ -121,14 +122,14 @@ fn is_hidden(path: &Path) -> bool {
 fn walk(root: &Path, borders: Arc<Borders>) -> ignore::Walk {
     let mut builder = WalkBuilder::new(root);
     builder.hidden(true).follow_links(true).max_depth(Some(DEPTH)).sort_by_file_name(OsStr::cmp);
-    // What ignore files beside the skills say counts; what the project's own says is about its code.
+    // Ignore files beside the skills apply; ignore files of the project are about its code.
     builder.parents(false).git_global(false).git_exclude(false).require_git(false);
     builder.add_custom_ignore_filename(".fdignore");
     builder.filter_entry(move |entry| entry.depth() == 0 || borders.is_wanted(entry));
     builder.build()
 }
 
-/// What is to be said of an entry that could not be read; nothing for links in a circle, or to nowhere.
+/// Returns the warning about an unreadable entry. Returns `None` for circular and broken links.
 fn unreadable(root: &Path, error: ignore::Error) -> Option<Complaint> {
     let path = path_of(&error).unwrap_or(root).to_owned();
     let source = error.into_io_error().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
@@ -143,10 +144,10 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// What a walk does not cross.
+/// The limits of a walk.
 struct Borders {
     inside: Option<PathBuf>,
-    /// The directories that were entered, as the system resolves them.
+    /// The entered directories, as canonical paths.
     entered: Mutex<HashSet<PathBuf>>,
     complaints: Mutex<Vec<Complaint>>,
 }
@@ -164,7 +165,7 @@ impl Borders {
         if is_directory && entry.file_name() == "node_modules" {
             return false;
         }
-        // What else is in the directory of a skill belongs to it.
+        // The other content of a skill's directory belongs to the skill.
         let directory = path.parent().filter(|_| entry.depth() > 1);
         if entry.file_name() != FILE && directory.is_some_and(|directory| directory.join(FILE).is_file()) {
             return false;
@@ -175,7 +176,7 @@ impl Borders {
         !is_directory || self.is_first(path)
     }
 
-    /// Whether a path leads to where the walk may go. A path that leads nowhere does no harm.
+    /// Returns true if a path may be entered. A broken path is harmless.
     fn may_enter(&self, path: &Path) -> bool {
         let Some(inside) = &self.inside else { return true };
         match path.canonicalize() {
@@ -197,7 +198,7 @@ impl Borders {
         std::mem::take(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// No files, and why.
+    /// Adds the warnings and returns no files.
     fn end(&self, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
         complaints.extend(self.complaints());
         Vec::new()
@@ -237,7 +238,7 @@ mod tests {
             Place { path: self.path(name), location: Location::Project, loose_files, inside }
         }
 
-        /// Files and complaints, without the path of the tree.
+        /// Returns files and warnings, without the path of the tree.
         fn shown(&self, files: Vec<PathBuf>, complaints: &[Complaint]) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
             let files = files.iter().map(|path| path.display().to_string().replace(&root, ""));
@@ -283,7 +284,7 @@ mod tests {
         tree.write("skills/.gitignore", "a/\n");
         tree.write("skills/.ignore", "b\n");
         tree.write("skills/.fdignore", "/c\n");
-        // The project's own says nothing about skills.
+        // The project's ignore file does not apply to skills.
         tree.write(".gitignore", "skills\nd\n");
         assert_eq!(tree.skills(true, None).0, ["skills/d/SKILL.md", "skills/e/SKILL.md"]);
     }
@@ -308,7 +309,7 @@ mod tests {
         let (files, complaints) = tree.skills(true, None);
         assert_eq!(files, ["skills/a/SKILL.md", "skills/out/x/SKILL.md", "skills/secret.md"]);
         assert_eq!(complaints, Vec::<String>::new());
-        // The place itself may be such a link.
+        // The place itself may be a link.
         fs::remove_dir_all(tree.path("skills")).unwrap();
         symlink(tree.path("shared"), tree.path("skills")).unwrap();
         assert_eq!(tree.skills(true, None).0, ["skills/y/SKILL.md"]);
@@ -319,7 +320,8 @@ mod tests {
     #[test]
     fn directories_that_lead_to_each_other_are_entered_once() {
         let tree = Tree::new(&["skills/0/SKILL.md"]);
-        // Each level leads twice to the next one: without a memory that would be 2^40 ways.
+        // Each level has two links to the next one: without the check for entered directories there would be
+        // 2^40 paths.
         for level in 0..40 {
             let directory = tree.path(&format!("levels/{level}"));
             fs::create_dir_all(&directory).unwrap();

@@ -1,4 +1,4 @@
-//! What an agent is made of, said part by part.
+//! Builder of a server, part by part.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,8 +23,7 @@ use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 mod put_together;
 
-/// Puts a server together. What is not given has a default: the embedded model, the built-in tools,
-/// this machine.
+/// Builds a server. Every part has a default: the embedded model, the built-in tools, this machine.
 pub struct Builder {
     cwd: Option<PathBuf>,
     temp_dir: Option<PathBuf>,
@@ -106,25 +105,25 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// The directory in which the agent works; the process's own by default.
+    /// Sets the working directory of the agent; by default that of the process.
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// Where files with full outputs go; the system's temporary directory by default.
+    /// Sets the directory for files with full outputs; by default the system's temporary directory.
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.temp_dir = Some(directory.into());
         self
     }
 
-    /// Adds a provider. The embedded model is there only where no provider was added.
+    /// Adds a provider. The embedded model is available only if no provider was added.
     pub fn with_provider(mut self, provider: Arc<dyn Provider>) -> Self {
         self.providers.push(provider);
         self
     }
 
-    /// The models that there are, in place of those of providers that are added.
+    /// Sets the available models, in place of the models of added providers.
     pub fn catalog(mut self, catalog: Catalog) -> Self {
         self.catalog = Some(catalog);
         self
@@ -136,184 +135,187 @@ impl Builder {
         self.with_provider(Arc::new(Scripted::script(script).with_clock(clock)))
     }
 
-    /// The model to begin with, as [`Catalog::find`] reads it; by default that of the session, of the
-    /// settings, or the first one.
+    /// Sets the initial model, in the syntax of [`Catalog::find`]. By default it is the model of the session
+    /// or of the settings, or the first one.
     pub fn model(mut self, pattern: impl Into<String>) -> Self {
         self.model = Some(pattern.into());
         self
     }
 
-    /// The provider whose first model is the one to begin with, or among whose models the pattern
-    /// is looked for.
+    /// Sets the provider of the initial model: its first model, or the models to which the pattern applies.
     pub fn provider(mut self, name: impl Into<String>) -> Self {
         self.provider = Some(name.into());
         self
     }
 
-    /// The models that cycling goes through, as patterns; all by default. Unknown ones are logged.
+    /// Sets the models for cycling, as patterns; by default all. Unknown ones are logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// How hard the model thinks.
+    /// Sets the thinking level of the model.
     pub fn thinking(mut self, level: ThinkingLevel) -> Self {
         self.thinking = Some(level);
         self
     }
 
-    /// How answers that fail for now are asked for again, in place of what the settings say.
+    /// Sets the retries after temporary failures, in place of the settings.
     pub fn retry(mut self, retry: RetrySettings) -> Self {
         self.settings.retry = retry;
         self
     }
 
-    /// When the conversation is compacted and how much of it is kept, in place of what the settings say.
+    /// Sets the conditions of compaction and the size of the rest, in place of the settings.
     pub fn compaction(mut self, compaction: CompactionSettings) -> Self {
         self.settings.compaction = compaction;
         self
     }
 
-    /// What the session to begin with is called, in place of the name that it has. By default it keeps that.
+    /// Sets the name of the initial session; by default the session keeps its name.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.session_name = Some(name.into());
         self
     }
 
-    /// Where sessions are kept. Without it they are not.
+    /// Sets the store of sessions. Without a store, sessions are in memory only.
     pub fn store(mut self, store: Store) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// The session to go on with; a fresh one by default.
+    /// Sets the session to continue; by default a new one.
     pub fn session(mut self, session: Session) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// The dialect that it speaks; the first one of [`FRONTENDS`] by default.
+    /// Sets the dialect; by default the first one of [`FRONTENDS`].
     pub fn dialect(mut self, frontend: &'static Frontend) -> Self {
         self.frontend = frontend;
         self
     }
 
-    /// What the frames of a growing answer carry: all of it, by default.
+    /// Sets the content of the frames of a growing answer; by default the whole answer.
     pub fn updates(mut self, updates: Updates) -> Self {
         self.updates = updates;
         self
     }
 
-    /// Asks the client whether the working directory is trusted before that matters; by default nobody is asked, and
-    /// what the parts say counts.
+    /// Asks the client about trust in the working directory when the answer is first needed. By default there
+    /// is no question, and the parts apply as they are.
     pub fn undecided(mut self, undecided: Undecided) -> Self {
         self.undecided = Some(undecided);
         self
     }
 
-    /// What the model is told beforehand: a text alone, or parts; nothing by default.
+    /// Sets the system prompt: a single text, or parts; by default empty.
     pub fn system_prompt(mut self, prompt: impl Into<SystemPrompt>) -> Self {
         self.system_prompt = prompt.into();
         self
     }
 
-    /// Skills and prompt templates; none by default. Models are told of skills by the system prompt.
+    /// Sets skills and prompt templates; by default none. The system prompt lists the skills for models.
     pub fn resources(mut self, resources: Resources) -> Self {
         self.resources = Arc::new(resources);
         self
     }
 
-    /// The commands that extensions registered; none by default.
+    /// Sets the source of commands that extensions have registered; by default none.
     pub fn extension_commands(mut self, commands: Arc<dyn ExtensionCommands>) -> Self {
         self.extension_commands = commands;
         self
     }
 
-    /// The user's settings: what is not said otherwise comes from them.
+    /// Sets the user's settings, from which missing parts take their values.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Keeps what a client sets beyond the life of the server; by default nothing does.
+    /// Stores the changes of a client beyond the life of the server; by default they are not stored.
     pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
         self.persist = persist;
         self
     }
 
-    /// What counts for subagents; the settings by default, with copies of repositories in the temporary directory.
+    /// Sets the policies for subagents. By default they come from the settings, with copies of repositories
+    /// in the temporary directory.
     pub fn subagents(mut self, policies: Policies) -> Self {
         self.policies = Some(policies);
         self
     }
 
-    /// The tools; by default those of the dialect: read, bash, edit and write, and others where its users know them.
+    /// Sets the tools. By default they are the tools of the dialect: read, bash, edit and write, and further
+    /// tools of some dialects.
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = Some(tools);
         self
     }
 
-    /// The extensions; none by default.
+    /// Sets the extensions; by default none.
     pub fn extensions(mut self, extensions: extensions::Options) -> Self {
         self.extensions = extensions;
         self
     }
 
-    /// The MCP servers; none by default.
+    /// Sets the MCP servers; by default none.
     pub fn mcp(mut self, mcp: mcp::Options) -> Self {
         self.mcp = mcp;
         self
     }
 
-    /// Starts commands; on this machine, without a guard, by default.
+    /// Sets the spawner of commands; by default commands start on this machine, without a guard.
     pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
         self.spawner = Some(spawner);
         self
     }
 
-    /// Which shell runs commands, and how.
+    /// Sets the shell for commands, and its options.
     pub fn shell(mut self, shell: ShellSettings) -> Self {
         self.shell = shell;
         self
     }
 
-    /// Another agent that does the work; the embedded model and the tools are not used then.
+    /// Sets a remote agent, which does the work in place of the embedded model and the tools.
     pub fn lead(mut self, lead: Arc<dyn Lead>) -> Self {
         self.lead = Some(lead);
         self
     }
 
-    /// Time; to be given before a script.
+    /// Sets the clock. A script uses the clock only if the clock is set first.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Identifiers.
+    /// Sets the source of identifiers.
     pub fn ids(mut self, ids: Arc<dyn Ids>) -> Self {
         self.ids = ids;
         self
     }
 
-    /// Makes the parts of sessions in other directories, in protocols that have them. By default they are made of the same
-    /// parts as those of the own directory.
+    /// Sets the factory for the parts of sessions in other directories, in protocols that have them. By
+    /// default these sessions use the same parts.
     pub fn elsewhere(mut self, elsewhere: Arc<dyn Elsewhere>) -> Self {
         self.elsewhere = Some(elsewhere);
         self
     }
 
-    /// Other agents carry out the sessions, in protocols that have several: one agent is started for each.
+    /// Sets the remote agents that carry out the sessions, in protocols with several sessions: one agent for
+    /// each session.
     pub fn agents(mut self, agents: Arc<dyn Agents>) -> Self {
         self.agents = Some(agents);
         self
     }
 
-    /// The server. Where the model that was named is not there it has none, and says so to prompts.
+    /// Returns the server. If the requested model does not exist, the server has no model and rejects
+    /// prompts.
     pub fn build(self) -> Server {
         self.server().0
     }
 
-    /// As [`Builder::build`], but fails where the model or the provider that was named is not there.
+    /// Works like [`Builder::build`], but fails if the requested model or provider does not exist.
     pub fn try_build(self) -> Result<Server, SelectError> {
         let (server, error) = self.server();
         error.map_or(Ok(server), Err)
@@ -330,14 +332,14 @@ impl Builder {
         (Server { frontend, parts }, error)
     }
 
-    /// All parts of the agent, for those who serve it among others. Fails where the model or the provider that was named
-    /// is not there.
+    /// Returns all parts of the agent, for callers that serve it among others. Fails if the requested model
+    /// or provider does not exist.
     pub fn all_parts(self) -> Result<Parts, SelectError> {
         let (server, error) = self.server();
         error.map_or(Ok(server.parts), Err)
     }
 
-    /// What an engine of these parts is made of, for those who serve it in their own way.
+    /// Returns the options of the engine and the session, for callers that serve the engine in their own way.
     pub fn parts(self) -> (Options, Option<Session>) {
         let (options, session, _) = self.put_together();
         (options, session)

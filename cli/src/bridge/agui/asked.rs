@@ -1,23 +1,23 @@
-//! What a client asks for: words, or answers to questions; without I/O.
+//! The request of a client: user input, or answers to questions, without I/O.
 
 use agentese::any::Words;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
 use agentese::wire::Maybe;
 use serde_json::{Map, Value, json};
 
-/// What a run is to do.
+/// The work of a run.
 pub(super) enum Wanted {
-    /// Something new.
+    /// New user input.
     Said {
-        /// What the client calls the message.
+        /// The client's id of the message.
         id: String,
         words: Words,
     },
-    /// Going on with a run that waits.
+    /// Answers that continue a waiting run.
     Answers(Vec<AguiResume>),
 }
 
-/// What the client asks for; why it cannot be done.
+/// Returns the request of the client, or the reason why it is invalid.
 pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
     if let Some(answers) = input.resume.as_ref().filter(|answers| !answers.is_empty()) {
         return Ok(Wanted::Answers(answers.clone()));
@@ -52,7 +52,8 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
     Ok(Wanted::Said { id: message.id.clone(), words })
 }
 
-/// The MIME type of an image and its bytes in base64; none where they stand elsewhere.
+/// Returns the MIME type of an image and its bytes in base64. Returns `None` if the request does not contain
+/// the bytes.
 fn bytes(source: &AguiSource) -> Option<(&str, &str)> {
     match source {
         AguiSource::Data(data) => Some((&data.mime_type, &data.value)),
@@ -65,7 +66,8 @@ fn bytes(source: &AguiSource) -> Option<(&str, &str)> {
     }
 }
 
-/// What of a request the agent does not hear, by the members of the request and `images`; none where it hears all.
+/// Returns the parts of a request that do not reach the agent, by the members of the request and `images`.
+/// Returns `None` if all parts reach the agent.
 pub(super) fn unheard(
     input: &AguiRunInput,
     wanted: &Wanted,
@@ -99,7 +101,8 @@ pub(super) fn unheard(
     (!unheard.is_empty()).then_some(Value::Object(unheard))
 }
 
-/// The name of a message that an agent would have to know. Thoughts are the agent's own affair, activities the client's.
+/// Returns the id of a message that the agent should know. Thoughts belong to the agent, and activities to
+/// the client.
 fn name(message: &AguiMessage) -> Option<&str> {
     Some(match message {
         AguiMessage::Developer(message) => &message.id,

@@ -1,4 +1,4 @@
-//! The conversation as AG-UI's messages; without I/O.
+//! The conversation as AG-UI messages, without I/O.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,13 +11,14 @@ use agentese::types::{
 use agentese::view::{Block, Message, Role, ToolBlock, ToolState};
 use serde_json::Value;
 
-/// What messages are called on both sides.
+/// The ids of messages on both sides.
 pub(super) struct Names {
-    /// Names of an agent's messages begin so: another agent's are others, also where it takes this one's place.
+    /// The prefix of the ids of an agent's messages. Another agent has another prefix, even if it replaces
+    /// this one.
     tag: String,
-    /// The client's names for words of the user, by the keys of the conversation.
+    /// The client's ids of user messages, by the keys of the conversation.
     pub theirs: HashMap<String, String>,
-    /// All names that were told or heard.
+    /// All ids that were sent or received.
     pub known: HashSet<String>,
 }
 
@@ -26,18 +27,18 @@ impl Names {
         Self { tag, theirs: HashMap::new(), known: HashSet::new() }
     }
 
-    /// The name of a message.
+    /// Returns the id of a message.
     pub fn message(&mut self, key: &str) -> String {
         let name = self.theirs.get(key).cloned().unwrap_or_else(|| format!("{}-{key}", self.tag));
         self.told(name)
     }
 
-    /// The name of a thought, by the place of its block.
+    /// Returns the id of a thought, by the index of its block.
     pub fn thought(&mut self, key: &str, block: usize) -> String {
         self.told(format!("{}-{key}-thought-{block}", self.tag))
     }
 
-    /// The name of the message with what a call gave.
+    /// Returns the id of the message with the result of a call.
     pub fn result(&mut self, call: &str) -> String {
         self.told(format!("{}-result-{call}", self.tag))
     }
@@ -50,7 +51,7 @@ impl Names {
     }
 }
 
-/// The conversation, without what the model does not see any more and what is not to be shown.
+/// Returns the conversation, without hidden messages and messages that the model does not see any more.
 pub(super) fn all(names: &mut Names, conversation: &[Arc<Message>]) -> AguiMessagesSnapshot {
     let shown = |message: &&Arc<Message>| !message.is_gone() && message.hidden != Some(true);
     let mut told = Vec::new();
@@ -60,7 +61,7 @@ pub(super) fn all(names: &mut Names, conversation: &[Arc<Message>]) -> AguiMessa
         match message.role {
             Role::User => told.push(AguiUserMessage::new(id, content(&message.blocks)).into()),
             Role::Assistant => answer(names, message, id, &mut called, &mut told),
-            // The block of the call has it too.
+            // The block of the call contains the result, too.
             Role::Tool => {
                 let call = message.call_id.as_deref().filter(|call| !called.contains(*call));
                 told.extend(call.map(|call| {
@@ -74,7 +75,7 @@ pub(super) fn all(names: &mut Names, conversation: &[Arc<Message>]) -> AguiMessa
     AguiMessagesSnapshot::new(told)
 }
 
-/// What the model says: its thoughts, its words and calls, and what came of these.
+/// Converts an answer of the model: its thoughts, texts and calls, and the results of the calls.
 fn answer(
     names: &mut Names,
     message: &Message,
@@ -110,7 +111,7 @@ fn call(tool: &ToolBlock) -> AguiCall {
     AguiCall::new(&tool.call_id, AguiFunction::new(&tool.name, arguments.unwrap_or_else(|| "{}".to_owned())))
 }
 
-/// What came of a call; none where nothing did yet.
+/// Returns the result of a call. Returns `None` if there is no result yet.
 fn result(names: &mut Names, tool: &ToolBlock) -> Option<AguiToolMessage> {
     if matches!(tool.state, ToolState::Coming | ToolState::Running) {
         return None;
@@ -124,7 +125,7 @@ fn result(names: &mut Names, tool: &ToolBlock) -> Option<AguiToolMessage> {
     Some(result)
 }
 
-/// Blocks as content: a text, or parts where images are among them.
+/// Converts blocks to content: a text, or parts if the blocks include images.
 pub(super) fn content(blocks: &[Block]) -> AguiContent {
     if !blocks.iter().any(|block| matches!(block, Block::Image { .. })) {
         return AguiContent::Text(text(blocks));
@@ -144,7 +145,7 @@ fn text(blocks: &[Block]) -> String {
     blocks.iter().filter_map(of).collect::<Vec<_>>().join("\n")
 }
 
-/// What a block says; none where it is for no reader.
+/// Returns the text of a block. Returns `None` if the block is not for readers.
 fn of(block: &Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text.clone()),
@@ -153,12 +154,12 @@ fn of(block: &Block) -> Option<String> {
     }
 }
 
-/// An error as an agent tells it.
+/// Returns the text of an agent's error.
 pub(super) fn words(error: &Value) -> String {
     error.as_str().map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// The tokens of an answer, as AG-UI counts them: those of caches are a part of all that went in.
+/// Returns the tokens of an answer in the definition of AG-UI: input tokens include cached tokens.
 pub(super) fn usage(message: &Message) -> Option<AguiTokenUsage> {
     let usage = message.usage.as_ref()?;
     let (read, written) = (usage.cache_read, usage.cache_write);

@@ -1,13 +1,13 @@
-//! `agentese bridge --to ag-ui`: agents behind components that speak AG-UI, over HTTP on this machine alone.
+//! `agentese bridge --to ag-ui`: agents behind AG-UI components, over HTTP and only on this machine.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `threads` | one process of the agent for each thread |
 //! | `run` | one run, from its request to its last event |
 //! | `questions` | the agent's questions, which interrupt a run |
-//! | `teller` | from neutral events to those of AG-UI; without I/O |
-//! | `messages` | the conversation as AG-UI's messages; without I/O |
-//! | `asked` | what a client asks for; without I/O |
+//! | `teller` | conversion of neutral events to AG-UI events, without I/O |
+//! | `messages` | the conversation as AG-UI messages, without I/O |
+//! | `asked` | the request of a client, without I/O |
 
 mod asked;
 mod messages;
@@ -40,9 +40,9 @@ use crate::web::listen::{self, BodyError};
 use crate::{Failure, web};
 use threads::{Threads, Unavailable};
 
-/// The longest request, in bytes: a conversation with images.
+/// The maximum size of a request in bytes, for a conversation with images.
 const LONGEST: usize = 64 * 1024 * 1024;
-/// How many events wait for a slow client; the agent's wait behind them.
+/// The maximum number of events that wait for a slow client; further events of the agent wait behind them.
 const WAITING: usize = 64;
 
 /// The tables of AG-UI.
@@ -50,12 +50,12 @@ pub(super) fn spec() -> &'static Spec {
     &SPEC
 }
 
-/// Whether that names AG-UI, which is no dialect.
+/// Returns true if the name means AG-UI, which is not a dialect.
 pub(super) fn is_agui(name: &str) -> bool {
     name == "ag-ui" || name == SPEC.name || name == SPEC.id()
 }
 
-/// What every request needs.
+/// The data for every request.
 #[derive(Clone)]
 struct Site {
     token: Token,
@@ -63,7 +63,7 @@ struct Site {
     threads: Arc<Threads>,
 }
 
-/// Serves until somebody stops it. Fails where the agent's dialect is not found out or the port is taken.
+/// Serves until the process is stopped. Fails if the agent's dialect is not detected or the port is in use.
 pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let spec = dialect(&options, stderr).await?;
     let heard = Arc::<Heard>::default();
@@ -94,7 +94,7 @@ async fn handle(site: Site, request: Request) -> Response<Body> {
     response
 }
 
-/// The page that sends the request, where it is one of those that may.
+/// Returns the origin of the page that sends the request, if the origin is allowed.
 fn allowed(site: &Site, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(header::ORIGIN)?;
     let is_named = site.threads.options.allow_origin.iter().any(|name| origin == name.as_str());
@@ -119,7 +119,7 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
     }
     match *request.method() {
         Method::POST => {}
-        // What browsers ask before they let a page of another origin speak.
+        // The preflight request of a browser for a page of another origin.
         Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
         _ => return refused(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
     }
@@ -154,7 +154,7 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
     stream(events)
 }
 
-/// Events as they come. When the client is gone, so is the receiver, and the run is stopped.
+/// Streams events. After a disconnect the receiver is dropped, which stops the run.
 fn stream(events: Receiver<Told>) -> Response<Body> {
     let events = futures::stream::unfold(events, |mut events| async move {
         let told = events.recv().await?;

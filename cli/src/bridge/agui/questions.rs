@@ -1,4 +1,4 @@
-//! The agent's questions: interrupts of a run, which the next one answers.
+//! The agent's questions: interrupts of a run, which the next run answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,12 +9,12 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 
-/// The questions of an agent that nobody has answered yet.
+/// The open questions of an agent.
 #[derive(Clone)]
 pub(super) struct Questions(Arc<Desk>);
 
 struct Desk {
-    /// What names of questions begin with.
+    /// The prefix of the ids of questions.
     tag: String,
     state: Mutex<State>,
     count: watch::Sender<usize>,
@@ -45,19 +45,19 @@ impl Questions {
         self.0.count.send_replace(state.open.len());
     }
 
-    /// Resolves when a question is open.
+    /// Completes when a question is open.
     pub async fn wait(&self) {
         let mut count = self.0.count.subscribe();
         let _ = count.wait_for(|count| *count > 0).await;
     }
 
-    /// What is asked, for the end of a run.
+    /// Returns the open questions as interrupts, for the end of a run.
     pub fn interrupts(&self) -> Vec<AguiInterrupt> {
         self.state().open.iter().map(|open| interrupt(&open.id, &open.question)).collect()
     }
 
-    /// Gives the answers to whoever has asked; where one does not fit its question, none of them. Gives those whose
-    /// question is open no more.
+    /// Passes answers to the waiting questions. If an answer does not fit its question, passes none of them.
+    /// Returns the ids of answers whose question is no longer open.
     pub fn answer(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let mut fitting = Vec::new();
@@ -77,14 +77,14 @@ impl Questions {
         Ok(late)
     }
 
-    /// Dismisses what is open.
+    /// Dismisses the open questions.
     pub fn dismiss(&self) {
         let mut state = self.state();
         state.open.clear();
         self.counted(&state);
     }
 
-    /// Dismisses what is asked, as long as it is polled.
+    /// Dismisses all questions while the future is polled.
     pub async fn dismiss_all(&self) {
         loop {
             self.dismiss();
@@ -112,7 +112,7 @@ impl Asked for Questions {
     }
 }
 
-/// A question that somebody waits for; dropped when the agent takes it back.
+/// A question with a waiting caller. Dropped when the agent withdraws the question.
 struct Waiting {
     questions: Questions,
     id: String,
@@ -150,7 +150,7 @@ fn interrupt(id: &str, question: &Question) -> AguiInterrupt {
     interrupt
 }
 
-/// An answer; none where nobody gives one. Fails where it is none to that question.
+/// Returns the answer, or `None` for a dismissed question. Fails if the answer does not fit the question.
 fn fits(question: &Question, given: &AguiResume) -> Result<Option<Answer>, String> {
     if given.status != AguiResumeStatus::Resolved {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! One run: from what the client asks for to the event that ends it.
+//! One run: from the request of the client to the last event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,30 +21,30 @@ use super::asked::{Wanted, unheard};
 use super::teller::said;
 use super::threads::{Held, Thread, Threads};
 
-/// How long an agent may take to end a run that nobody listens to any more.
+/// The time limit for an agent to end a run without a client.
 const STOPPING: Duration = Duration::from_secs(10);
 
-/// What the agent is doing for a thread.
+/// The current work of the agent for a thread.
 pub(super) enum Work {
-    /// It has words, and has not taken them yet.
+    /// The agent has the input, and has not accepted it yet.
     Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
-    /// It works.
+    /// The agent works.
     Going(Box<Run>),
 }
 
-/// How following it ended.
+/// The outcome of following the agent.
 enum Followed {
-    /// The agent has nothing more to do.
+    /// The agent has finished.
     Over,
-    /// It refused the words, or is gone.
+    /// The agent rejected the input, or has disconnected.
     Failed(agentese::Error),
-    /// It asks.
+    /// The agent asks a question.
     Asks,
-    /// The client is gone.
+    /// The client has disconnected.
     Left,
 }
 
-/// The words for a run that has failed.
+/// The error code and message of a failed run.
 struct Failed {
     code: &'static str,
     message: String,
@@ -54,7 +54,7 @@ fn failed(code: &'static str) -> impl FnOnce(String) -> Failed {
     move |message| Failed { code, message }
 }
 
-/// Does what the client asks for and tells it, until the run is over or the client is gone.
+/// Carries out a request and sends its events, until the run ends or the client disconnects.
 pub(super) async fn serve(
     threads: Arc<Threads>,
     mut held: Held,
@@ -80,12 +80,12 @@ pub(super) async fn serve(
             Told::from(error)
         }
     };
-    // The thread is free before the client knows that the run is over.
+    // The thread is free before the client learns of the end of the run.
     drop(held);
     let _ = to.send(end).await;
 }
 
-/// Gives why the run ended; none where the client is gone.
+/// Returns the outcome of the run. Returns `None` if the client has disconnected.
 async fn work(
     threads: &Threads,
     held: &mut Held,
@@ -162,7 +162,7 @@ fn nothing_waits() -> Failed {
     failed("nothing_waits")("no run of this thread waits for an answer".to_owned())
 }
 
-/// Tells what the agent does.
+/// Sends the events of the agent.
 async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Followed {
     loop {
         match work {
@@ -175,7 +175,7 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
                 () = thread.questions.wait() => return Followed::Asks,
                 () = to.closed() => return Followed::Left,
             },
-            // What happened before a question is told before it.
+            // Events before a question are sent before the question.
             Work::Going(run) => tokio::select! {
                 biased;
                 () = to.closed() => return Followed::Left,
@@ -193,7 +193,7 @@ async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Foll
     }
 }
 
-/// The end of a run that nobody stopped here.
+/// Ends a run that was not stopped here.
 async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutcome, Failed> {
     let mut failure = None;
     if let Work::Going(run) = work {
@@ -227,7 +227,8 @@ fn gone_or_refused(held: &mut Held, error: &agentese::Error) -> Failed {
     failed(if is_gone { "agent_gone" } else { "refused" })(reason(error))
 }
 
-/// Stops what the agent does, and waits for the end of it. False where it does not stop: it is ended then.
+/// Stops the work of the agent, and waits for its end. Returns false if the work does not stop; the agent is
+/// then ended.
 async fn stop(thread: &mut Thread, work: Work) -> bool {
     let Thread { agent, questions, teller, .. } = thread;
     let ended = async {

@@ -1,4 +1,4 @@
-//! From neutral events to those of AG-UI; without I/O.
+//! Conversion of neutral events to AG-UI events, without I/O.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,33 +17,33 @@ use serde_json::Value;
 use super::super::pieces;
 use super::messages::{self, Names};
 
-/// Tells the runs of a thread.
+/// Converts the events of a thread's runs.
 pub(super) struct Teller {
     names: Names,
-    /// The client's name for the words that are on their way into the conversation.
+    /// The client's id for the user message that is about to enter the conversation.
     coming: Option<String>,
     growing: Option<Growing>,
-    /// The blocks of messages that grow of which something was told.
+    /// The blocks of growing messages of which a part has been sent.
     begun: HashSet<(String, usize)>,
     calls: HashMap<String, Call>,
-    /// How the last answer of the run ended.
+    /// The end of the last answer of the run.
     pub last: Option<Ended>,
     usage: Vec<AguiTokenUsage>,
 }
 
-/// How an answer of the model ended.
+/// The end of an answer of the model.
 pub(super) struct Ended {
     pub state: MessageState,
     pub error: Option<String>,
 }
 
-/// What is told piece by piece at the moment, by its name.
+/// The message that is being sent in pieces, by its id.
 enum Growing {
     Text(String),
     Thought(String),
 }
 
-/// A call as it was told.
+/// The sent state of a call.
 #[derive(Default)]
 struct Call {
     /// The text of its arguments so far.
@@ -52,7 +52,7 @@ struct Call {
 }
 
 impl Teller {
-    /// `tag` begins the names of this thread's messages.
+    /// Creates a converter. `tag` is the prefix of the ids of this thread's messages.
     pub fn new(tag: String) -> Self {
         Self {
             names: Names::new(tag),
@@ -65,7 +65,7 @@ impl Teller {
         }
     }
 
-    /// A run begins with words that the client calls so.
+    /// Starts a run for the user message with that id of the client.
     pub fn begin(&mut self, words: &str) {
         self.names.known.insert(words.to_owned());
         self.coming = Some(words.to_owned());
@@ -76,22 +76,22 @@ impl Teller {
         self.usage.clear();
     }
 
-    /// Whether a message of the client is one that the agent has.
+    /// Returns true if the agent knows a message of the client.
     pub fn knows(&self, message: &str) -> bool {
         self.names.known.contains(message)
     }
 
-    /// What the run has used so far, by model; none where the agent has told nothing of it.
+    /// Returns the usage of the run so far, by model. Returns `None` if the agent has not reported any.
     pub fn usage(&self) -> Option<Vec<AguiTokenUsage>> {
         (!self.usage.is_empty()).then(|| self.usage.clone())
     }
 
-    /// The conversation.
+    /// Returns the snapshot of the conversation.
     pub fn snapshot(&mut self, conversation: &[std::sync::Arc<Message>]) -> Told {
         messages::all(&mut self.names, conversation).into()
     }
 
-    /// What is told of an event; often nothing, or several.
+    /// Converts an event to AG-UI events, often to none or to several.
     pub fn tell(&mut self, event: &Event) -> Vec<Told> {
         let mut told = Vec::new();
         match event {
@@ -115,7 +115,7 @@ impl Teller {
                 ended.role = Some("tool".to_owned());
                 told.push(ended.into());
             }
-            // Runs and messages say it already, or the messages at the end of the run do.
+            // Other events cover these: run and message events, or the snapshot at the end of the run.
             Event::State { .. }
             | Event::MessageBegan { .. }
             | Event::BlockChanged { .. }
@@ -127,7 +127,7 @@ impl Teller {
         told
     }
 
-    /// Closes what is told piece by piece.
+    /// Closes the messages that are being sent in pieces.
     pub fn pause(&mut self) -> Vec<Told> {
         let mut told = Vec::new();
         self.close(&mut told);
@@ -180,7 +180,7 @@ impl Teller {
         }
     }
 
-    /// A call, with the message that it stands in where that is known.
+    /// Starts a call. `key` is the key of its message, if known.
     fn call(&mut self, id: &str, name: &str, key: Option<&str>, told: &mut Vec<Told>) {
         if self.calls.contains_key(id) {
             return;
@@ -192,7 +192,7 @@ impl Teller {
         self.calls.insert(id.to_owned(), Call::default());
     }
 
-    /// What was added to arguments: as the agent wrote it, else as far as it can be read.
+    /// Sends the addition to arguments: the text of the agent, or else the readable part of the value.
     fn arguments(&mut self, id: &str, text: Option<&str>, value: Option<&Value>, told: &mut Vec<Told>) {
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
         let begun = value.map(pieces::begun);
@@ -202,7 +202,7 @@ impl Teller {
         told.push(AguiToolCallArgs::new(id, added).into());
     }
 
-    /// A call whose arguments are known; `arguments` are all of them, where the agent says it.
+    /// Completes a call whose arguments are known. `arguments` has all of them, if the agent sends them.
     fn complete(
         &mut self,
         id: &str,
@@ -215,7 +215,7 @@ impl Teller {
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
         call.is_complete = true;
         let whole = arguments.map(Value::to_string).unwrap_or_default();
-        // Text that the agent wrote itself may have other spaces; it is complete then.
+        // The text of the agent may have other spaces; it is complete then.
         let rest = whole.strip_prefix(call.text.as_str()).filter(|rest| !rest.is_empty());
         told.extend(rest.map(|rest| AguiToolCallArgs::new(id, rest).into()));
         told.push(AguiToolCallEnd::new(id).into());
@@ -255,14 +255,15 @@ impl Teller {
     }
 }
 
-/// A neutral event that AG-UI has no event for: named as it is, and as every language writes it.
+/// Converts a neutral event without an AG-UI counterpart to a custom event, with the same name and form as in
+/// all languages.
 fn custom(event: &Event) -> Option<Told> {
     let value = serde_json::to_value(event).ok()?;
     let name = format!("agentese.{}", value.get("type")?.as_str()?);
     Some(AguiCustom::new(name, value).into())
 }
 
-/// Something that this side says itself.
+/// Returns a custom event of the bridge itself.
 pub(super) fn said(name: &str, value: impl Serialize) -> Told {
     AguiCustom::new(format!("agentese.{name}"), serde_json::json!(value)).into()
 }

@@ -1,4 +1,4 @@
-//! One process of the agent for each thread, a bounded number of them.
+//! One process of the agent for each thread, up to a maximum number.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +17,15 @@ use super::teller::Teller;
 use crate::arguments::Bridge;
 use crate::stderr::Stderr;
 
-/// How many threads have an agent at most. The one that was used longest ago makes place for another.
+/// The maximum number of threads with an agent. A new one replaces the least recently used one.
 const MOST: usize = 16;
-/// How long a run waits for the end of the one before it that was stopped.
+/// The time limit for the end of the previous, stopped run.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long an agent may take to answer anything but a prompt; the first answer comes when it has started.
+/// The time limit for all answers of an agent except those to prompts; the first answer includes the start of
+/// the agent.
 const ANSWER: Duration = Duration::from_secs(120);
 
-/// A conversation, with the agent that has it.
+/// A conversation and its agent.
 pub(super) struct Thread {
     pub agent: Agent,
     pub questions: Questions,
@@ -33,7 +34,7 @@ pub(super) struct Thread {
     pub suspended: Option<Work>,
 }
 
-/// A thread that a run has for itself; none where no agent has it yet, or no longer.
+/// A thread reserved for a run. `None` if no agent has the thread.
 pub(super) type Held = OwnedMutexGuard<Option<Thread>>;
 
 struct Slot {
@@ -41,18 +42,18 @@ struct Slot {
     used: Instant,
 }
 
-/// Why a thread cannot be had.
+/// The reason why a thread is not available.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unavailable {
-    /// A run of it is going on.
+    /// The thread has a current run.
     #[error("a run of this thread is going on")]
     Busy,
-    /// Every other one is busy.
+    /// All other threads are busy.
     #[error("{MOST} threads have a run that is going on: there is no place for another agent")]
     Full,
 }
 
-/// The threads, and how their agents are started.
+/// The threads, and the options to start their agents.
 pub(super) struct Threads {
     pub options: Bridge,
     pub spec: &'static Spec,
@@ -60,7 +61,7 @@ pub(super) struct Threads {
     stderr: Stderr,
     heard: Arc<Heard>,
     slots: Mutex<HashMap<String, Slot>>,
-    /// All agents that were started, for the end.
+    /// All started agents, for the shutdown.
     agents: Mutex<Vec<Agent>>,
 }
 
@@ -80,7 +81,7 @@ impl Threads {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread, for one run.
+    /// Reserves the thread for one run.
     pub async fn hold(&self, id: &str) -> Result<Held, Unavailable> {
         let thread = self.slot(id)?;
         tokio::time::timeout(PATIENCE, thread.lock_owned()).await.map_err(|_| Unavailable::Busy)
@@ -137,7 +138,7 @@ impl Threads {
     }
 }
 
-/// A word that no other agent's messages begin with.
+/// Returns a random prefix for the ids of an agent's messages.
 fn tag() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes)?;

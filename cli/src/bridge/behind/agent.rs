@@ -1,4 +1,4 @@
-//! The agent, as the engine leads with it: words and commands go to it, its deeds come back.
+//! The remote agent of the engine over ACP: passes input and commands to the agent, and returns its deeds.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,52 +27,52 @@ use super::pump::Pump;
 use crate::bridge::person::Person;
 use crate::bridge::{here, queue};
 
-/// How long the agent may take to end a turn that another session takes the place of.
+/// The time limit for the end of a turn before another session is opened.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// Words of the user, and what goes with them.
+/// User input: a text with images.
 pub(super) type Words = (String, Vec<ImageContent>);
 
-/// What is known of the agent, and what waits for it.
+/// The known state of the agent, and its waiting input.
 #[derive(Default)]
 pub(super) struct State {
     pub session: String,
-    /// What that is called.
+    /// The name of the session.
     pub name: Option<String>,
-    /// The agent opens sessions that are kept.
+    /// The agent can open stored sessions.
     pub loads: bool,
-    /// Prompts may hold images.
+    /// The agent accepts images in prompts.
     pub images: bool,
-    /// What was said in the session before it was opened.
+    /// The messages of the session from before its opening.
     pub history: Vec<AgentMessage>,
     pub choices: Choices,
-    /// How many of these are on their way to the agent: what it says meanwhile is not news.
+    /// The number of option changes in progress. Meanwhile, options from the agent may be outdated.
     pub choosing: usize,
     pub commands: Vec<CommandInfo>,
-    /// What is going on.
+    /// The current turn.
     pub turn: Option<Turn>,
-    /// How many turns there were.
+    /// The number of turns so far.
     turns: u64,
-    /// Words that wait until the turn is over: agents have one at a time.
+    /// Input that waits for the end of the turn, because agents have one turn at a time.
     pub held: VecDeque<Words>,
-    /// Why the agent is gone.
+    /// The reason of the agent's disconnect.
     pub gone: Option<String>,
 }
 
-/// A turn that is going on.
+/// A current turn.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub number: u64,
     /// Its session.
     pub session: String,
-    /// Cancelled when somebody stops it: questions of it are dismissed.
+    /// Cancelled when the turn is stopped; its questions are then dismissed.
     pub stopped: CancellationToken,
-    /// Cancelled when it is over.
+    /// Cancelled when the turn has ended.
     pub over: CancellationToken,
 }
 
 impl State {
-    /// A turn is going on from now on.
+    /// Starts a turn.
     pub fn take_turn(&mut self) -> Turn {
         self.turns += 1;
         let turn = Turn {
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// What both sides of the bridge share.
+/// The data that both directions of the bridge share.
 pub(super) struct Shared {
     pub peer: Peer,
     pub person: Person,
@@ -105,24 +105,24 @@ impl Shared {
         self.peer.begin(turn.number, &Command::Prompt(AcpPromptParams::new(turn.session, prompt)))
     }
 
-    /// Stops a turn; its end is heard.
+    /// Stops a turn. Its end arrives as a message.
     fn stop(&self, turn: &Turn) {
         turn.stopped.cancel();
         self.peer.notify(&Command::Cancel(AcpCancelParams::new(turn.session.as_str())));
     }
 }
 
-/// An agent that speaks ACP.
+/// An ACP agent.
 pub(super) struct Behind {
     shared: Arc<Shared>,
     deeds: tokio::sync::Mutex<queue::Receiver>,
-    /// Held while another session takes the place of this one: words wait for that.
+    /// Held while another session replaces the current one; input waits meanwhile.
     moves: tokio::sync::Mutex<()>,
     parted: CancellationToken,
 }
 
 impl Behind {
-    /// Listens to the agent from now on. Must be called on a tokio runtime.
+    /// Starts listening to the agent. Must be called on a tokio runtime.
     pub fn new(
         peer: Peer,
         heard: UnboundedReceiver<Heard>,
@@ -149,7 +149,7 @@ impl Behind {
         })
     }
 
-    /// What the agent is before anybody says anything to it.
+    /// Returns the initial state of the agent.
     pub fn beginning(&self) -> Beginning {
         let state = self.shared.state();
         let mut session = agentese::view::Session::default();
@@ -164,22 +164,22 @@ impl Behind {
         }
     }
 
-    /// What a client sets is set at the agent.
+    /// Returns the handler that applies a client's settings to the agent.
     pub fn persist(&self) -> Arc<dyn Persist> {
         Arc::new(Choosing(self.shared.clone()))
     }
 
-    /// Cancelled when the agent is gone and everything of that was told.
+    /// Returns the token that is cancelled after the disconnect of the agent was reported.
     pub fn gone_for_good(&self) -> CancellationToken {
         self.parted.clone()
     }
 
-    /// Why the agent is gone; none while it is there.
+    /// Returns the reason of the agent's disconnect. Returns `None` while the agent is connected.
     pub fn gone(&self) -> Option<String> {
         self.shared.state().gone.clone()
     }
 
-    /// Has the agent go to another session; `id` is that of one that is kept. The turn that is going on is ended before.
+    /// Switches the agent to another session; `id` is the id of a stored one. Ends the current turn first.
     async fn moves(&self, id: Option<String>, command: Command) -> Result<bool, Unwilling> {
         let _moves = self.moves.lock().await;
         let held = std::mem::take(&mut self.shared.state().held);
@@ -189,7 +189,7 @@ impl Behind {
         opened.map(|_| true).inspect_err(|_| self.shared.state().held = held)
     }
 
-    /// Ends the turn that is going on.
+    /// Ends the current turn.
     async fn leave(&self) {
         let Some(turn) = self.shared.state().turn.clone() else { return };
         self.shared.stop(&turn);
@@ -266,7 +266,7 @@ impl Lead for Behind {
             if !self.shared.state().loads {
                 return Err("the agent opens no sessions that are kept".to_owned());
             }
-            // The protocol names sessions by ids, and no files.
+            // The protocol identifies sessions by ids, not by files.
             let id = path.to_string_lossy();
             let params = AcpLoadSessionParams::new(&*id, here().to_string_lossy(), Vec::new());
             self.moves(Some(id.into_owned()), Command::LoadSession(params)).await
@@ -291,7 +291,7 @@ impl Lead for Behind {
     }
 }
 
-/// What a client sets is set at the agent. Where it fails, the person is told.
+/// Applies a client's settings to the agent. Reports failures to the person.
 struct Choosing(Arc<Shared>);
 
 impl Persist for Choosing {
@@ -303,13 +303,13 @@ impl Persist for Choosing {
         let (option, value) = match change {
             Change::DefaultModel { id, .. } => (model, id),
             Change::DefaultThinkingLevel(level) => (thinking, level.as_str().to_owned()),
-            // Commands about anything else were refused before.
+            // Commands for other settings were rejected before.
             _ => return,
         };
         let Some(option) = option else { return };
         let shared = self.0.clone();
         let params = AcpSetConfigOptionParams::new(session, option, value.into());
-        // Sent at once: a prompt that follows must not overtake it.
+        // Sent at once, so that a later prompt cannot overtake the change.
         shared.state().choosing += 1;
         let chosen = shared.peer.ask(&Command::SetConfigOption(params), Heard::Chosen);
         tokio::spawn(async move {

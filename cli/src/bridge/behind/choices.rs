@@ -1,4 +1,4 @@
-//! The models and thinking levels of an agent that speaks ACP: values of its session's options.
+//! The models and thinking levels of an ACP agent, from the options of its session.
 
 use agentese::acp::{AcpConfigCategory, AcpConfigOption, AcpSelectOption};
 use agentese::types::{Model, ThinkingLevel};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::convert::{self, PROVIDER};
 
-/// What can be chosen, and what is.
+/// The available and the current choices.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choices {
     model: Option<AcpSelectOption>,
@@ -14,7 +14,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Those among the options of a session.
+    /// Selects the choices among the options of a session.
     pub fn of(options: Vec<AcpConfigOption>) -> Self {
         let mut choices = Self::default();
         for option in options {
@@ -28,18 +28,19 @@ impl Choices {
         choices
     }
 
-    /// All models.
+    /// Returns all models.
     pub fn models(&self) -> Vec<Model> {
         let values = self.model.iter().flat_map(|option| values(&option.options));
         values.filter_map(|(value, name)| self.told(&value, &name)).collect()
     }
 
-    /// The one in use; where the agent has no choice, one that has its name.
+    /// Returns the current model. If the agent offers no choice, returns a model with the name of the
+    /// provider.
     pub fn current(&self) -> Option<Model> {
         self.model().or_else(|| self.told(PROVIDER, PROVIDER))
     }
 
-    /// The one that was chosen; none where the agent has no choice.
+    /// Returns the chosen model. Returns `None` if the agent offers no choice.
     pub fn model(&self) -> Option<Model> {
         let current = &self.model.as_ref()?.current_value;
         let known = self.models().into_iter().find(|model| model.id == *current);
@@ -52,20 +53,20 @@ impl Choices {
         serde_json::from_value(told).ok().map(|told| convert::model(&told))
     }
 
-    /// How hard the model thinks, where that is one of the known levels.
+    /// Returns the thinking level, if it is one of the known levels.
     pub fn level(&self) -> Option<ThinkingLevel> {
         let current = self.thinking.as_ref().map(|option| Value::from(option.current_value.as_str()))?;
         serde_json::from_value(current).ok()
     }
 
-    /// The option of the model, and that of the thinking level.
+    /// Returns the ids of the model option and the thinking level option.
     pub fn names(&self) -> (Option<String>, Option<String>) {
         let name = |option: &Option<AcpSelectOption>| option.as_ref().map(|option| option.id.clone());
         (name(&self.model), name(&self.thinking))
     }
 }
 
-/// The values of an option with their names, those of groups too.
+/// Returns the values of an option with their names, including the values of groups.
 fn values(options: &[agentese::acp::AcpConfigValue]) -> impl Iterator<Item = (String, String)> + '_ {
     options.iter().map(|value| (value.value.clone(), value.name.clone()))
 }

@@ -1,4 +1,4 @@
-//! What was said in a session that an agent loads: it tells it again, as updates.
+//! The history of a loaded session, from the updates with which the agent repeats it.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use agentese_server::world::{Clock as _, SystemClock};
 use super::super::convert;
 use super::turns::{Turns, shown};
 
-/// Makes messages of updates.
+/// Converts updates to messages.
 #[derive(Debug, Default)]
 pub(super) struct History {
     turns: Turns,
-    /// The user's words that are being told.
+    /// The user message of which pieces are arriving.
     words: String,
-    /// The names of tools, by their calls.
+    /// The names of tools, by the ids of their calls.
     names: BTreeMap<String, String>,
     messages: Vec<AgentMessage>,
 }
 
 impl History {
-    /// The next update.
+    /// Adds the next update.
     pub fn take(&mut self, update: AcpUpdate) {
         if let AcpUpdate::UserMessageChunk(chunk) = update {
             if self.words.is_empty() {
@@ -37,7 +37,7 @@ impl History {
         self.keep(deeds);
     }
 
-    /// All of it.
+    /// Returns all messages.
     pub fn messages(mut self) -> Vec<AgentMessage> {
         self.end_words();
         self.end_turn();

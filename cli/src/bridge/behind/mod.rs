@@ -1,13 +1,13 @@
-//! An agent that speaks ACP behind a front end of a dialect: this side is its client.
+//! An ACP agent behind a front of a dialect: this side is its client.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `peer` | the connection: requests in both directions |
-//! | `agent` | words and commands on their way to the agent, as the engine leads with it |
-//! | `pump` | what it tells and asks, on its way to the engine |
+//! | `agent` | user input and commands on their way to the agent |
+//! | `pump` | messages and requests of the agent on their way to the engine |
 //! | `questions` | permissions and forms as questions to the person |
-//! | `turns` | from updates to deeds; without I/O |
-//! | `history` | what was said in a session that is loaded; without I/O |
+//! | `turns` | conversion of updates to deeds, without I/O |
+//! | `history` | the history of a loaded session, without I/O |
 //! | `choices` | its models and thinking levels |
 
 mod agent;
@@ -40,8 +40,8 @@ use crate::{Failure, stdio};
 use agent::Behind;
 use peer::Peer;
 
-/// Speaks a dialect with a client until it leaves. Fails where the agent cannot be started or opens no session; gives 1
-/// where it goes away before the client.
+/// Serves a client in a dialect until the client disconnects. Fails if the agent cannot be started or opens
+/// no session. Returns exit code 1 if the agent disconnects before the client.
 pub(super) async fn serve(
     frontend: &'static Frontend,
     options: &Bridge,
@@ -80,7 +80,7 @@ pub(super) async fn serve(
     }
 }
 
-/// Introduces this side, and opens a session. Fails with a sentence.
+/// Initializes the connection and opens a session. Fails with a sentence.
 async fn begin(peer: &Peer) -> Result<(AcpInitialized, AcpNewSession), Trouble> {
     let initialized = introduce(peer).await?;
     let (its, ours) = (initialized.protocol_version, version());
@@ -91,7 +91,7 @@ async fn begin(peer: &Peer) -> Result<(AcpInitialized, AcpNewSession), Trouble> 
     Ok((initialized, opened))
 }
 
-/// The version of the protocol; its revisions are numbers.
+/// Returns the version of the protocol, whose revisions are numbers.
 fn version() -> u64 {
     ACP.spec().revision.parse().unwrap_or_default()
 }

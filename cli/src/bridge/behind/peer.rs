@@ -1,4 +1,4 @@
-//! The connection with an agent that speaks ACP: requests in both directions, each on one line.
+//! The connection with an ACP agent: requests in both directions, each on one line.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,48 +17,50 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-/// How long an agent may take to answer anything but a prompt.
+/// The time limit for all responses of an agent except those to prompts.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What callers are told of an agent that went away.
+/// The error for callers after a disconnect of the agent.
 const GONE: &str = "the agent is gone";
 
-/// How long an agent that has closed its output may take to end.
+/// The time limit for the exit of an agent that has closed its output.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
-/// Something that the agent said.
+/// A message from the agent, or a local event in order with the messages.
 pub(super) enum Heard {
-    /// It tells something.
+    /// A notification.
     Told(Dialog),
-    /// It asks something; what answers it.
+    /// A request, with its id for the response.
     Asked(Value, Dialog),
-    /// The prompt of the turn of that number is on its way.
+    /// The prompt of the turn with that number is about to be sent.
     Began(u64),
-    /// It has answered that prompt: everything before belongs to its turn.
+    /// The response to that prompt: everything before belongs to its turn.
     TurnOver(u64, Result<AcpPromptEnd, Trouble>),
-    /// Another session is on its way; its id, where it is one that is kept: what is told of that was said before.
+    /// Another session is about to be opened. For a stored session it has the id; updates of that session are
+    /// then its history.
     Opens(Option<String>),
-    /// It is open, or is not; who waits for that.
+    /// The outcome of opening the session, and the waiting caller.
     Opened(Outcome, Waiting),
-    /// An option of the session was set, or was not; who waits for that.
+    /// The outcome of setting an option of the session, and the waiting caller.
     Chosen(Outcome, Waiting),
-    /// The connection is over, for that reason. Nothing follows.
+    /// The connection has ended, for that reason. This is the last message.
     Gone(String),
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub(super) type Outcome = Result<Reply, Trouble>;
 
-/// Who waits for that.
+/// A caller that waits for an outcome.
 pub(super) type Waiting = oneshot::Sender<Outcome>;
 
-/// Who waits for an answer.
+/// A receiver of a response.
 enum Waiter {
     /// A caller, with the method.
     Caller(&'static str, Waiting),
-    /// The same, behind whoever hears what the agent says: it gets the answer in its place among that, and passes it on.
+    /// A caller behind the receiver of messages: that receiver gets the response in order with the messages,
+    /// and passes it on.
     Hearer(&'static str, fn(Outcome, Waiting) -> Heard, Waiting),
-    /// Whoever hears of turns, with the number of one.
+    /// The receiver of messages, with the number of a turn.
     Turn(u64),
 }
 
@@ -83,7 +85,8 @@ struct Open {
 }
 
 impl Peer {
-    /// Talks with whatever is at the other end; `tap` sees what it says. Must be called on a tokio runtime.
+    /// Connects to the other end of a transport. `tap` observes the received frames. Must be called on a
+    /// tokio runtime.
     pub fn over(transport: Transport, tap: Arc<dyn Tap>) -> (Self, UnboundedReceiver<Heard>) {
         let (reader, writer, child) = transport.into_parts();
         let (lines, waiting) = unbounded_channel();
@@ -100,22 +103,22 @@ impl Peer {
                     None => None,
                 }
             };
-            // An agent may close its output and live on.
+            // An agent may close its output and continue to run.
             let exit = tokio::time::timeout(LAST_BREATH, exit).await.ok().flatten();
             reading.end(&exit.map_or_else(|| "it closed its output".to_owned(), |exit| exit.to_string()));
         });
         (Self { shared, child }, said)
     }
 
-    /// Calls a method, and waits for what it gives.
+    /// Calls a method and waits for its response.
     pub async fn call(&self, command: Command) -> Outcome {
         let (answer, answered) = oneshot::channel();
         let id = self.shared.request(&command, Waiter::Caller(command.name(), answer))?;
         self.shared.patiently(id, command.name(), answered).await
     }
 
-    /// The same; what comes of it is `heard` in its place among what the agent says, before it is given. The request is
-    /// sent before this returns.
+    /// Calls a method. The receiver of messages first gets the outcome, wrapped by `heard`, in order with the
+    /// messages. Sends the request before returning.
     pub fn ask(
         &self,
         command: &Command,
@@ -129,42 +132,42 @@ impl Peer {
         async move { shared.patiently(sent?, method, answered).await }
     }
 
-    /// Another session is on its way: what is told of it waits for that, or was said before.
+    /// Announces the opening of another session to the receiver of messages.
     pub fn opens(&self, id: Option<String>) {
         let _ = self.shared.heard.send(Heard::Opens(id));
     }
 
-    /// Begins the turn of that number; its end is heard.
+    /// Starts the turn with that number. Its end arrives as a message.
     pub fn begin(&self, turn: u64, prompt: &Command) -> Result<(), Trouble> {
-        // Before anything of the turn.
+        // This message must precede all messages of the turn.
         let _ = self.shared.heard.send(Heard::Began(turn));
         self.shared.request(prompt, Waiter::Turn(turn)).map(drop).inspect_err(|trouble| {
             let _ = self.shared.heard.send(Heard::TurnOver(turn, Err(trouble.clone())));
         })
     }
 
-    /// Does not wait for the end of a turn any more: it counts as cancelled.
+    /// Abandons a turn and reports it as cancelled.
     pub fn give_up(&self, turn: u64) {
         let cancelled = AcpPromptEnd::new(AcpStopReason::Cancelled);
         let _ = self.shared.heard.send(Heard::TurnOver(turn, Ok(cancelled)));
     }
 
-    /// Tells something that has no answer.
+    /// Sends a notification.
     pub fn notify(&self, command: &Command) {
         self.shared.notify(command);
     }
 
-    /// Answers what the agent asked.
+    /// Responds to a request of the agent.
     pub fn answer(&self, id: &Value, result: impl Serialize) {
         self.shared.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    /// Says that a method is not there.
+    /// Responds that a method is unknown.
     pub fn refuse(&self, id: &Value, method: &str) {
         self.shared.refuse(id, Failure::UnknownCommand, &[("method", method)]);
     }
 
-    /// Ends the agent: its stdin is closed, then it is ended where it does not go.
+    /// Ends the agent: closes its stdin, then ends the process if it continues to run.
     pub async fn close(&self) {
         if let Some(child) = &self.child {
             child.close_stdin();
@@ -192,7 +195,7 @@ impl Shared {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
 
-    /// Sends a request; gives its id.
+    /// Sends a request and returns its id.
     fn request(&self, command: &Command, waiter: Waiter) -> Result<u64, Trouble> {
         let mut open = self.open();
         if let Some(reason) = &open.gone {
@@ -201,12 +204,12 @@ impl Shared {
         open.next += 1;
         let id = open.next;
         open.waiters.insert(id, waiter);
-        // Under the lock: lines stand in the order of their ids.
+        // Sent under the lock, so that lines are in the order of their ids.
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": command.name(), "params": Members(command)}));
         Ok(id)
     }
 
-    /// Waits for an answer as long as that is worth it.
+    /// Waits for a response until the time limit.
     async fn patiently(&self, id: u64, method: &str, mut answered: oneshot::Receiver<Outcome>) -> Outcome {
         if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answered).await {
             return answer.unwrap_or_else(|_| Err(GONE.to_owned()));
@@ -220,7 +223,7 @@ impl Shared {
         answered.await.unwrap_or_else(|_| Err(GONE.to_owned()))
     }
 
-    /// Whoever waits for that answer does not any more; none where it was given.
+    /// Removes the receiver of a response. Returns `None` if the response has arrived.
     fn forget(&self, id: u64) -> Option<Waiter> {
         self.open().waiters.remove(&id)
     }
@@ -288,7 +291,7 @@ impl Shared {
         }
     }
 
-    /// Gives an answer to whoever waits for it.
+    /// Passes a response to its receiver.
     fn settle(&self, waiter: Waiter, outcome: Result<Value, Trouble>) {
         match waiter {
             Waiter::Caller(method, caller) => {
@@ -315,7 +318,7 @@ impl Shared {
             std::mem::take(&mut open.waiters)
         };
         for waiter in waiters.into_values() {
-            // The turn ends with the agent.
+            // The end of the agent ends the turn.
             if !matches!(waiter, Waiter::Turn(_)) {
                 self.settle(waiter, Err(reason.to_owned()));
             }
@@ -327,14 +330,14 @@ impl Shared {
 async fn write(mut writer: BoxWriter, mut lines: UnboundedReceiver<String>) {
     while let Some(mut line) = lines.recv().await {
         line.push('\n');
-        // The reader hears of an agent that is gone.
+        // The reader detects a disconnected agent.
         if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
             return;
         }
     }
 }
 
-/// What a method gave.
+/// Decodes the result of a method.
 fn read(method: &str, result: &Value) -> Result<Reply, Trouble> {
     let read = Reply::decode(method, Some(&result.to_string()));
     let unreadable = |why: String| format!("the agent's answer to `{method}` cannot be read: {why}");
@@ -342,10 +345,10 @@ fn read(method: &str, result: &Value) -> Result<Reply, Trouble> {
         .map_err(|error| unreadable(error.to_string()))
 }
 
-/// An error as a sentence.
+/// Converts an error to a sentence.
 fn words(error: &Value) -> String {
     let message = error["message"].as_str().unwrap_or("the agent refused it");
-    // Some agents say what happened beside a general message.
+    // Some agents send the details beside a general message.
     match error["data"].as_str().or_else(|| error["data"]["details"].as_str()) {
         Some(details) => format!("{message}: {details}"),
         None => message.to_owned(),

@@ -1,4 +1,5 @@
-//! What the agent tells and asks, on its way to the engine: updates become deeds, in their order, and turns end.
+//! Messages and requests of the agent on their way to the engine: updates become deeds, in order, and turns
+//! end.
 
 use std::sync::Arc;
 
@@ -23,46 +24,46 @@ use super::questions::{self, Permission};
 use super::turns::Turns;
 use crate::bridge::{convert, queue};
 
-/// The block of lines that shows what the agent means to do.
+/// The key of the widget with the agent's plan.
 const PLAN: &str = "plan";
 
-/// How much is kept of what is told of a session before it is open.
+/// The maximum number of stored updates of a session that is being opened.
 const MOST_EARLY: usize = 16;
 
-/// Turns what is heard into deeds.
+/// Converts messages of the agent to deeds.
 pub(super) struct Pump {
     shared: Arc<Shared>,
     told: queue::Sender,
     turns: Turns,
-    /// The prompt of a turn was sent before what is heard now, and not answered.
+    /// True between the sending of a prompt and its response, in the order of the messages.
     in_turn: bool,
-    /// The turn whose beginning was told before its prompt was sent.
+    /// The turn whose start was reported before its prompt was sent.
     begun: Option<u64>,
-    /// Something was told outside of a turn, and that was said.
+    /// An update arrived outside of a turn, and a warning was logged.
     strayed: bool,
     opening: Option<Opening>,
 }
 
-/// A session that is on its way.
+/// A session that is being opened.
 #[derive(Default)]
 struct Opening {
-    /// None where the agent makes one up.
+    /// The id of a stored session. `None` if the agent creates a session.
     id: Option<String>,
-    /// What was said in it before.
+    /// The messages of the session.
     history: History,
-    /// What else was told of it.
+    /// The other updates of the session.
     early: Vec<AcpSessionUpdate>,
 }
 
 impl Opening {
-    /// Keeps what is told of it; gives back what is about another session.
+    /// Stores an update of the session. Returns an update of another session.
     fn take(&mut self, update: AcpSessionUpdate, current: &str) -> Option<AcpSessionUpdate> {
         let is_it = self.id.as_ref().map_or(update.session_id != current, |id| *id == update.session_id);
         if !is_it {
             return Some(update);
         }
         if is_said(&update.update) {
-            // Before a fresh session is open nothing is said in it.
+            // A new session cannot have messages before it is open.
             if self.id.is_some() {
                 self.history.take(update.update);
             }
@@ -73,7 +74,7 @@ impl Opening {
     }
 }
 
-/// Whether an update is a part of the conversation.
+/// Returns true if an update is part of the conversation.
 fn is_said(update: &AcpUpdate) -> bool {
     matches!(
         update,
@@ -121,7 +122,7 @@ impl Pump {
                 Heard::Told(_) => {}
                 Heard::Asked(id, Dialog::RequestPermission(asked)) => self.ask(id, asked),
                 Heard::Asked(id, Dialog::Elicit(form)) => self.elicit(id, form),
-                // Nothing else was offered.
+                // This side announced no other capabilities.
                 Heard::Asked(id, dialog) => self.shared.peer.refuse(&id, dialog.name()),
                 Heard::TurnOver(number, ended) => self.over(number, ended),
                 Heard::Gone(reason) => {
@@ -141,7 +142,7 @@ impl Pump {
         }
     }
 
-    /// Another session is open, or is not.
+    /// Handles the outcome of opening a session.
     fn opened(&mut self, outcome: &Outcome) {
         let opening = self.opening.take().unwrap_or_default();
         let (id, options) = match outcome {
@@ -162,7 +163,7 @@ impl Pump {
         opening.early.into_iter().for_each(|update| self.hear(update));
     }
 
-    /// An option was set, or was not.
+    /// Handles the outcome of setting an option.
     fn set(&mut self, outcome: &Outcome) {
         let choices = {
             let mut state = self.shared.state();
@@ -171,12 +172,12 @@ impl Pump {
         };
         match outcome {
             Ok(Reply::SetConfigOption(set)) => self.choose(set.config_options.clone()),
-            // What the client shows was not set.
+            // The change failed, so the client must see the previous value again.
             _ => self.tell_choices(&choices),
         }
     }
 
-    /// The options of the session are these.
+    /// Stores the options of the session.
     fn choose(&self, options: Vec<AcpConfigOption>) {
         let choices = Choices::of(options);
         self.shared.state().choices = choices.clone();
@@ -194,7 +195,7 @@ impl Pump {
         deeds.into_iter().for_each(|deed| self.told.tell(deed));
     }
 
-    /// What is told of a session: nothing of one that was left.
+    /// Handles an update. Drops updates of previous sessions.
     fn hear(&mut self, update: AcpSessionUpdate) {
         let current = self.shared.state().session.clone();
         let update = match &mut self.opening {
@@ -205,7 +206,7 @@ impl Pump {
         if update.session_id != current {
             tracing::debug!(session = update.session_id, "an update of another session was dropped");
         } else if is_said(&update.update) && !self.in_turn {
-            // A run that begins with it would have no end.
+            // A run that starts with this update would never end.
             if !std::mem::replace(&mut self.strayed, true) {
                 tracing::warn!("the agent tells of its work outside of a turn: that is dropped");
             }
@@ -262,10 +263,10 @@ impl Pump {
         let (turn, next) = {
             let mut state = self.shared.state();
             let Some(turn) = state.turn.take_if(|turn| turn.number == number) else {
-                // It was given up.
+                // The turn was abandoned.
                 return;
             };
-            // What waits when somebody stops the turn waits for the next one.
+            // Input that waits when the turn is stopped stays until the next turn.
             let stopped = cancelled || turn.stopped.is_cancelled();
             let next = if stopped { None } else { state.held.pop_front() };
             (turn, next.map(|words| (state.take_turn(), words)))
@@ -276,11 +277,11 @@ impl Pump {
         deeds.push(Deed::RunOver { will_retry: false });
         match next {
             Some((next, words)) => {
-                // The run of words that waited begins with them.
+                // A run for waiting input starts with that input.
                 deeds.extend([Deed::RunBegan, Deed::Said(Box::new(convert::user(words.0.clone())))]);
                 self.tell(deeds);
                 self.begun = Some(next.number);
-                // Where that fails, the end of the turn is heard.
+                // On failure, the end of the turn arrives as a message.
                 let _ = self.shared.begin(next, words);
             }
             None => {
@@ -291,14 +292,15 @@ impl Pump {
         turn.over.cancel();
     }
 
-    /// What dismisses a question of a session: nothing does between turns. None where it is another session.
+    /// Returns the token that dismisses questions of a session. Between turns it is never cancelled. Returns
+    /// `None` for another session.
     fn dismissal(&self, session: &str) -> Option<CancellationToken> {
         let state = self.shared.state();
         let stopped = state.turn.as_ref().map(|turn| turn.stopped.clone()).unwrap_or_default();
         (state.session == session).then_some(stopped)
     }
 
-    /// Has the person choose, and answers the agent.
+    /// Asks the person for a permission, and responds to the agent.
     fn ask(&mut self, id: Value, asked: AcpRequestPermission) {
         let Some(stopped) = self.dismissal(&asked.session_id) else {
             return self.shared.peer.answer(&id, questions::dismissed());
@@ -316,7 +318,7 @@ impl Pump {
         });
     }
 
-    /// Has the person fill in a form, and answers the agent.
+    /// Asks the person to fill in a form, and responds to the agent.
     fn elicit(&self, id: Value, form: AcpElicit) {
         let session = form.session_id.as_option().cloned();
         let dismissal =

@@ -1,4 +1,4 @@
-//! What the agent asks, in dialogs of the engine, and what is answered.
+//! Questions of the agent as dialogs of the engine, and their answers.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::bridge::person::Person;
 
-/// A question for permission: a choice among labels of which each stands for one option.
+/// A request for permission: a choice among labels, each for one option.
 pub(super) struct Permission {
     pub dialog: Dialog,
     /// The labels with the ids of their options.
@@ -34,7 +34,7 @@ impl Permission {
         Self { dialog: Dialog::Select(select, refusing), options: options.collect() }
     }
 
-    /// What an answer means.
+    /// Returns the permission that an answer means.
     pub fn answer(&self, answer: Option<Answer>) -> AcpPermissionAnswer {
         let chosen = match answer {
             Some(Answer::Value(chosen)) => self.options.iter().find(|(label, _)| *label == chosen),
@@ -48,12 +48,13 @@ impl Permission {
     }
 }
 
-/// No permission.
+/// Returns the denial of a permission.
 pub(super) fn dismissed() -> AcpPermissionAnswer {
     AcpPermissionAnswer::new(AcpCancelledOutcome::new())
 }
 
-/// The names of options; those of one name say what they mean, and have numbers where that is the same too.
+/// Returns the labels of options. Options with the same name also have their meaning, and a number if that is
+/// the same, too.
 fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for option in options {
@@ -68,7 +69,8 @@ fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
     labels
 }
 
-/// Has the person fill in a form, one member after the other. One that is dismissed is closed.
+/// Asks the person for the members of a form, one after the other. If a question is dismissed, the form is
+/// closed.
 pub(super) async fn fill(person: &Person, form: AcpElicit) -> AcpElicitationAnswer {
     let schema = form.requested_schema.into_option().unwrap_or_default();
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -89,7 +91,7 @@ pub(super) async fn fill(person: &Person, form: AcpElicit) -> AcpElicitationAnsw
     answer
 }
 
-/// A member of a form as a question.
+/// Converts a member of a form to a question.
 fn dialog(id: &str, title: String, field: &Value) -> Dialog {
     let text = |name: &str| field[name].as_str().map(str::to_owned);
     let choices = choices(field);
@@ -114,7 +116,7 @@ fn dialog(id: &str, title: String, field: &Value) -> Dialog {
     }
 }
 
-/// The value that an answer means; none where it means none that the form takes.
+/// Returns the value that an answer means. Returns `None` if the form does not accept the answer.
 fn value(field: &Value, answer: Answer) -> Option<Value> {
     match answer {
         Answer::Confirmed(yes) => Some(Value::from(yes)),
@@ -134,7 +136,7 @@ fn value(field: &Value, answer: Answer) -> Option<Value> {
     }
 }
 
-/// The values among which a member chooses, with their names for people.
+/// Returns the possible values of a member, with their names for people.
 fn choices(field: &Value) -> Vec<(String, Value)> {
     let list = |name: &str| field[name].as_array().cloned().unwrap_or_default();
     let named = |one: Value| {

@@ -1,4 +1,4 @@
-//! What becomes of an agent's words in their order, with an agent that is played line by line.
+//! Event order of an agent that the tests play line by line.
 
 use agentese::transport::memory_pair;
 use agentese::types::StopReason;
@@ -18,7 +18,7 @@ impl Far {
         self.says(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})).await;
     }
 
-    /// Asks for permission.
+    /// Requests permission.
     async fn asks(&mut self, session: &str, id: u64) {
         let call = json!({"toolCallId": "c", "title": "Run it?"});
         let choices = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
@@ -43,13 +43,13 @@ fn ended(reason: &str) -> Value {
     json!({"stopReason": reason})
 }
 
-/// The options of a session with that model.
+/// Returns the options of a session with that model.
 fn options(model: &str) -> Value {
     json!([{"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": model,
         "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}])
 }
 
-/// An agent that has opened the session `one`.
+/// Returns an agent that has opened the session `one`.
 fn stage() -> (Arc<Behind>, Far) {
     let (near, far) = memory_pair(1 << 22);
     let (peer, heard) = Peer::over(near, Arc::<Heard>::default());
@@ -60,7 +60,7 @@ fn stage() -> (Arc<Behind>, Far) {
     (agent, Far::of(far))
 }
 
-/// Answers every question in one way.
+/// A user interface that answers every question in the same way.
 struct Screen;
 
 impl Ui for Screen {
@@ -85,7 +85,7 @@ async fn say(agent: &Behind, words: &str) {
     soon("the words", agent.say(words, &[], Manner::Prompt(None))).await.unwrap();
 }
 
-/// Deeds until nothing follows.
+/// Collects deeds until the agent rests.
 async fn until_rest(agent: &Behind) -> Vec<Deed> {
     let mut deeds = Vec::new();
     while !matches!(deeds.last(), Some(Deed::Rested { .. })) {
@@ -94,7 +94,7 @@ async fn until_rest(agent: &Behind) -> Vec<Deed> {
     deeds
 }
 
-/// The pieces of text among deeds.
+/// Returns the text deltas of the deeds.
 fn grown(deeds: &[Deed]) -> String {
     let text = |deed: &Deed| match deed {
         Deed::Grew(StreamEvent::TextDelta(text)) => Some(text.clone()),
@@ -122,7 +122,7 @@ async fn a_session_that_is_begun_during_a_turn_ends_that_turn_first() {
     assert_eq!(soon("the session", moving).await.unwrap(), Ok(true));
     let deeds = until_rest(&agent).await;
     assert_eq!((grown(&deeds), deeds.last()), ("so far".to_owned(), Some(&Deed::Rested { aborted: true })));
-    // What waited belonged to the session that was left.
+    // The queued input belonged to the previous session.
     say(&agent, "next").await;
     let prompt = far.hears("session/prompt").await;
     assert_eq!(
@@ -160,7 +160,7 @@ async fn a_turn_that_never_ends_keeps_nobody_out_of_another_session() {
     say(&agent, "next").await;
     let next = far.hears("session/prompt").await;
     assert_eq!(next["params"]["sessionId"], "kept");
-    // The end of the turn that was given up is not that of this one.
+    // The end of the abandoned turn must not end this turn.
     far.answers(&prompt, ended("end_turn")).await;
     far.tells("kept", chunk("hello")).await;
     far.answers(&next, ended("end_turn")).await;
@@ -220,7 +220,7 @@ async fn what_a_tool_showed_does_not_pile_up_before_a_slow_client() {
         far.tells("one", json!({"sessionUpdate": "usage_update", "used": number, "size": 9_000})).await;
     }
     far.answers(&prompt, ended("end_turn")).await;
-    // When this is answered all of that was taken.
+    // The answer to this request proves that the previous frames were processed.
     far.asks("other", 1).await;
     far.hears("").await;
     let deeds = until_rest(&agent).await;
@@ -240,7 +240,7 @@ async fn what_is_set_is_with_the_agent_before_the_prompt_that_follows() {
     far.hears("session/prompt").await;
 }
 
-/// The models and the level that are told, until there are so many.
+/// Returns the first `count` models and levels among the deeds.
 async fn models(agent: &Behind, count: usize) -> Vec<String> {
     let mut told = Vec::new();
     while told.len() < count {
@@ -262,7 +262,7 @@ async fn the_model_that_the_agent_has_is_told() {
     }
     let (first, second) =
         (far.hears("session/set_config_option").await, far.hears("session/set_config_option").await);
-    // What it says of the first is not news any more.
+    // Its options in the response to the first request are outdated.
     far.answers(&first, json!({"configOptions": options("small")})).await;
     let refusal = json!({"code": -32603, "message": "no"});
     far.says(json!({"jsonrpc": "2.0", "id": second["id"], "error": refusal})).await;
@@ -354,7 +354,7 @@ async fn a_request_that_is_not_answered_is_taken_back() {
     assert_eq!(far.hears("$/cancel_request").await["params"]["requestId"], new["id"]);
     let trouble = soon("the trouble", moving).await.unwrap().unwrap_err();
     assert!(trouble.contains("did not answer `session/new`"), "{trouble}");
-    // An answer that comes after all changes nothing.
+    // A late response changes nothing.
     far.answers(&new, json!({"sessionId": "two"})).await;
     say(&agent, "go").await;
     assert_eq!(far.hears("session/prompt").await["params"]["sessionId"], "one");

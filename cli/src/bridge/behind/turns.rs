@@ -1,7 +1,7 @@
-//! What an agent tells of its turns, as the engine has it: from updates to deeds, without I/O.
+//! Conversion of the updates of a turn to deeds for the engine, without I/O.
 //!
-//! ACP has pieces of text and calls of tools, and no messages: an answer ends when one of its calls begins, and with the
-//! turn.
+//! ACP has pieces of text and tool calls, but no messages. So an answer ends when one of its calls starts,
+//! and at the end of the turn.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::convert::{self, ABORTED};
 
-/// What an answer says that the model refused to give.
+/// The error message of an answer that the model refused.
 const REFUSED: &str = "The model refused to answer.";
 
-/// A part of an answer that is not complete.
+/// A part of an incomplete answer.
 #[derive(Debug)]
 enum Part {
     Text(String),
@@ -34,7 +34,7 @@ enum Part {
     Call(String),
 }
 
-/// A call of a tool, as far as it is known.
+/// The known part of a tool call.
 #[derive(Debug, Default)]
 struct Called {
     name: String,
@@ -47,26 +47,27 @@ struct Called {
     output: Option<Value>,
 }
 
-/// Turns updates into deeds.
+/// Converts updates to deeds.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// The answer that grows, and whether its last part is open.
+    /// The growing answer, and a flag that its last part is open.
     answer: Option<(Vec<Part>, bool)>,
     calls: BTreeMap<String, Called>,
-    /// Tokens in the context, and what the session has cost in US dollars: now, and when an answer said so last.
+    /// The tokens in the context, the current cost of the session in US dollars, and its cost as of the last
+    /// answer.
     used: u64,
     cost: f64,
     told_cost: f64,
 }
 
 impl Turns {
-    /// A turn begins.
+    /// Starts a turn.
     pub fn begin(&mut self) -> Vec<Deed> {
         self.calls.clear();
         vec![Deed::RunBegan]
     }
 
-    /// What follows of an update that is about the conversation.
+    /// Converts an update of the conversation.
     pub fn take(&mut self, update: AcpUpdate) -> Vec<Deed> {
         let mut deeds = Vec::new();
         match update {
@@ -104,7 +105,7 @@ impl Turns {
         deeds
     }
 
-    /// The agent asks about a call, and tells what it is.
+    /// Converts the data of a call in a request for permission.
     pub fn asked(&mut self, asked: &AcpAskedCall) -> Vec<Deed> {
         let mut update = AcpToolCallUpdate::new(asked.tool_call_id.as_str());
         update.title = asked.title.clone();
@@ -116,7 +117,7 @@ impl Turns {
         deeds
     }
 
-    /// The turn is over. Says whether somebody stopped it.
+    /// Ends the turn. The flag is true if the turn was stopped.
     pub fn over(&mut self, ended: Result<AcpPromptEnd, Trouble>) -> (Vec<Deed>, bool) {
         let mut deeds = Vec::new();
         let (stop, error) = match ended {
@@ -166,7 +167,7 @@ impl Turns {
     fn call(&mut self, update: AcpToolCallUpdate, deeds: &mut Vec<Deed>) {
         let id = update.tool_call_id;
         if !self.calls.contains_key(&id) {
-            // A call that begins while others run belongs to their answer, which is complete.
+            // A call that starts while other calls run belongs to their answer, which is complete.
             let runs = self.calls.values().any(|call| call.began && !call.over);
             if !runs || self.answer.is_some() {
                 let (parts, open) = begun(&mut self.answer, deeds);
@@ -187,7 +188,7 @@ impl Turns {
             call.input = input;
         }
         if let (true, Some(title)) = (call.input.is_empty(), update.title.into_option()) {
-            // All that is known of what it does.
+            // The title is the only information about the call.
             call.input.insert("title".to_owned(), title.into());
         }
         let shows = update.content.as_option().is_some();
@@ -216,7 +217,7 @@ impl Turns {
         }
     }
 
-    /// The answer that grows is complete.
+    /// Completes the growing answer.
     fn finish(&mut self, stop: StopReason, error: Option<String>, deeds: &mut Vec<Deed>) {
         let mut parts = Vec::new();
         if let Some((all, mut open)) = self.answer.take() {
@@ -283,7 +284,7 @@ impl Called {
     }
 }
 
-/// The answer that grows; it begins where there is none.
+/// Returns the growing answer, and starts one if there is none.
 fn begun<'a>(
     answer: &'a mut Option<(Vec<Part>, bool)>,
     deeds: &mut Vec<Deed>,
@@ -295,8 +296,8 @@ fn begun<'a>(
     (parts, open)
 }
 
-/// Closes the last part of an answer where it is open. Calls are told when the answer is complete: their arguments may
-/// come late.
+/// Closes the last part of an answer if it is open. Calls are reported when the answer is complete, because
+/// their arguments may arrive late.
 fn close(parts: &[Part], open: &mut bool, deeds: &mut Vec<Deed>) {
     if std::mem::take(open) {
         deeds.extend(match parts.last() {
@@ -307,7 +308,7 @@ fn close(parts: &[Part], open: &mut bool, deeds: &mut Vec<Deed>) {
     }
 }
 
-/// A call as what is known of it now.
+/// Converts a call to an update of that call.
 fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
     let mut update = AcpToolCallUpdate::new(call.tool_call_id);
     update.title = call.title.into();
@@ -321,7 +322,7 @@ fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
     update
 }
 
-/// Content as text.
+/// Returns content as text.
 pub(super) fn shown(content: &AcpContentBlock) -> String {
     match content {
         AcpContentBlock::Text(text) => text.text.clone(),
@@ -332,7 +333,7 @@ pub(super) fn shown(content: &AcpContentBlock) -> String {
     }
 }
 
-/// What a call shows, and the changes among it.
+/// Returns the content of a call, and its file changes.
 fn contents(content: &[AcpToolContent]) -> (Vec<ToolContent>, Vec<Value>) {
     let (mut all, mut changes) = (Vec::new(), Vec::new());
     for item in content {

@@ -1,4 +1,4 @@
-//! The blocks of an answer that grows: they are opened, written and closed in turn.
+//! The blocks of a growing answer: opened, written and closed in order.
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
@@ -19,7 +19,7 @@ impl Deeds {
         push(steps, Deed::Grew(event));
     }
 
-    /// The arguments of the open call as they are written so far; what nobody knows yet of them is told.
+    /// Reports the new part of the open call's arguments.
     pub(super) fn wrote(&mut self, text: &str, steps: &mut Vec<Step>) {
         if let Some(more) = text.strip_prefix(&self.written).filter(|more| !more.is_empty()) {
             let more = more.to_owned();
@@ -28,7 +28,7 @@ impl Deeds {
         }
     }
 
-    /// Opens the block at that place, where another one is open.
+    /// Opens the block at that index, unless it is open already. Closes the previous block.
     pub(super) fn open(
         &mut self,
         place: usize,
@@ -49,7 +49,7 @@ impl Deeds {
         self.opened = self.opened.max(place + 1);
     }
 
-    /// Closes the block that is open; `whole` is what it came to.
+    /// Closes the open block. `whole` is its final state.
     pub(super) fn close(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
         let Some((_, kind, told)) = self.open else { return };
         let (written, arguments) = (std::mem::take(&mut self.written), self.arguments.take());
@@ -74,8 +74,9 @@ impl Deeds {
         push(steps, Deed::Grew(end));
     }
 
-    /// Whether the text that an event tells of a block was told in the block before: agents that do not tell where a block ends go
-    /// on in it with the text of the next ones, until the answer is whole.
+    /// Returns true if the text of an event was reported as part of the preceding block. Agents that do not
+    /// report the ends of blocks continue a block with the text of the next ones, until the answer is
+    /// complete.
     pub(super) fn went_on(&mut self, event: &Event, now: &Conversation) -> bool {
         let (message, place, kind, text) = match event {
             Event::TextGrew { message, block, text } => (message, *block, Open::Text, text),
@@ -92,7 +93,7 @@ impl Deeds {
         was_told
     }
 
-    /// What was not told of an answer that is complete now.
+    /// Reports the unreported rest of a complete answer.
     pub(super) fn rest_of(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
         let (opened, open, said) = (self.opened, self.open, std::mem::take(&mut self.said));
         self.close(open.and_then(|(place, ..)| message.blocks.get(place)), steps);
@@ -123,8 +124,9 @@ impl Deeds {
     }
 }
 
-/// What was told in the open block beyond the texts of the blocks from there up to a place, all of one kind; none where that is
-/// nothing, or another text. `blocks` are those of the answer as the agent has them now.
+/// Returns the reported text of the open block that exceeds the blocks from there up to `place`, all of one
+/// kind. Returns `None` if there is no such text, or if the texts differ. `blocks` are the current blocks of
+/// the answer.
 fn beyond<'a>(
     open: Option<(usize, Open, usize)>,
     said: &'a str,
@@ -139,7 +141,7 @@ fn beyond<'a>(
     Some(rest).filter(|rest| !rest.is_empty())
 }
 
-/// The text of a block, and what it is.
+/// Returns the kind and the text of a block.
 pub(super) fn text_of(block: &Block) -> Option<(Open, &str)> {
     match block {
         Block::Text { text } => Some((Open::Text, text)),

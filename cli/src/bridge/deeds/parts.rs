@@ -1,4 +1,4 @@
-//! Answers that go on behind words of the user, which the agent tells in their middle: each part is a message of its own.
+//! Answers with a user message in their middle: each part becomes a message of its own.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{Deeds, Step, growing, push};
 
 impl Deeds {
-    /// Words of the user stand behind what was told of the answer before them. The conversation may be further already: that
-    /// is told behind them.
+    /// Ends the reported part of the growing answer, because a user message follows. The conversation may be
+    /// ahead; the rest is reported after that message.
     pub(super) fn part(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
         let Some(answer) = self.growing.as_deref().and_then(|key| growing(now, key)) else { return };
         let told = self.told_of(answer);
@@ -24,7 +24,7 @@ impl Deeds {
         self.parted = Some(told);
     }
 
-    /// Goes on with an answer that was parted, where the event makes it grow.
+    /// Starts the next part of a divided answer if the event adds to that answer.
     pub(super) fn goes_on(&mut self, event: &Event, steps: &mut Vec<Step>) {
         let (Event::TextGrew { message, block, .. }
         | Event::ThinkingGrew { message, block, .. }
@@ -37,8 +37,8 @@ impl Deeds {
         }
     }
 
-    /// What is to be told at the end of an answer: all of it, or what was not told of one that was parted. None where nothing
-    /// is left of that.
+    /// Returns the unreported part of an ended answer: all of it, or the rest of a divided answer. Returns
+    /// `None` if nothing is left.
     pub(super) fn left(&mut self, message: Arc<Message>, steps: &mut Vec<Step>) -> Option<Arc<Message>> {
         let Some(told) = self.parted.take_if(|told| told.key == message.key) else { return Some(message) };
         let rest = behind(&message, &told);
@@ -55,7 +55,7 @@ impl Deeds {
         push(steps, Deed::Grew(StreamEvent::Start));
     }
 
-    /// The answer that grows as far as events have told it.
+    /// Returns the growing answer as far as events have reported it.
     fn told_of(&self, answer: &Message) -> Message {
         let mut told = answer.clone();
         told.blocks.truncate(self.opened);
@@ -65,7 +65,7 @@ impl Deeds {
             let before = self.parted.as_ref().filter(|before| before.key == answer.key);
             let length =
                 length + before.and_then(|before| text_of(before.blocks.get(place)?)).map_or(0, str::len);
-            // Another text has taken the place of what was told.
+            // Another text has replaced the reported one.
             if text.is_char_boundary(length) {
                 text.truncate(length);
             }
@@ -74,7 +74,8 @@ impl Deeds {
     }
 }
 
-/// What an answer has behind what was told of it. Blocks keep their places; those that were told are nothing.
+/// Returns the rest of an answer after its reported part. Blocks keep their indices; reported blocks become
+/// empty.
 fn behind(answer: &Message, told: &Message) -> Message {
     let mut rest = answer.clone();
     for (block, told) in rest.blocks.iter_mut().zip(&told.blocks) {
@@ -85,7 +86,7 @@ fn behind(answer: &Message, told: &Message) -> Message {
             _ => *block = Block::Data { value: Value::Null },
         }
     }
-    // What was used is counted once.
+    // The usage is counted once.
     rest.usage = rest.usage.filter(|_| told.usage.is_none());
     rest
 }

@@ -1,4 +1,4 @@
-//! What follows of events.
+//! Steps for events.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use agentese::view::{Block, ToolBlock};
 
 use super::*;
 
-/// An answer of which that much was told, in that state.
+/// Returns an answer with the text `part`, in that state.
 fn answer(state: MessageState) -> Arc<Message> {
     let mut message = Message::default();
     (message.key, message.role, message.state) = ("k1".to_owned(), Role::Assistant, state);
@@ -14,7 +14,7 @@ fn answer(state: MessageState) -> Arc<Message> {
     Arc::new(message)
 }
 
-/// What an answer grows by until it ends in that state, where its text is told or not.
+/// Returns the growth of an answer until it ends in that state, with or without events for its text.
 fn grown(state: MessageState, told: bool) -> Vec<StreamEvent> {
     let (mut deeds, now, message) = (Deeds::default(), Conversation::begin("pi"), "k1".to_owned());
     let began = Event::MessageBegan { message: message.clone(), role: Role::Assistant };
@@ -36,7 +36,7 @@ fn a_block_ends_with_its_answer_unless_that_was_broken_off() {
     assert_eq!(grown(MessageState::Done, true), [Start, TextStart, part(), TextEnd]);
     assert_eq!(grown(MessageState::Aborted, true), [Start, TextStart, part()]);
     assert_eq!(grown(MessageState::Failed, true), [Start, TextStart, part()]);
-    // What no piece has told is told with the end.
+    // Text without an event is reported at the end.
     assert_eq!(grown(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
 }
 
@@ -46,7 +46,7 @@ fn text_that_went_on_in_the_block_before_is_not_told_twice() {
         let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("pi"));
         let mut whole = (*answer(MessageState::Done)).clone();
         whole.blocks = blocks.iter().map(|text| Block::Text { text: (*text).to_owned() }).collect();
-        // The conversation is further already.
+        // The conversation is ahead of the events.
         now.messages.push(whole.clone().into());
         let grew = |(block, text): &(usize, &str)| Event::TextGrew {
             message: "k1".to_owned(),
@@ -66,21 +66,21 @@ fn text_that_went_on_in_the_block_before_is_not_told_twice() {
     assert_eq!(told(&[(0, "one"), (1, "two")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "one"), (0, "two")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "onetwothree")], &["one", "two", "three"]), ["onetwothree"]);
-    // The agent has found out where the blocks begin.
+    // The agent has now found the starts of the blocks.
     assert_eq!(
         told(&[(0, "onetwo"), (1, "two"), (2, "three")], &["one", "two", "three"]),
         ["onetwo", "three"]
     );
     assert_eq!(told(&[(0, "onetwo"), (1, "t"), (1, "wo")], &["one", "two"]), ["onetwo"]);
     assert_eq!(told(&[(0, "onetwo"), (1, "two"), (1, "!")], &["one", "two!"]), ["onetwo", "!"]);
-    // Another text stands in the place of what was told.
+    // Another text has replaced the reported one.
     assert_eq!(told(&[(0, "onetwo")], &["x", "two"]), ["onetwo", "two"]);
-    // What nobody has told is told at the end.
+    // Unreported text is reported at the end.
     assert_eq!(told(&[(0, "one")], &["one", "two"]), ["one", "two"]);
     assert_eq!(told(&[(0, "onetwo")], &["one", "two", "three"]), ["onetwo", "three"]);
 }
 
-/// A call of that number, with arguments.
+/// Returns a call with that number and those arguments.
 fn call(number: usize, arguments: &Value) -> Block {
     let mut tool = ToolBlock::default();
     (tool.call_id, tool.name) = (format!("c{number}"), "bash".to_owned());
@@ -99,7 +99,7 @@ fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
         text: None,
         arguments: Some(whole.clone()),
     };
-    // The tool of the first call runs already.
+    // The tool of the first call is already running.
     let mut message = Message::default();
     (message.key, message.role) = ("k1".to_owned(), Role::Assistant);
     message.blocks = vec![call(0, &serde_json::json!({"command": "ls"})), call(1, &whole)];
@@ -138,7 +138,7 @@ fn a_notice_of_why_a_run_failed_is_not_told_beside_the_answer_that_says_it() {
     assert_eq!(deeds.take(notice("no such model"), &now).len(), 1, "the end was told again already");
 }
 
-/// Operator says behind its run that the retry is over, and clients of pi would take it for more to come.
+/// Operator reports the end of a retry after its run, and clients of pi would expect further work.
 #[test]
 fn a_retry_is_over_with_its_answer_and_once() {
     let (mut deeds, now) = (Deeds::default(), Conversation::begin("operator"));
@@ -158,7 +158,7 @@ fn a_retry_is_over_with_its_answer_and_once() {
     assert_eq!(over, [answered[0] + 1]);
 }
 
-/// Opal ends an answer with the next one, and tells before that of the words that wait behind it.
+/// Opal ends an answer at the next one, and reports queued user messages before that end.
 #[test]
 fn words_of_the_user_stand_behind_the_answer_before_them() {
     let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("opal"));
@@ -178,7 +178,7 @@ fn words_of_the_user_stand_behind_the_answer_before_them() {
     assert_eq!(messages.collect::<Vec<_>>(), ["answer", "words"]);
 }
 
-/// What the messages say that come of these events, in their order, with the pieces of each answer behind it.
+/// Returns the texts of the messages from these events in order, each with the pieces of its answer.
 fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
     let (mut deeds, mut pieces, mut said) = (Deeds::default(), String::new(), Vec::new());
     for step in events.iter().flat_map(|event| deeds.take(event.clone(), now)) {
@@ -216,12 +216,12 @@ fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_
     };
     let ended = || Event::MessageEnded { message: of("one two three", MessageState::Done) };
     let mut now = Conversation::begin("opal");
-    // The conversation may be further than what is told of it.
+    // The conversation may be ahead of the events.
     for further in ["one ", "one two ", "one two three"] {
         now.messages = vec![of(further, MessageState::Growing)];
         let events = [began(), grew("one "), words("k2"), grew("two "), grew("three"), ended()];
         assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
-        // What no piece has told is told with the end.
+        // Text without an event is reported at the end.
         let events = [began(), grew("one "), words("k2"), ended()];
         assert_eq!(messages(&events, &now), ["one /one ", "words", "two three/two three"], "{further}");
     }

@@ -1,4 +1,4 @@
-//! The order of what an agent tells, with an agent of pi that is played line by line.
+//! Event order of a pi agent that the tests play line by line.
 
 use agentese::any::Options;
 use agentese::transport::memory_pair;
@@ -25,7 +25,7 @@ async fn remote() -> (Arc<Remote>, Far) {
     (Arc::new(Remote::new(agent, Person::new())), Far::of(far))
 }
 
-/// Says words, and waits for what the agent answers.
+/// Sends input, and waits for the response of the agent.
 fn says(remote: &Arc<Remote>, text: &'static str) -> tokio::task::JoinHandle<Result<(), Unwilling>> {
     let remote = remote.clone();
     tokio::spawn(async move { remote.say(text, &[], Manner::Prompt(Some(StreamingBehavior::Steer))).await })
@@ -48,7 +48,7 @@ async fn a_run_that_ends_before_another_prompt_is_refused_is_followed_by_rest() 
     let two = says(&remote, "two");
     let prompt = far.hears("prompt").await;
     far.says(json!({"type": "agent_end", "messages": []})).await;
-    // The first prompt's work is over while the second one is on its way.
+    // The work of the first prompt ends while the second one is in progress.
     soon("the end of the first prompt", async {
         while remote.open.load(Ordering::Acquire) > 1 {
             tokio::task::yield_now().await;

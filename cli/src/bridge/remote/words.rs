@@ -1,4 +1,4 @@
-//! Words and settings on their way to the agent.
+//! User input and settings on their way to the agent.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::bridge::convert::IMAGES_ALONE;
 use crate::bridge::pump::{Word, begin, reason};
 
 impl Remote {
-    /// Hands words of the user over; returns when the agent has taken them.
+    /// Passes user input to the agent. Returns after the agent has accepted it.
     pub(super) async fn hand_over(
         &self,
         text: &str,
@@ -44,7 +44,7 @@ impl Remote {
                 words.when_busy = busy.map(|busy| word(busy).to_owned());
                 return self.prompt(words).await;
             }
-            // They wait for the next prompt, and begin no run.
+            // The input waits for the next prompt and starts no run.
             Manner::Queue(queue) if self.would_begin(queue) => {
                 self.hold(queue, words);
                 return Ok(());
@@ -56,7 +56,7 @@ impl Remote {
             StreamingBehavior::FollowUp if self.agent.can(Intent::FollowUp) => {
                 self.agent.follow_up(words).await
             }
-            // They are sent as a prompt when the run is over.
+            // The input becomes a prompt at the end of the run.
             _ => {
                 self.hold(queue, words);
                 return Ok(());
@@ -65,7 +65,7 @@ impl Remote {
         said.map(drop).map_err(|error| reason(&error))
     }
 
-    /// Has the agent do something behind what was said before. Where it fails, the person is told.
+    /// Applies a change to the agent after earlier input. Reports a failure to the person.
     pub(in crate::bridge) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -81,7 +81,7 @@ impl Remote {
         let _ = self.jobs.send(job.boxed());
     }
 
-    /// Waits until settings that were said before are with the agent.
+    /// Waits until earlier settings have reached the agent.
     pub(in crate::bridge) async fn behind_settings(&self) {
         let (done, over) = oneshot::channel();
         let job = async move {
@@ -104,7 +104,7 @@ impl Remote {
         })
     }
 
-    /// Words that wait until the agent's run is over: steering before what is to follow.
+    /// Holds input until the end of the agent's run: steering before follow-ups.
     fn hold(&self, queue: StreamingBehavior, words: Words) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match queue {
@@ -115,8 +115,8 @@ impl Remote {
         held.insert(place, (queue, words));
     }
 
-    /// Whether words for that queue would begin a run, because nothing goes on; or be refused, because nobody knows yet that
-    /// the agent has no such queue.
+    /// Returns true if input for that queue would start a run, because the agent is idle. Also returns true
+    /// if the agent may lack the queue and would reject the input.
     fn would_begin(&self, queue: StreamingBehavior) -> bool {
         let intent = match queue {
             StreamingBehavior::Steer => Intent::Steer,
@@ -128,14 +128,14 @@ impl Remote {
         is_idle && (self.agent.begins(intent) || may_lack())
     }
 
-    /// Whether a run is going on that no words can join.
+    /// Returns true if a run is in progress that accepts no further input.
     fn is_busy_without_queues(&self) -> bool {
         let queues = [Intent::Steer, Intent::FollowUp];
         self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))
     }
 }
 
-/// How the neutral client names what becomes of a prompt while the agent is at work.
+/// Returns the neutral name of the delivery of a prompt during a run.
 fn word(busy: StreamingBehavior) -> &'static str {
     match busy {
         StreamingBehavior::Steer => Intent::Steer.name(),

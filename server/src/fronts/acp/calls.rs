@@ -1,4 +1,4 @@
-//! How a tool call looks: its kind, its title, the files that it is about, and what it shows.
+//! The presentation of a tool call: its kind, title, files and content.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::tools::{ToolContent, Work, resolve_existing_path, resolve_path, work};
 
-/// The longest title, in characters.
+/// The maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// What kind of tool has that name.
+/// Returns the kind of the tool with that name.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
     match work(tool) {
         Some(Work::Reads) => AcpToolKind::Read,
@@ -30,7 +30,7 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// What a call does, on one line.
+/// Returns the title of a call, on one line.
 pub(super) fn title(call: &ToolCall) -> String {
     let of = |name: &str| text(&call.arguments, name);
     let name = call.name.as_str();
@@ -49,7 +49,7 @@ pub(super) fn title(call: &ToolCall) -> String {
     }
 }
 
-/// The files that a call is about.
+/// Returns the files of a call.
 pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     let Some(path) = text(&call.arguments, "path").filter(|_| kind(&call.name) != AcpToolKind::OtherValue)
     else {
@@ -60,15 +60,15 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     vec![location]
 }
 
-/// The file that the tool means by a path.
+/// Resolves a path argument to the file of the tool.
 fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
-    // A file that is written whole need not be there.
+    // A file that the call writes in full may not exist yet.
     let is_written = text(&call.arguments, "content").is_some();
     let resolve = if is_written { resolve_path } else { resolve_existing_path };
     resolve(cwd, path).to_string_lossy().into_owned()
 }
 
-/// The changes that a call makes, from its arguments. `before` is what the file held, where that is known.
+/// Returns the changes of a call, from its arguments. `before` is the previous content of the file, if known.
 pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<AcpToolContent> {
     let of = |name: &str| text(&call.arguments, name);
     let Some(path) = of("path").map(|path| file(cwd, call, path)) else { return Vec::new() };
@@ -83,7 +83,7 @@ pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<
     match (replaced(&call.arguments), of("content")) {
         (Some((old, new)), _) => vec![change(Some(old), new)],
         (None, Some(content)) => vec![change(before, content)],
-        // Several places of one file.
+        // Several edits in one file.
         (None, None) => {
             let edits = call.arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
             let pairs = edits.filter_map(Value::as_object).filter_map(replaced);
@@ -92,18 +92,18 @@ pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<
     }
 }
 
-/// A text, and the one that takes its place.
+/// Returns the old and the new text of an edit.
 fn replaced(edit: &Map<String, Value>) -> Option<(String, &str)> {
     let of = |names: [&str; 2]| names.into_iter().find_map(|name| text(edit, name));
     Some((of(["oldText", "old_text"])?.to_owned(), of(["newText", "new_text"])?))
 }
 
-/// A text that a call shows.
+/// Wraps a text as content of a call.
 pub(super) fn shown(text: impl Into<String>) -> AcpToolContent {
     AcpCallContent::new(AcpText::new(text)).into()
 }
 
-/// The content of a tool's result.
+/// Converts the content of a tool result.
 pub(super) fn content(blocks: &[ToolContent]) -> Vec<AcpToolContent> {
     let block = |block: &ToolContent| match block {
         ToolContent::Text(text) => shown(text.as_str()),
@@ -114,7 +114,7 @@ pub(super) fn content(blocks: &[ToolContent]) -> Vec<AcpToolContent> {
     blocks.iter().map(block).collect()
 }
 
-/// Content as a session keeps it. Blocks of other programs are left out.
+/// Converts content of a session. Returns `None` for unknown blocks.
 pub(super) fn block(block: &InputBlock) -> Option<AcpContentBlock> {
     match block {
         InputBlock::Text(text) => Some(AcpText::new(text.text.as_str()).into()),

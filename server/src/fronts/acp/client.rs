@@ -1,4 +1,4 @@
-//! The connection, and what the program at its other end can do.
+//! The connection, and the capabilities of the client.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -10,7 +10,7 @@ use agentese::serve::{Emitter, Question};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The connection, once there is one.
+/// The connection, after it is established.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     emitter: OnceLock<Emitter<Acp>>,
@@ -18,12 +18,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// From now on frames go there. Only the first call counts.
+    /// Sends frames to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<Acp>) {
         let _ = self.emitter.set(emitter);
     }
 
-    /// What the client says that it can do.
+    /// Stores the capabilities that the client announces.
     pub fn introduce(&self, can: AcpClientCapabilities) {
         *self.can.lock().unwrap_or_else(PoisonError::into_inner) = can;
     }
@@ -32,7 +32,7 @@ impl Client {
         self.can.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it reads text files, and whether it writes them.
+    /// Returns two flags: the client reads text files, and the client writes text files.
     pub fn files(&self) -> (bool, bool) {
         let can = self.can();
         let files = can.fs.as_option();
@@ -43,17 +43,17 @@ impl Client {
         )
     }
 
-    /// Whether it runs commands in terminals.
+    /// Returns true if the client runs commands in terminals.
     pub fn has_terminals(&self) -> bool {
         self.can().terminal.as_option() == Some(&true)
     }
 
-    /// Whether it shows forms.
+    /// Returns true if the client shows forms.
     pub fn shows_forms(&self) -> bool {
         self.can().elicitation.as_option().is_some_and(|can| can.form.as_option().is_some())
     }
 
-    /// Whether it shows that a conversation is compacted.
+    /// Returns true if the client shows compactions of a conversation.
     pub fn shows_compaction(&self) -> bool {
         self.can().session.as_option().is_some_and(|can| can.compaction.as_option().is_some())
     }
@@ -62,15 +62,15 @@ impl Client {
         self.can().session.as_option().is_some_and(|can| can.notices.as_option().is_some())
     }
 
-    /// Tells something of a session.
+    /// Sends an update of a session.
     pub fn tell(&self, session: &str, update: impl Into<AcpUpdate>) {
         if let Some(emitter) = self.emitter.get() {
             emitter.notify(AcpSessionUpdate::new(session, update));
         }
     }
 
-    /// Shows something that is no part of the conversation. A client without notices gets it as a message where it is
-    /// `for_user`, else as a thought.
+    /// Shows a notice, which is not part of the conversation. A client without notices receives it as a
+    /// message if it is `for_user`, else as a thought.
     pub fn notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
         if self.shows_notices() {
             return self.tell(session, AcpNotice::new(severity, text));
@@ -82,14 +82,14 @@ impl Client {
         }
     }
 
-    /// Waits until more is wanted: the client reads.
+    /// Waits until the client has read enough for further frames.
     pub async fn room(&self) {
         if let Some(emitter) = self.emitter.get() {
             emitter.room().await;
         }
     }
 
-    /// Asks, and reads what is answered. Fails with a sentence.
+    /// Sends a request and parses the response. Fails with a sentence.
     pub async fn request<T: DeserializeOwned>(&self, dialog: impl Into<Dialog>) -> Result<T, String> {
         let gone = || "the client is not there any more".to_owned();
         let answer = self.ask(dialog).ok_or_else(gone)?.answer().await.ok_or_else(gone)?;
@@ -100,7 +100,7 @@ impl Client {
         serde_json::from_value(result).map_err(|error| format!("the client's answer cannot be read: {error}"))
     }
 
-    /// Asks at once; none where nobody can answer any more.
+    /// Sends a question at once. Returns `None` if no client can answer any more.
     pub fn ask(&self, dialog: impl Into<Dialog>) -> Option<Asked> {
         let emitter = self.emitter.get()?.clone();
         let question = emitter.question(&dialog.into())?;
@@ -108,16 +108,17 @@ impl Client {
     }
 }
 
-/// A question that was asked. Dropping it takes it back.
+/// An open question. Dropping it withdraws the question.
 pub(super) struct Asked {
     question: Option<Question>,
     emitter: Emitter<Acp>,
 }
 
 impl Asked {
-    /// What the client answered: a result, or an error object. None where no answer can come any more.
+    /// Waits for the response of the client: a result, or an error object. Returns `None` if no response can
+    /// arrive any more.
     pub async fn answer(mut self) -> Option<Result<Value, Value>> {
-        // While this waits the question is open: dropping it then takes the question back.
+        // During this wait the question is open: dropping the future then withdraws the question.
         let open =
             Withdraw(self.question.as_ref().map(|question| question.id().to_owned()), self.emitter.clone());
         let answer = self.question.take()?.answer(None).await;
@@ -134,7 +135,7 @@ impl Drop for Asked {
     }
 }
 
-/// Tells the client that a request is not waited for any more, unless it was answered.
+/// Notifies the client on drop that a request is withdrawn, unless the client has answered it.
 struct Withdraw(Option<String>, Emitter<Acp>);
 
 impl Withdraw {

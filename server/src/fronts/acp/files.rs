@@ -1,4 +1,4 @@
-//! Files of the client, and what files held before they were written.
+//! Files of the client, and the content of files before a call writes them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::desk::Parts;
 use crate::engine::Hooks;
 use crate::tools::{TextFiles, resolve_path};
 
-/// The longest text that is remembered for a diff, in bytes.
+/// The maximum length of a text that is stored for a diff, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Lets tools work with the files of the client, where it has them.
+/// Lets tools use the files of the client, if the client offers them.
 pub(super) fn put(parts: &mut Parts, client: &Arc<Client>, sink: &Arc<Sink>) {
     let (reads, writes) = client.files();
     let files = Arc::new(Files { client: client.clone(), sink: sink.clone(), reads, writes });
@@ -55,14 +55,14 @@ impl TextFiles for Files {
     fn write<'a>(&'a self, path: &'a Path, text: String) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let asked = AcpWriteTextFile::new(self.sink.id(), path.to_string_lossy(), text);
-            // Null is as good as an empty object.
+            // Null is equivalent to an empty object.
             self.client.request::<Option<AcpDone>>(asked).await.map(drop)
         }
         .boxed()
     }
 }
 
-/// Looks at files before they are written, so that the change can be shown.
+/// Reads files before a call writes them, so that the change can be shown.
 struct Before {
     files: Arc<Files>,
     cwd: PathBuf,
@@ -89,7 +89,7 @@ impl Hooks for Before {
     }
 }
 
-/// The text of a file that is short enough. Blocks.
+/// Returns the text of a file up to the maximum length. Blocks.
 fn text(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     (metadata.is_file() && metadata.len() <= LONGEST).then(|| std::fs::read_to_string(path).ok())?

@@ -1,4 +1,4 @@
-//! What was said before, told again to a client that loads a session.
+//! The messages of a loaded session, as updates for the client.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{calls, teller};
 use crate::session::Spoken;
 use crate::tools::Todo;
 
-/// All of a conversation, in order. A call is told with its result where it has one.
+/// Converts a conversation in order. A call includes its result, if there is one.
 pub(super) fn told(cwd: &Path, conversation: &[Spoken]) -> Vec<AcpUpdate> {
     let results: BTreeMap<&str, &ToolResultMessage> = conversation
         .iter()
@@ -94,7 +94,7 @@ fn called(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> Ac
     told.locations = teller::some(calls::locations(cwd, call));
     let is_error = result.is_none_or(|result| result.is_error);
     let mut content: Vec<_> = calls::diffs(cwd, call, None).into_iter().filter(|_| !is_error).collect();
-    // A call without a result was never carried out.
+    // A call without a result was never executed.
     told.status = result.map_or(AcpToolStatus::Failed, |result| teller::status(result.is_error)).into();
     if let Some(result) = result {
         content.extend(

@@ -1,16 +1,16 @@
-//! ACP, the Agent Client Protocol: what editors speak. JSON-RPC 2.0, several sessions behind one connection, each in its
-//! own working directory.
+//! ACP, the Agent Client Protocol of editors: JSON-RPC 2.0, with several sessions behind one connection, each
+//! in its own working directory.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `service` | the methods |
-//! | `start` | how a session is opened |
-//! | `opened`, `options` | one that is open: its turns, and what can be chosen in it |
-//! | `words` | what a prompt holds |
-//! | `sink`, `teller`, `calls` | events: who sends them, what they say, how a tool call looks |
-//! | `history` | what was said before, told again |
-//! | `client`, `person` | the connection, and who sits behind it |
-//! | `files`, `terminals` | the client's, which tools work with |
+//! | `start` | the start of a session |
+//! | `opened`, `options` | an open session: its turns and its options |
+//! | `words` | the content of a prompt |
+//! | `sink`, `teller`, `calls` | events: sending, conversion, and the presentation of tool calls |
+//! | `history` | the messages of a loaded session |
+//! | `client`, `person` | the connection, and the person behind it |
+//! | `files`, `terminals` | files and terminals of the client, for tools |
 
 mod calls;
 mod client;
@@ -41,23 +41,24 @@ use crate::engine::{Calls, Customs};
 use client::Client;
 use opened::Opened;
 
-/// How often a session that was just closed is looked at until its file is free, and the pause between.
+/// The maximum number of attempts to use a session that was just closed, and the pause between two attempts.
 const LOOKS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Calls of one answer run side by side where they may.
+/// Calls of one answer run side by side if the tools permit it.
 const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };
 
-/// Speaks ACP: converts, and asks the desk of a session.
+/// Speaks ACP: converts values and calls the desk of a session.
 pub struct Front {
-    /// What the sessions of the process's own directory are made of.
+    /// The parts of sessions in the process's own directory.
     parts: Mutex<Parts>,
     client: Arc<Client>,
     desks: Registry,
     opened: Mutex<BTreeMap<String, Arc<Opened>>>,
-    /// Requests that can be cancelled, by their ids as they came.
+    /// The requests that can be cancelled, by their ids in canonical JSON.
     requests: Mutex<HashMap<String, CancellationToken>>,
-    /// The sessions that agents listed last, and of which directory, for the pages that follow the first one.
+    /// The sessions from the last listing of remote agents, and its directory, for the pages after the first
+    /// one.
     listed: Mutex<Option<(Option<String>, Vec<Kept>)>>,
     stop: CancellationToken,
 }
@@ -99,7 +100,7 @@ impl Front {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agents that carry out the sessions, where others do.
+    /// Returns the remote agents that carry out the sessions, if there are any.
     fn agents(&self) -> Option<Arc<dyn Agents>> {
         self.parts().agents.clone()
     }
@@ -116,30 +117,30 @@ impl Front {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session that is open under that id. Refused where there is none.
+    /// Returns the open session with that id. Fails if there is none.
     fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
         self.all().get(id).cloned().ok_or_else(|| unknown(id))
     }
 }
 
-/// What is said of a session that is not there.
+/// Returns the rejection of an unknown session.
 fn unknown(id: &str) -> Refusal {
     Failure::ResourceNotFound.refusal(&[("uri", id)])
 }
 
-/// What is said of a parameter that cannot be used.
+/// Returns the rejection of an unusable parameter.
 fn invalid(method: &str, reason: &str) -> Refusal {
     Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
 }
 
-/// What is said of work that failed: its reason, for people.
+/// Returns the rejection for failed work, with its reason for people.
 fn failed(reason: impl ToString) -> Refusal {
     let mut refusal = Failure::InternalError.refusal(&[]);
     refusal.message = reason.to_string();
     refusal
 }
 
-/// Runs what blocks.
+/// Runs blocking work.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))

@@ -1,4 +1,4 @@
-//! A session that is open.
+//! An open session.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::desk::{Caller, Desk, Refused, Said, Taken};
 use crate::engine::PromptError;
 use crate::resources::CommandSource;
 
-/// A conversation, and what a client can do with it.
+/// A conversation, and the requests of a client about it.
 pub(super) struct Opened {
     pub id: String,
     pub cwd: PathBuf,
@@ -27,9 +27,9 @@ pub(super) struct Opened {
     client: Arc<Client>,
     sink: Arc<Sink>,
     offers: Offers,
-    /// Cancelled by the client together with all turns that are going on.
+    /// Cancelled when the client cancels all current turns.
     turn: Mutex<CancellationToken>,
-    /// Ends what goes on beside the session.
+    /// Cancelled when the session is closed; ends its background tasks.
     closed: CancellationToken,
 }
 
@@ -50,8 +50,8 @@ impl Opened {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says something, and waits until the agent is done with it. `given_up` is cancelled where the client gives up this
-    /// request alone.
+    /// Sends user input, and waits until the agent has finished with it. `given_up` is cancelled if the
+    /// client cancels this request alone.
     pub async fn prompt(&self, said: Said, given_up: CancellationToken) -> Result<AcpPromptEnd, Refusal> {
         let turn = self.turn().clone();
         if !self.desk.engine().view().streaming {
@@ -68,7 +68,7 @@ impl Opened {
                 }
             }
         };
-        // Whatever became of the work, a turn that was cancelled says so.
+        // A cancelled turn reports the cancellation, independent of the outcome of the work.
         if turn.is_cancelled() {
             return Ok(AcpPromptEnd::new(AcpStopReason::Cancelled));
         }
@@ -81,7 +81,7 @@ impl Opened {
             let caller = Caller::new(|_| {}, turn.clone().cancelled_owned());
             let taken = self.desk.prompt(said.clone(), caller).await;
             if turn.is_cancelled() {
-                // It began in the moment in which it was cancelled.
+                // The run started at the moment of the cancellation.
                 self.desk.abort().await;
                 return Ok(AcpStopReason::Cancelled);
             }
@@ -95,7 +95,7 @@ impl Opened {
                         () = over.cancelled() => {}
                         () = turn.cancelled() => {}
                     }
-                    // It may have set something going.
+                    // The command may have started a run.
                     engine.wait_until_idle().await;
                     return self.sink.outcome().map_err(failed);
                 }
@@ -108,25 +108,25 @@ impl Opened {
         }
     }
 
-    /// Stops what is going on, and what waits.
+    /// Stops the current work and clears the queues.
     pub async fn cancel(&self) {
         std::mem::take(&mut *self.turn()).cancel();
         let _ = self.desk.engine().clear_queues();
         self.desk.abort().await;
     }
 
-    /// What can be chosen.
+    /// Returns the options of the session.
     pub fn options(&self) -> Vec<AcpConfigOption> {
         options::all(self.desk.engine(), self.offers)
     }
 
-    /// Chooses something; gives all options.
+    /// Sets an option and returns all options.
     pub fn choose(&self, option: &str, value: &Value) -> Result<Vec<AcpConfigOption>, Refusal> {
         options::set(self.desk.engine(), self.offers, option, value)?;
         Ok(self.options())
     }
 
-    /// Tells all that was said.
+    /// Sends the whole conversation as updates.
     pub async fn replay(&self) {
         for update in history::told(&self.cwd, &self.desk.engine().conversation()) {
             self.client.room().await;
@@ -135,7 +135,7 @@ impl Opened {
         self.tell_usage();
     }
 
-    /// Tells how full the context is.
+    /// Sends the usage of the context.
     pub fn tell_usage(&self) {
         let engine = self.desk.engine();
         let (used, model) = (engine.context_tokens(), engine.view().model);
@@ -145,8 +145,8 @@ impl Opened {
         }
     }
 
-    /// Tells which commands there are once that is known, and what is chosen whenever that changes, until the session is
-    /// closed.
+    /// Sends the list of commands after the extensions are loaded, and the options after each change. Runs
+    /// until the session is closed.
     pub async fn keep_told(self: Arc<Self>) {
         let telling = async {
             let commands = self.desk.commands().await.into_iter().map(|command| {
@@ -171,7 +171,7 @@ impl Opened {
         }
     }
 
-    /// From now on nothing of it is told.
+    /// Sends no further updates.
     pub fn silence(&self) {
         self.closed.cancel();
         self.sink.close();

@@ -1,4 +1,4 @@
-//! What can be chosen in a session: the model, and how hard it thinks.
+//! The options of a session: the model and its thinking level.
 
 use agentese::acp::{
     AcpConfigCategory, AcpConfigOption, AcpConfigValue, AcpSelectOption, AcpSelectOptionBuilder,
@@ -14,7 +14,7 @@ use crate::engine::Engine;
 const MODEL: &str = "model";
 const THINKING: &str = "thinking";
 
-/// What a session lets the client choose.
+/// The options that a session offers to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offers {
     model: bool,
@@ -22,7 +22,7 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// All of it, or what the agent behind this one can do.
+    /// Returns all options, or the abilities of the remote agent.
     pub fn of(abilities: Option<Abilities>) -> Self {
         match abilities {
             Some(Abilities { models: model, thinking, .. }) => Self { model, thinking },
@@ -31,11 +31,11 @@ impl Offers {
     }
 }
 
-/// All options, with what is chosen now.
+/// Returns all options with their current values.
 pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
     let view = engine.view();
     let mut models = engine.models();
-    // The model that is used is among the choices, whatever can be asked.
+    // The current model is among the choices, even if it is not available.
     if let Some(current) =
         view.model.clone().filter(|model| models.iter().all(|known| name(known) != name(model)))
     {
@@ -65,7 +65,7 @@ pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
     options
 }
 
-/// Chooses a value. Refused where there is no such option, or no such value.
+/// Sets an option. Fails if the option or the value does not exist.
 pub(super) fn set(engine: &Engine, offers: Offers, option: &str, value: &Value) -> Result<(), Refusal> {
     let refused = |reason: &str| invalid("session/set_config_option", reason);
     let value = value.as_str().ok_or_else(|| refused("`value` has to be a string"))?;

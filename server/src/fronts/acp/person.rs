@@ -1,4 +1,4 @@
-//! The person behind the client, in one session: what is shown and asked.
+//! The person behind the client in one session: notices and questions.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::ui::{Answer, Dialog, Notice, Ui};
 const ALLOW: &str = "allow";
 const REJECT: &str = "reject";
 
-/// The one member of a form.
+/// The only member of a form.
 const VALUE: &str = "value";
 
-/// Who is asked in one session.
+/// The person behind the client, for one session.
 pub(super) struct Person {
     client: Arc<Client>,
     sink: Arc<Sink>,
@@ -36,7 +36,7 @@ impl Person {
         Self { client, sink, session }
     }
 
-    /// Asks for permission: for a call of a tool where the question is about one.
+    /// Asks for permission. The request refers to a tool call if the question is about one.
     fn choose(
         &self,
         id: &str,
@@ -45,7 +45,7 @@ impl Person {
         options: Vec<AcpPermissionOption>,
     ) -> Option<(Asked, Option<String>)> {
         let call = self.sink.call(id);
-        // A question that is about no call gets one of its own, which is over when it is answered.
+        // A question without a call gets a call of its own, which ends with the answer.
         let own = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
         let asked = match (call, &own) {
             (Some(call), _) => call,
@@ -55,7 +55,7 @@ impl Person {
         Some((asked, own))
     }
 
-    /// Tells of a call that stands for a question.
+    /// Sends a call that represents a question.
     fn made(&self, id: &str, title: &str, message: &str) -> AcpAskedCall {
         let content = vec![AcpCallContent::new(AcpText::new(message)).into()];
         let content: Maybe<Vec<_>> = (!message.is_empty()).then_some(content).into();
@@ -71,7 +71,8 @@ impl Person {
         asked
     }
 
-    /// Asks for a text, where the client shows forms; else the question is dismissed, and the user hears of it.
+    /// Asks for a text, if the client shows forms. Without forms, the question is dismissed with a notice to
+    /// the user.
     fn enter(&self, title: String, placeholder: Option<String>, prefill: Option<String>) -> Option<Asked> {
         let mut field = json!({"type": "string", "title": title});
         if let Some(placeholder) = placeholder {
@@ -108,7 +109,7 @@ impl Ui for Person {
                 update.title = title.title.clone().into();
                 self.client.tell(&self.session, update);
             }
-            // The protocol has no status bar, no widgets, and does not reach into the editor of prompts.
+            // The protocol has no status bar and no widgets, and does not set the text of the prompt editor.
             Notice::Status(_) | Notice::Widget(_) | Notice::EditorText(_) => {}
         }
     }
@@ -148,7 +149,7 @@ impl Ui for Person {
 }
 
 impl Person {
-    /// Waits for a choice. `own` is the call that was made for the question.
+    /// Waits for a choice. `own` is the id of the call that represents the question.
     fn chosen(
         &self,
         asked: Asked,
@@ -165,7 +166,7 @@ impl Person {
                     AcpPermissionOutcome::Cancelled(_) => Answer::Cancelled,
                 },
                 Ok(Err(error)) => Answer::Unreadable(format!("an answer that cannot be read: {error}")),
-                // A client without a handler says so with an error: nobody has answered.
+                // A client without a handler responds with an error: the question has no answer.
                 Err(_) => Answer::Cancelled,
             })
         }
@@ -201,7 +202,7 @@ impl Person {
     }
 }
 
-/// The end of a call that was made for a question alone.
+/// Ends a call that represents a question, on drop.
 struct Over {
     client: Arc<Client>,
     session: String,

@@ -17,10 +17,10 @@ use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
 use crate::desk::Kept;
 use crate::session::{DeleteError, Record, Scope};
 
-/// The version that is spoken.
+/// The version of the protocol.
 const VERSION: u64 = 1;
 
-/// Sessions in one page of a list.
+/// The number of sessions in one page of a list.
 const PAGE: usize = 100;
 
 impl Service for Front {
@@ -48,7 +48,7 @@ impl Service for Front {
         all.prompt_capabilities = Some(prompts);
         all.mcp_capabilities = Some(servers);
         all.session_capabilities = Some(sessions);
-        // There is one version, whatever the client proposes.
+        // The server supports one version, independent of the proposal of the client.
         let mut initialized = AcpInitialized::new(VERSION);
         initialized.agent_capabilities = Some(all);
         initialized.auth_methods = Some(Vec::new());
@@ -75,7 +75,7 @@ impl Service for Front {
         let started = self.open(Wanted { method: "session/new", cwd, servers, session: None }).await?;
         let mut opened = AcpNewSession::new(started.session.id.as_str());
         opened.config_options = started.session.options().into();
-        // What follows names the session.
+        // Later frames name the session, so the response precedes them.
         call.answer(opened.clone());
         started.tell(self);
         Ok(opened)
@@ -89,7 +89,7 @@ impl Service for Front {
         let AcpLoadSessionParams { session_id, cwd, mcp_servers: servers, .. } = params;
         let wanted = Wanted { method: "session/load", cwd, servers, session: Some(session_id) };
         let started = self.open(wanted).await?;
-        // The history stands before the answer.
+        // The history precedes the response.
         started.session.replay().await;
         let mut loaded = AcpLoadedSession::new();
         loaded.config_options = started.session.options().into();
@@ -131,7 +131,7 @@ impl Service for Front {
             if let Some(cwd) = &cwd {
                 directory("session/list", cwd).await?;
             }
-            // The pages behind the first one are of the same list.
+            // Later pages come from the same list as the first one.
             let known = self.listed().take().filter(|(of, _)| from > 0 && *of == cwd);
             let (_, kept) = match known {
                 Some(known) => known,
@@ -178,10 +178,10 @@ impl Service for Front {
             let (store, wanted) = (store.clone(), id.clone());
             match blocking(move || store.delete_in(Scope::All, &wanted)).await {
                 Ok(()) => return Ok(()),
-                // Nothing was said in it, so that it has no file.
+                // A session without messages has no file.
                 Err(DeleteError::Unknown(_)) if closed => return Ok(()),
                 Err(DeleteError::Unknown(_)) => return Err(unknown(&id)),
-                // What still uses the file ends by itself.
+                // Tasks that still use the file end by themselves.
                 Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(failed(error)),
             }
@@ -219,7 +219,7 @@ impl Service for Front {
     }
 
     async fn cancel(&self, params: AcpCancelParams, _: Call<Acp>) -> Result<(), Refusal> {
-        // The session may have been closed meanwhile.
+        // The session may have been closed in the meantime.
         if let Ok(session) = self.session(&params.session_id) {
             session.cancel().await;
         }
@@ -238,7 +238,7 @@ impl Service for Front {
     }
 
     async fn shut_down(&self) {
-        // A client that has left hears nothing of what is stopped.
+        // A disconnected client receives no events of the stopped work.
         let opened: Vec<_> = self.all().values().cloned().collect();
         opened.iter().for_each(|session| session.silence());
         self.desks.shut_down().await;
@@ -249,7 +249,7 @@ impl Service for Front {
     }
 }
 
-/// A request that can be cancelled while this is there.
+/// A request that can be cancelled while this value exists.
 struct Request<'a> {
     front: &'a Front,
     id: Option<String>,
@@ -258,7 +258,7 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn open(front: &'a Front, id: Option<&str>) -> Self {
-        // As the notification that cancels it writes it.
+        // The same form as in the notification that cancels the request.
         let id =
             id.and_then(|id| serde_json::from_str::<serde_json::Value>(id).ok()).map(|id| id.to_string());
         let token = tokio_util::sync::CancellationToken::new();
@@ -281,7 +281,7 @@ impl Drop for Request<'_> {
     }
 }
 
-/// A page of a list that begins there; one more than fit into a page says that another follows.
+/// Returns a page of a list. An additional entry in `found` shows that another page follows.
 fn page(mut found: Vec<Kept>, from: usize) -> AcpSessionList {
     let more = found.len() > PAGE;
     found.truncate(PAGE);

@@ -1,4 +1,4 @@
-//! Where the engine's events become updates.
+//! Conversion of engine events to updates.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,12 +18,12 @@ use crate::engine::{Event, EventSink};
 /// Sends the events of one session to the client.
 pub(super) struct Sink {
     client: Arc<Client>,
-    /// Its id, once there is one.
+    /// The id of the session, after its start.
     session: OnceLock<String>,
     teller: Mutex<Teller>,
-    /// Names the compaction that goes on.
+    /// The id of the current compaction.
     compaction: Mutex<String>,
-    /// What can be chosen has changed.
+    /// Notified when an option has changed.
     chosen: tokio::sync::Notify,
     closed: AtomicBool,
 }
@@ -40,7 +40,7 @@ impl Sink {
         }
     }
 
-    /// The id of the session, without which nothing is told. Only the first call counts.
+    /// Sets the id of the session, without which nothing is sent. Later calls have no effect.
     pub fn of(&self, session: &str) {
         let _ = self.session.set(session.to_owned());
     }
@@ -53,27 +53,27 @@ impl Sink {
         self.teller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A turn begins.
+    /// Starts a turn.
     pub fn begin(&self) {
         self.teller().begin();
     }
 
-    /// Why the turn is over, or what went wrong.
+    /// Returns the stop reason of the turn, or its error.
     pub fn outcome(&self) -> Result<AcpStopReason, String> {
         self.teller().outcome()
     }
 
-    /// The call of that id, where it goes on.
+    /// Returns the call with that id, if it is in progress.
     pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
         self.teller().call(id)
     }
 
-    /// A call is about to write a file that held this.
+    /// Stores the previous content of a file that a call is about to write.
     pub fn remember(&self, call: &str, before: String) {
         self.teller().remember(call, before);
     }
 
-    /// A call runs in a terminal of the client.
+    /// Records that a call runs in a terminal of the client.
     pub fn opened(&self, call: &str, terminal: &str) {
         let mut teller = self.teller();
         if let Some(update) = teller.opened(call, terminal) {
@@ -81,17 +81,17 @@ impl Sink {
         }
     }
 
-    /// Its id; empty before there is one.
+    /// Returns the id of the session, or an empty text before its start.
     pub fn id(&self) -> &str {
         self.session()
     }
 
-    /// Waits until something else is chosen than a client has chosen.
+    /// Waits for a change of options that the client has not made.
     pub async fn chosen(&self) {
         self.chosen.notified().await;
     }
 
-    /// From now on nothing is told.
+    /// Sends no further updates.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -161,7 +161,7 @@ impl EventSink for Sink {
             }
             event => {
                 let mut teller = self.teller();
-                // Under the lock: updates are sent in the order of the events.
+                // Sent under the lock, so that updates have the order of the events.
                 teller.tell(&event).into_iter().for_each(|update| self.client.tell(self.session(), update));
             }
         }

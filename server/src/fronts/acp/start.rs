@@ -1,4 +1,4 @@
-//! How a session is opened.
+//! The start of a session.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use crate::mcp;
 use crate::providers::Chosen;
 use crate::session::{OpenError, Scope, Session, Start};
 
-/// What a client wants.
+/// The request of a client.
 pub(super) struct Wanted {
-    /// The method that it called.
+    /// The method of the request.
     pub method: &'static str,
     /// The working directory.
     pub cwd: String,
-    /// MCP servers besides those of the files.
+    /// MCP servers besides the servers from files.
     pub servers: Vec<AcpMcpServer>,
-    /// The session that is kept; a new one where there is none. One that is open is opened anew: its directory and its
-    /// servers may be others.
+    /// The id of a stored session, or `None` for a new one. An open session is opened again, because its
+    /// directory and its servers may differ.
     pub session: Option<String>,
 }
 
-/// A session that was opened, and what the client should know of it.
+/// An opened session, and the information about it for the client.
 pub(super) struct Started {
     pub session: Arc<Opened>,
     pub complaints: Vec<String>,
-    /// Who is there once the client knows the session: an agent behind this one may have to say something already.
+    /// The person, connected after the client knows the session: a remote agent may emit events at once.
     person: Option<Arc<Person>>,
 }
 
 impl Started {
-    /// Tells what there is to tell once the client knows the session.
+    /// Sends the information about the session, after the client knows the session.
     pub fn tell(self, front: &Front) {
         if let Some(person) = self.person {
             self.session.desk.connect(person);
@@ -54,8 +54,8 @@ impl Started {
 }
 
 impl Front {
-    /// Opens a session. Refused for a directory that is not there, and for a session that is not kept.
-    /// Parameters that cannot be used leave a session that is open as it is.
+    /// Opens a session. Fails if the directory does not exist or the session is not stored. Unusable
+    /// parameters leave an open session unchanged.
     pub(super) async fn open(&self, wanted: Wanted) -> Result<Started, Refusal> {
         let cwd = directory(wanted.method, &wanted.cwd).await?;
         if let Some(agents) = self.agents() {
@@ -68,7 +68,7 @@ impl Front {
         parts.mcp.definitions.splice(0..0, definitions.iter().cloned());
         parts.undecided = parts.undecided.map(|undecided| undecided.with_servers(definitions));
         if let Some(id) = &wanted.session {
-            // Where nothing is kept, the one that is open goes on.
+            // Without a store, the open session continues.
             if parts.options.store.is_none() {
                 return Err(unknown(id));
             }
@@ -86,7 +86,7 @@ impl Front {
         Ok(Started { session, complaints, person: None })
     }
 
-    /// Opens a session that another agent carries out.
+    /// Opens a session of a remote agent.
     async fn join(&self, agents: &dyn Agents, cwd: PathBuf, wanted: Wanted) -> Result<Started, Refusal> {
         let complaint = |server: AcpMcpServer| {
             format!("This agent takes no MCP servers from its client: \"{}\" is not used", server.name)
@@ -105,7 +105,7 @@ impl Front {
         Ok(Started { session, complaints, person: Some(person) })
     }
 
-    /// A session of those parts, and who is asked and told in it.
+    /// Creates a session from parts, with the person behind its client.
     fn put_together(&self, cwd: PathBuf, mut parts: Parts) -> (Arc<Opened>, Arc<Person>) {
         let cost = parts.session.as_ref().map_or(0.0, |session| session.stats().cost);
         let teller = Teller::new(cwd.clone(), parts.options.catalog.clone(), cost);
@@ -123,7 +123,7 @@ impl Front {
         (session, person)
     }
 
-    /// What a session in that directory is made of.
+    /// Returns the parts of a session in that directory.
     async fn parts_in(&self, cwd: &Path) -> Result<Parts, Refusal> {
         let (mut parts, elsewhere) = {
             let parts = self.parts();
@@ -137,21 +137,21 @@ impl Front {
                 let cwd = cwd.to_owned();
                 let (unsaved, fairness) = (parts.options.unsaved, parts.options.fairness);
                 parts = blocking(move || elsewhere.parts(&cwd)).await.map_err(failed)?;
-                // One process tells at its end what it could not keep.
+                // At its end the process reports all unsaved sessions together.
                 (parts.options.unsaved, parts.options.fairness) = (unsaved, fairness);
                 parts.options.customs = CUSTOMS;
             }
             None => {
                 parts.options.context.cwd = cwd.to_owned();
                 parts.options.store = parts.options.store.map(|store| store.shared(cwd));
-                // What was asked about is another directory.
+                // The pending question about trust concerns another directory.
                 parts.undecided = None;
             }
         }
         Ok(parts)
     }
 
-    /// Closes a session that is open here; false where there is none.
+    /// Closes a session that is open here. Returns false if no such session is open.
     pub(super) async fn close(&self, id: &str) -> bool {
         let Some(session) = self.all().remove(id) else { return false };
         session.cancel().await;
@@ -165,7 +165,7 @@ impl Front {
     }
 }
 
-/// A directory that a client names. Refused where it is relative or not there.
+/// Checks a directory from a client. Fails if the path is relative or the directory does not exist.
 pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathBuf, Refusal> {
     let path: PathBuf = Path::new(given).components().collect();
     if !path.is_absolute() {
@@ -178,7 +178,8 @@ pub(super) async fn directory(method: &'static str, given: &str) -> Result<PathB
     }
 }
 
-/// The session of that id, wherever it was begun. What still uses the file of one that was just `closed` ends by itself.
+/// Opens the stored session with that id, from any directory. Retries if the session was just `closed`,
+/// because tasks that still use its file end by themselves.
 async fn kept(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<Session, Refusal> {
     let store = options.store.clone().ok_or_else(|| unknown(id))?;
     let mut looks = if closed { LOOKS } else { 1 };
@@ -196,7 +197,7 @@ async fn kept(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<S
     }
 }
 
-/// The servers that a client names, and a sentence for each that cannot be used.
+/// Returns the servers from a client, and a sentence for each unusable one.
 fn given(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::Definition>, Vec<String>) {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let places = || mcp::Places { cwd, home: home.as_deref(), agent_dir: None };
@@ -216,7 +217,7 @@ fn given(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::Definition>, Vec<S
     (definitions, complaints)
 }
 
-/// A server as files describe it.
+/// Converts a server to the form of configuration files.
 fn members(server: AcpMcpServer) -> Map<String, Value> {
     let pairs = |pairs: Vec<AcpNamedValue>| -> Value {
         pairs.into_iter().map(|pair| (pair.name, Value::from(pair.value))).collect::<Map<_, _>>().into()

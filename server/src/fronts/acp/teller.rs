@@ -1,4 +1,4 @@
-//! What the engine's events are in the protocol. Without I/O.
+//! Conversion of engine events to updates of the protocol, without I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,32 +17,32 @@ use crate::providers::{Catalog, FailureKind, Update};
 use crate::session::EntryId;
 use crate::tools::{Todo, TodoList, ToolContent, ToolOutput, ToolUpdate};
 
-/// How the last answer ended.
+/// The end of the last answer.
 struct Ended {
     stop: StopReason,
     error: Option<String>,
 }
 
-/// Makes updates of events, for one session.
+/// Converts events to updates, for one session.
 pub(super) struct Teller {
     cwd: PathBuf,
     catalog: Catalog,
-    /// The client knows of these calls.
+    /// The calls that the client knows.
     told: BTreeSet<String>,
-    /// Calls that are not over.
+    /// The calls in progress.
     open: BTreeMap<String, ToolCall>,
-    /// Terminals of the client in which calls run.
+    /// The terminals of the client in which calls run.
     terminals: BTreeMap<String, String>,
-    /// What files held before calls that write them.
+    /// The previous content of files that calls write.
     before: BTreeMap<String, String>,
     ended: Option<Ended>,
-    /// A budget is used up.
+    /// A budget is exhausted.
     used_up: bool,
     cost: f64,
 }
 
 impl Teller {
-    /// Of a session that has cost so much already, in US dollars.
+    /// Creates a converter. `cost` is the cost of the session so far in US dollars.
     pub fn new(cwd: PathBuf, catalog: Catalog, cost: f64) -> Self {
         Self {
             cwd,
@@ -57,12 +57,12 @@ impl Teller {
         }
     }
 
-    /// A turn begins: what the one before it came to does not count any more.
+    /// Starts a turn and resets the outcome of the previous one.
     pub fn begin(&mut self) {
         (self.ended, self.used_up) = (None, false);
     }
 
-    /// Why the turn is over, or what went wrong.
+    /// Returns the stop reason of the turn, or its error.
     pub fn outcome(&self) -> Result<AcpStopReason, String> {
         if self.used_up {
             return Ok(AcpStopReason::MaxTurnRequests);
@@ -81,12 +81,13 @@ impl Teller {
         }
     }
 
-    /// A call is about to write a file that held this.
+    /// Stores the previous content of a file that a call is about to write.
     pub fn remember(&mut self, call: &str, before: String) {
         self.before.insert(call.to_owned(), before);
     }
 
-    /// A call runs in a terminal of the client. Nothing is told of a call that the client does not know.
+    /// Records that a call runs in a terminal of the client. Returns `None` if the client does not know the
+    /// call.
     pub fn opened(&mut self, call: &str, terminal: &str) -> Option<AcpUpdate> {
         self.open.get(call)?;
         self.terminals.insert(call.to_owned(), terminal.to_owned());
@@ -95,7 +96,8 @@ impl Teller {
         Some(update.into())
     }
 
-    /// The call of that id, as a question about it shows it; none where it is not going on.
+    /// Returns the call with that id, in the form for a question about it. Returns `None` if it is not in
+    /// progress.
     pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
         let call = self.open.get(id)?;
         let mut asked = AcpAskedCall::new(call.id.as_str());
@@ -110,7 +112,8 @@ impl Teller {
         Some(asked)
     }
 
-    /// What an event is, in order; nothing where it says nothing to a client.
+    /// Converts an event to updates, in order. Returns no updates for events without a meaning for the
+    /// client.
     pub fn tell(&mut self, event: &Event<'_>) -> Vec<AcpUpdate> {
         match event {
             Event::MessageUpdated { entry, message, update } => self.grown(entry, message, update),
@@ -148,7 +151,7 @@ impl Teller {
         }
     }
 
-    /// A call, or what is known of it now.
+    /// Returns the announcement of a call, or an update with its current state.
     fn announce(&mut self, call: &ToolCall, status: AcpToolStatus) -> AcpUpdate {
         let (title, locations) = (calls::title(call), some(calls::locations(&self.cwd, call)));
         let content = some(calls::diffs(&self.cwd, call, None));
@@ -181,9 +184,9 @@ impl Teller {
         update.into()
     }
 
-    /// What a call shows: the change that it makes, then its words.
+    /// Returns the content of a call: its change, then its text.
     fn content(&self, call: &ToolCall, blocks: &[ToolContent]) -> Vec<AcpToolContent> {
-        // Who has a terminal sees everything there.
+        // A terminal shows the whole output.
         if let Some(terminal) = self.terminals.get(&call.id) {
             return vec![AcpCallTerminal::new(terminal.as_str()).into()];
         }
@@ -198,7 +201,7 @@ impl Teller {
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
         update.status = status(output.is_error).into();
         update.content = match output.is_error {
-            // What was not done is not shown as a change.
+            // A failed call made no change, so none is shown.
             true if !self.terminals.contains_key(&call.id) => calls::content(&output.content),
             _ => self.content(call, &output.content),
         }
@@ -226,29 +229,29 @@ impl Teller {
     }
 }
 
-/// Tokens in the context behind an answer.
+/// Returns the number of tokens in the context after an answer.
 fn context(usage: &Usage) -> u64 {
     usage.total_tokens.unwrap_or(usage.input + usage.output + usage.cache_read + usage.cache_write)
 }
 
-/// How much of the context is used, and what the session has cost in US dollars.
+/// Converts the usage of the context, and the cost of the session in US dollars.
 pub(super) fn usage(used: u64, size: u64, cost: f64) -> AcpUsageUpdate {
     let mut update = AcpUsageUpdate::new(used, size);
     update.cost = Number::from_f64(cost).map(|amount| AcpCost::new(amount, "USD")).into();
     update
 }
 
-/// A list that is left out where it is empty.
+/// Returns a list, or an absent member if the list is empty.
 pub(super) fn some<T>(list: Vec<T>) -> agentese::wire::Maybe<Vec<T>> {
     (!list.is_empty()).then_some(list).into()
 }
 
-/// How far a call is that is over.
+/// Returns the status of a finished call.
 pub(super) fn status(is_error: bool) -> AcpToolStatus {
     if is_error { AcpToolStatus::Failed } else { AcpToolStatus::Completed }
 }
 
-/// What a tool gave: its text, and what only clients see.
+/// Returns the raw result of a tool: its text, and the details for clients.
 pub(super) fn raw_output(text: &str, details: Option<&Value>) -> Value {
     match details.filter(|details| details.as_object().is_none_or(|details| !details.is_empty())) {
         Some(details) => serde_json::json!({"text": text, "details": details}),
@@ -256,14 +259,14 @@ pub(super) fn raw_output(text: &str, details: Option<&Value>) -> Value {
     }
 }
 
-/// A list of things to do, from the details of its tool.
+/// Converts a task list, from the details of its tool.
 pub(super) fn plan(details: Option<&Value>) -> AcpPlan {
     let tasks = TodoList::of(details).phases.into_iter().flat_map(|phase| phase.tasks);
     let entries = tasks.map(|task| {
         let status = match task.status.name() {
             "pending" => AcpPlanStatus::Pending,
             "in_progress" => AcpPlanStatus::InProgress,
-            // What was given up is not left to do.
+            // A cancelled task is not open any more.
             _ => AcpPlanStatus::Completed,
         };
         AcpPlanEntry::new(task.content, AcpPlanPriority::Medium, status)

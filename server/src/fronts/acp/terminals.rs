@@ -1,4 +1,4 @@
-//! Terminals of the client: commands of the model run there, where their user sees them.
+//! Terminals of the client: commands of the model run there, visible to the user.
 
 use std::io;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::sink::Sink;
 use crate::desk::Parts;
 use crate::tools::{Bash, CommandLine, Exit, Running, Spawner, Tool, ToolContext, ToolOutput, signal_name};
 
-/// How much output a client keeps of one command, in bytes.
+/// The amount of output that a client stores for one command, in bytes.
 const KEPT: u64 = 8 << 20;
 
-/// How long a client may take to end a command.
+/// The time limit for a client to end a command.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Lets the tool for commands work in terminals of the client, where it has them.
+/// Lets the tool for commands use terminals of the client, if the client offers them.
 pub(super) fn put(parts: &mut Parts, client: &Arc<Client>, sink: &Arc<Sink>) {
     let Some(bash) = parts.options.tools.get(Bash.name()).filter(|_| client.has_terminals()).cloned() else {
         return;
@@ -34,7 +34,7 @@ pub(super) fn put(parts: &mut Parts, client: &Arc<Client>, sink: &Arc<Sink>) {
     parts.options.tools.add(Arc::new(InTerminal { bash, client: client.clone(), sink: sink.clone() }));
 }
 
-/// The tool for commands, whose commands run elsewhere.
+/// The tool for commands, with commands that run in a terminal of the client.
 struct InTerminal {
     bash: Arc<dyn Tool>,
     client: Arc<Client>,
@@ -125,15 +125,15 @@ impl Spawner for Terminals {
     }
 }
 
-/// How a command ended; a reason where nobody knows.
+/// The exit of a command, or the reason why its exit is unknown.
 type End = Option<Result<Exit, String>>;
 
-/// What watches a command, and gives its terminal back.
+/// Watches a command and releases its terminal.
 struct Watching {
     client: Arc<Client>,
     session: String,
     terminal: String,
-    /// Cancelled when the command is to end.
+    /// Cancelled to end the command.
     stop: CancellationToken,
 }
 
@@ -157,7 +157,7 @@ impl Watching {
             if output.truncated {
                 let _ = written.write_all(b"[The beginning of the output is missing.]\n").await;
             }
-            // Nobody may read any more.
+            // The reader may be gone.
             let _ = written.write_all(output.output.as_bytes()).await;
         }
         drop(written);
@@ -180,12 +180,12 @@ fn exit(status: AcpExitStatus) -> Result<Exit, String> {
     }
 }
 
-/// A command in a terminal. Dropping it ends the command.
+/// A command in a terminal. Dropping the value ends the command.
 struct InTerminalNow {
     output: Option<DuplexStream>,
     ended: watch::Receiver<End>,
     stop: CancellationToken,
-    /// Cancelled when the terminal was given back.
+    /// Cancelled after the terminal has been released.
     over: CancellationToken,
 }
 

@@ -1,4 +1,4 @@
-//! What a prompt holds: blocks of content as text and images.
+//! The content of a prompt: blocks of content as text and images.
 
 use agentese::acp::{AcpContentBlock, AcpResourceContents};
 use agentese::serve::Refusal;
@@ -8,8 +8,8 @@ use super::invalid;
 use crate::desk::Said;
 use crate::engine::StreamingBehavior;
 
-/// Text and images of a prompt. While a turn goes on it interrupts at the next moment. Refused for a block that the agent
-/// has not offered to read.
+/// Converts a prompt to text and images. During a turn the prompt steers. Fails for a block of a type that
+/// the agent has not announced.
 pub(super) fn said(prompt: Vec<AcpContentBlock>) -> Result<Said, Refusal> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in prompt {
@@ -25,7 +25,7 @@ pub(super) fn said(prompt: Vec<AcpContentBlock>) -> Result<Said, Refusal> {
             }
         }
     }
-    // Neighbouring texts are one text, as a person who mentions something within a sentence means it.
+    // Adjacent texts are one text, because a person may mention a resource within a sentence.
     let text = join(&texts);
     Ok(Said { text, images, streaming: Some(StreamingBehavior::Steer) })
 }
@@ -41,7 +41,7 @@ fn join(texts: &[String]) -> String {
     all
 }
 
-/// A resource whose content is there. What is neither text nor an image is only named.
+/// Converts an embedded resource. A resource that is neither text nor an image is only named.
 fn contents(resource: AcpResourceContents, texts: &mut Vec<String>, images: &mut Vec<ImageContent>) {
     let AcpResourceContents { uri, mime_type, text, blob, .. } = resource;
     match (text.into_option(), blob.into_option(), mime_type.into_option()) {

@@ -1,4 +1,4 @@
-//! From the engine's values to those of the family: what several of its dialects have is one type and converted once.
+//! Conversion of engine values to values of the family: types that several dialects share are converted once.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn streaming_behavior(behavior: WireBehavior) -> StreamingBehavior {
     }
 }
 
-/// A path, as text.
+/// Returns a path as text.
 pub(in crate::fronts) fn text(path: PathBuf) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -35,7 +35,7 @@ pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
     messages.iter().map(|message| AgentMessage::clone(message)).collect()
 }
 
-/// The text of an answer with messages that are JSON texts already.
+/// Returns the text of a response with messages that are JSON texts already.
 pub(super) fn message_texts(messages: Vec<FrameText>) -> Pieces {
     let mut answer = Pieces::with_capacity(messages.len() + 32);
     for (number, message) in messages.into_iter().enumerate() {
@@ -53,7 +53,8 @@ pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     result
 }
 
-/// What the family has no event for, and people shall see: a notice as extensions show them.
+/// Returns events that people should see and that the family has no frame for, as a notice in the form of
+/// extensions.
 pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
     let Event::Storage { trouble } = event else { return None };
     let (text, kind) = match trouble {
@@ -65,8 +66,8 @@ pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
     Some(notice)
 }
 
-/// The text of an event on the wire; none where the dialect does not have it, and for the growth of a message, which
-/// [`super::snapshot`] writes, and for what a [`notice`] tells.
+/// Returns the wire text of an event, or `None` if the dialect does not declare it. Also returns `None` for
+/// updates of a message, which [`super::snapshot`] writes, and for events that become a [`notice`].
 pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, serde_json::Error> {
     match event {
         Event::MessageUpdated { .. } | Event::Storage { .. } | Event::Recovered => Ok(None),
@@ -128,12 +129,12 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::CompactionStarted { reason } => body(spec, &AutoCompactionStart::new(reason.clone())),
         Event::CompactionEnded { result, aborted, will_retry, error } => {
             let mut end = AutoCompactionEnd::new(aborted, will_retry);
-            // The document: null where nothing came of it.
+            // The document requires null if there is no result.
             end.result = Maybe::or_null(result.cloned());
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
-        // Older revisions tell of none of these.
+        // Older revisions have none of these events.
         Event::Queued(_)
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
@@ -160,7 +161,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
     }
 }
 
-/// The text of what a child does.
+/// Returns the wire text of an event of a subagent.
 fn child(
     spec: &Spec,
     id: &str,
@@ -169,7 +170,7 @@ fn child(
 ) -> Result<Option<String>, serde_json::Error> {
     match event {
         ChildEvent::Started { isolated } => body(spec, &SubagentStart::new(id, agent, isolated)),
-        // The family shows the progress of children as updates of the tool.
+        // The family shows the progress of subagents as updates of the tool.
         ChildEvent::Did(_) => Ok(None),
         ChildEvent::VerificationStarted(event) => body(spec, event),
         ChildEvent::VerificationCommandStarted(event) => body(spec, event),
@@ -183,7 +184,7 @@ fn child(
     }
 }
 
-/// The text of an event, where the dialect declares it.
+/// Returns the wire text of an event, if the dialect declares it.
 pub(super) fn body<T: Record + Serialize>(
     spec: &Spec,
     event: &T,
@@ -191,7 +192,7 @@ pub(super) fn body<T: Record + Serialize>(
     declares::<T>(spec).then(|| serde_json::to_string(event)).transpose()
 }
 
-/// Whether a revision has an event.
+/// Returns true if a revision declares an event.
 pub(super) fn declares<T: Record>(spec: &Spec) -> bool {
     match T::CONSTANTS {
         [(_, ConstantValue::String(name)), ..] => spec.event(name).is_some(),

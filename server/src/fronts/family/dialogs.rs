@@ -1,4 +1,4 @@
-//! What extensions show and ask, in the dialect.
+//! Notices and dialogs of extensions, in the form of the dialect.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Family;
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// The person behind a client that is connected.
+/// The person behind a connected client.
 #[derive(Debug)]
 pub(super) struct Dialogs<D: Family>(pub Emitter<D>);
 
@@ -24,12 +24,12 @@ impl<D: Family> Ui for Dialogs<D> {
     }
 
     fn show(&self, notice: &Notice) {
-        // Nobody answers a notice.
+        // A notice has no answer.
         drop(self.0.question(&shown::<D>(notice)));
     }
 
     fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
-        // The time is the host's business: it knows how long a dialog may be open.
+        // The host of the extensions knows the time limit of a dialog and enforces it.
         const NEVER: Option<Duration> = None;
         let question = self.0.question(&asked::<D>(dialog))?;
         let notice = match dialog {
@@ -46,14 +46,15 @@ impl<D: Family> Ui for Dialogs<D> {
     }
 }
 
-/// A dialog that waits for its answer. Where it is withdrawn before, and the dialect has words for it, the client is told.
+/// A dialog that waits for its answer. On withdrawal, the client is notified if the dialect has a notice for
+/// it.
 struct Open<D: Family> {
     emitter: Emitter<D>,
     notice: Option<D::Dialog>,
 }
 
 impl<D: Family> Open<D> {
-    /// Nobody waits any more, and the client knows it.
+    /// Ends the wait without a notice, because the client knows of the end.
     fn close(mut self) {
         self.notice = None;
     }
@@ -116,7 +117,7 @@ fn asked<D: Family>(dialog: &Dialog) -> D::Dialog {
     }
 }
 
-/// The first member that means something counts, as in pi: `cancelled` where it is true, then the others.
+/// Reads an answer as pi does: `cancelled` if it is true, then the first other member with a value.
 fn answer(members: Map<String, Value>) -> Answer {
     if members.get("cancelled") == Some(&Value::Bool(true)) {
         return Answer::Cancelled;
@@ -124,7 +125,7 @@ fn answer(members: Map<String, Value>) -> Answer {
     match (members.get("confirmed"), members.get("value")) {
         (Some(Value::Bool(confirmed)), _) => Answer::Confirmed(*confirmed),
         (_, Some(Value::String(value))) => Answer::Value(value.clone()),
-        // As in pi, who asked gets what the client sent.
+        // As in pi, the caller receives the value that the client sent.
         (None, Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_)))) => {
             Answer::Other(value.clone())
         }

@@ -1,13 +1,13 @@
-//! A text that grows at its end, of which each frame has all that is there.
+//! A text that grows at its end, with the whole text in each frame.
 
 use agentese::framing::FrameText;
 use agentese::serve::Pieces;
 
-/// The end of the text is copied into frames as long as it is shorter, in bytes.
+/// The length in bytes below which frames copy the end of the text.
 const END: usize = 2 << 10;
 
-/// A text that is kept in parts which frames share. Each part is longer than the next one, so that there are few of
-/// them however many times it grew.
+/// A text in parts that frames share. Each part is longer than the next one, so there are few parts even
+/// after many additions.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     parts: Vec<FrameText>,
@@ -17,22 +17,22 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.settled + self.end.len()
     }
 
-    /// Whether there is no text.
+    /// Returns true if there is no text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How much of it is copied into a frame, at most, in bytes.
+    /// Returns the number of bytes that a frame copies.
     pub fn end(&self) -> usize {
         self.end.len()
     }
 
-    /// Adds to the end.
+    /// Appends text.
     pub fn push_str(&mut self, text: &str) {
         self.end.push_str(text);
         if self.end.len() >= END {
@@ -40,7 +40,7 @@ impl Growing {
         }
     }
 
-    /// Takes away what stands behind so many bytes.
+    /// Removes the text after that many bytes.
     pub fn truncate(&mut self, length: usize) {
         while length < self.settled {
             self.end.clear();
@@ -53,7 +53,7 @@ impl Growing {
         self.end.truncate(length - self.settled);
     }
 
-    /// Puts all of it to the end of a frame.
+    /// Appends the whole text to a frame.
     pub fn put(&self, frame: &mut Pieces) {
         for part in &self.parts {
             frame.share(part);
@@ -61,7 +61,8 @@ impl Growing {
         frame.push_str(&self.end);
     }
 
-    /// Makes a part of the end, together with the parts before it that are not longer than what comes behind them.
+    /// Turns the end into a part, merged with the preceding parts that are not longer than the text after
+    /// them.
     fn settle(&mut self) {
         let end = std::mem::take(&mut self.end);
         self.settled += end.len();

@@ -1,16 +1,16 @@
-//! The dialects of pi and its heirs: what they have in common is written once.
+//! The dialects of pi and its heirs: their common code is written once.
 //!
-//! [`Front`] has the commands that all of them keep (`agentese::pi::Kept`). A dialect adds what is its own, in its own
-//! folder: what omp brings and pisces keeps is `agentese::omp::Kept`, what only pi has is `agentese::pi::Own`. Events that a
-//! dialect does not declare are not sent.
+//! [`Front`] has the commands that all of them share (`agentese::pi::Kept`). Each dialect adds its own
+//! commands in its own folder. `agentese::omp::Kept` has the commands of omp that pisces inherits;
+//! `agentese::pi::Own` has the commands of pi alone. Events that a dialect does not declare are not sent.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `service` | the commands that all keep |
-//! | `sink`, `snapshot`, `growing` | events, and how an answer grows |
-//! | `convert` | values of the engine as the family writes them |
-//! | `newer` | events as pi writes them since 1.5 |
-//! | `dialogs` | what is shown and asked |
+//! | `service` | the commands that all of them share |
+//! | `sink`, `snapshot`, `growing` | events, and the updates of an answer |
+//! | `convert` | values of the engine in the form of the family |
+//! | `newer` | events in the form of pi 1.5 |
+//! | `dialogs` | notices and questions |
 
 mod convert;
 mod dialogs;
@@ -54,18 +54,19 @@ pub trait Family:
                 + From<SetEditorTextNotice>,
 >
 {
-    /// The ways of its agent, in that revision.
+    /// Returns the behaviour of the dialect's agent in that revision.
     fn customs(spec: &'static Spec) -> Customs;
 
-    /// Where its users keep settings and models.
+    /// The location of the settings and models of the dialect's users.
     const HOME: Home;
 
-    /// Adds what its agent has besides.
+    /// Adds the features that only the dialect's agent has.
     fn equip(parts: &mut Parts) {
         let _ = parts;
     }
 
-    /// Tells that the editor of that id is not asked for any more; none where the dialect has no words for it.
+    /// Returns the notice that withdraws the editor with that id. Returns `None` if the dialect has no such
+    /// notice.
     fn withdrawal(id: &str) -> Option<Self::Dialog> {
         let _ = id;
         None
@@ -112,22 +113,22 @@ impl Family for agentese::pisces::Pisces {
     }
 }
 
-/// Speaks a dialect of the family: converts, and asks the desk.
+/// Speaks a dialect of the family: converts values and calls the desk.
 #[derive(Debug)]
 pub struct Front<D: Family> {
     pub(super) desk: Desk,
     sink: Arc<Sink<D>>,
-    /// The revision that is spoken.
+    /// The revision of the connection.
     pub(super) spec: &'static Spec,
-    /// The state as it was told last.
+    /// The last state response.
     pub(super) told: told::Told,
-    /// Cancelled when somebody else than the client ends the serving.
+    /// Cancelled if the serving ends for another reason than the end of input.
     stop: CancellationToken,
 }
 
 impl<D: Family> Front<D> {
-    /// Does what the end of input stops. Where the revision is silent about such work, the call is left without an answer
-    /// then.
+    /// Runs work that the end of input stops. If the input has ended meanwhile and the revision prescribes no
+    /// response, the call stays without one.
     pub(super) async fn stoppable<R, T>(&self, call: &Call<D, R>, work: impl Future<Output = T>) -> T {
         let done = work.await;
         if self.sink.is_closed() {
@@ -136,18 +137,18 @@ impl<D: Family> Front<D> {
         done
     }
 
-    /// Says whether the end of input has stopped work about which the revision is silent then.
+    /// Returns a check that is true after the end of input has stopped work without a prescribed response.
     pub(super) fn ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
         let sink = self.sink.clone();
         move || sink.is_closed()
     }
 
-    /// A model as the revision shows it: newer ones tell more of it.
+    /// Returns a model in the form of the revision: newer revisions show more members.
     pub(super) fn shown(&self, model: Model) -> Model {
         if is_newer(self.spec) { self.engine().describe(model) } else { model }
     }
 
-    /// The engine, for what needs nothing beside it.
+    /// Returns the engine, for calls that need nothing else.
     pub(super) fn engine(&self) -> &Engine {
         self.desk.engine()
     }
@@ -176,7 +177,7 @@ where
     }
 
     fn connect(&self, emitter: Emitter<D>) {
-        // Revisions that have it begin with it.
+        // Revisions that declare this event begin with it.
         if let Ok(Some(ready)) = convert::body(self.spec, &Ready::new()) {
             emitter.emit_body_now(ready);
         }
@@ -185,12 +186,13 @@ where
     }
 }
 
-/// Whether a revision has what pi 1.5 brought: deltas alone, an event behind all that the agent does on its own, times.
+/// Returns true if a revision has the additions of pi 1.5: updates with deltas alone, an event after all work
+/// of the agent, and times.
 pub(super) fn is_newer(spec: &Spec) -> bool {
     convert::declares::<AgentSettled>(spec)
 }
 
-/// A failure as its text.
+/// Converts an error to a rejection with its text.
 pub(super) fn refuse(error: impl ToString) -> Refusal {
     Refusal::new(error.to_string())
 }

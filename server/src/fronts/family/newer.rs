@@ -1,4 +1,4 @@
-//! Events as pi writes them since revision 1.5: what differs from the others of the family.
+//! Events in the form of pi since revision 1.5, if it differs from the rest of the family.
 
 use agentese::pi::{EntryAppended, SessionEntry};
 use agentese::spec::Spec;
@@ -16,7 +16,7 @@ use super::snapshot;
 use crate::engine::{Event, blocks, milliseconds};
 use crate::providers::Update;
 
-/// The frame that tells how an answer grew: the piece alone, and the tokens so far.
+/// Returns the frame for an update of an answer: the piece alone, and the tokens so far.
 pub(super) fn update(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
     let mut event = snapshot::event(message, update)?;
     if let (Update::ToolCallStart { .. }, Some(AssistantBlock::ToolCall(call))) =
@@ -28,8 +28,8 @@ pub(super) fn update(message: &AssistantMessage, update: &Update) -> Result<Stri
     Ok(format!("{{\"type\":\"message_update\",\"usage\":{usage},\"assistantMessageEvent\":{event}}}}}"))
 }
 
-/// The text of any other event; none where the revision does not have it. `reason` is why the conversation was last
-/// compacted.
+/// Returns the text of any other event, or `None` if the revision does not have it. `reason` is the reason of
+/// the last compaction.
 pub(super) fn event(
     spec: &Spec,
     event: Event<'_>,
@@ -38,7 +38,7 @@ pub(super) fn event(
     match event {
         Event::MessageStarted { message: AgentMessage::Assistant(message), .. } => {
             let mut message = message.clone();
-            // One that was over before it began is told as it ended.
+            // A message that ended before its start event keeps its stop reason.
             if !matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) {
                 message.stop_reason = StopReason::Pending;
             }
@@ -48,7 +48,7 @@ pub(super) fn event(
             let mut result = ToolOutput::new(blocks(&output.content));
             result.details = output.details.clone().into();
             result.structured_content = output.data();
-            // A failure without data is said beside the result alone.
+            // A failure without data has its flag only beside the result.
             result.is_error = (output.is_error && result.structured_content.is_some()).then_some(true);
             let mut end = ToolExecutionEndBuilder {
                 tool_call_id: call.id.clone(),

@@ -1,4 +1,4 @@
-//! The commands that the whole family has.
+//! The commands of the whole family.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::engine::{CompactError, Event};
 use crate::providers::number;
 use crate::session::one_line;
 
-/// What becomes of a prompt, as the revisions tell it that do.
+/// Returns the outcome of a prompt, for revisions that report it.
 pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
     WordsTaken::new(match taken {
         Taken::Run(_) => Disposition::Started,
@@ -31,7 +31,7 @@ pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
 }
 
 impl<D: Family> Front<D> {
-    /// A prompt of a client.
+    /// Handles a prompt of a client.
     pub(in crate::fronts) async fn say(
         &self,
         params: PromptParams,
@@ -42,7 +42,7 @@ impl<D: Family> Front<D> {
         self.desk.prompt(said, caller).await.map_err(refuse)
     }
 
-    /// How full the context is; none without a model.
+    /// Returns the usage of the context. Returns `None` without a model.
     fn context_usage(&self) -> Option<ContextUsage> {
         let window = self.engine().view().model?.context_window;
         let tokens = self.engine().context_tokens();
@@ -93,7 +93,7 @@ impl<D: Family> Kept<D> for Front<D> {
             _ => {}
         };
         if super::is_newer(self.spec) {
-            // The closing events of what goes on stand before it.
+            // The closing events of the current run precede the compaction.
             self.engine().abort().await;
         }
         tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
@@ -128,11 +128,11 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn shut_down(&self) {
-        // Since 1.5 nothing tells of work that the end of everything stops.
+        // Since 1.5 no event reports work that the end of input stops.
         if super::is_newer(self.spec) {
             self.sink.close();
         }
-        // Where the end of input ends everything, nobody is there any more to see what extensions show.
+        // After an end of input that aborts all work, no client is left to show the dialogs of extensions.
         let left = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
         if left && D::customs(self.spec).begins_what_waits {
             tokio::select! {
@@ -149,7 +149,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn get_messages(&self, _: NoParams, call: Call<D, Messages>) -> Result<Messages, Refusal> {
         call.answer_text(convert::message_texts(self.engine().message_texts()));
-        // The call has its answer.
+        // The call has its response already; this value is ignored.
         Ok(Messages::new(Vec::new()))
     }
 
@@ -159,7 +159,7 @@ impl<D: Family> Kept<D> for Front<D> {
         _: Call<D, LastAssistantText>,
     ) -> Result<LastAssistantText, Refusal> {
         let mut answer = LastAssistantText::new();
-        // The document: null where there is none.
+        // The document requires null if there is no text.
         answer.text = agentese::wire::Maybe::or_null(self.engine().last_assistant_text());
         Ok(answer)
     }
@@ -191,7 +191,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn set_model(&self, params: SetModelParams, _: Call<D, Model>) -> Result<Model, Refusal> {
         let (provider, id) = (&params.provider, &params.model_id);
-        // The text is the document's.
+        // The document prescribes this text.
         self.engine()
             .set_model(provider, id)
             .map(|model| self.shown(model))
@@ -212,7 +212,7 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
-        // The others do not have that level.
+        // The other revisions do not have that level.
         let auto = params.level == ThinkingLevel::Auto;
         if auto || (params.level == ThinkingLevel::Max && !super::is_newer(self.spec)) {
             return Err(Refusal::new(format!(

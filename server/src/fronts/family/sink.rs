@@ -1,4 +1,4 @@
-//! Where the engine's events become frames.
+//! Conversion of engine events to frames.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,18 +14,20 @@ use super::{convert, newer};
 use crate::desk::Updates;
 use crate::engine::{Event, EventSink};
 
-/// An answer that is longer, in bytes, is told in longer pieces while the client is behind. A frame has it twice.
+/// The length of an answer in bytes above which pieces are merged while the client is behind. A frame
+/// contains the answer twice.
 const JOINED: usize = 80 << 10;
 
-/// Sends the engine's events to the client, those that the dialect has. Drops them until it is connected.
+/// Sends the engine's events to the client, if the dialect declares them. Drops events until the client is
+/// connected.
 #[derive(Debug)]
 pub(super) struct Sink<D: Family> {
     emitter: OnceLock<Emitter<D>>,
-    /// What later frames need of earlier events.
+    /// The state that later frames need from earlier events.
     state: Mutex<State>,
-    /// The revision has what pi 1.5 brought.
+    /// The revision has the additions of pi 1.5.
     newer: bool,
-    /// Each update carries all of the answer.
+    /// Each update carries the whole answer.
     repeats: bool,
     /// No event is sent any more.
     closed: AtomicBool,
@@ -33,14 +35,14 @@ pub(super) struct Sink<D: Family> {
 
 #[derive(Debug)]
 struct State {
-    /// The answer that is growing.
+    /// The growing answer.
     snapshot: Snapshot,
-    /// Why the conversation is being compacted.
+    /// The reason of the current compaction.
     reason: CompactionReason,
 }
 
 impl<D: Family> Sink<D> {
-    /// A sink whose frames of growing answers carry that.
+    /// Creates a sink; `updates` selects the content of frames of a growing answer.
     pub fn new(updates: Updates, newer: bool) -> Self {
         let snapshot = Snapshot::new(updates);
         let repeats = !newer && updates != Updates::Delta;
@@ -48,17 +50,17 @@ impl<D: Family> Sink<D> {
         Self { emitter: OnceLock::new(), state, newer, repeats, closed: AtomicBool::new(false) }
     }
 
-    /// From now on events go there. Only the first call counts.
+    /// Sends events to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<D>) {
         let _ = self.emitter.set(emitter);
     }
 
-    /// From now on events are dropped.
+    /// Drops events from now on.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Whether they are.
+    /// Returns true after [`Self::close`].
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -83,7 +85,7 @@ impl<D: Family> EventSink for Sink<D> {
             return;
         };
         if let Some(notice) = convert::notice(&event) {
-            // Nobody answers it.
+            // A notice has no answer.
             drop(emitter.question(&notice.into()));
             return;
         }

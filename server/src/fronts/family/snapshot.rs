@@ -1,7 +1,7 @@
 //! Frames of a growing answer.
 //!
-//! Each `message_update` carries all of the answer twice, unless a client asked for less. Its bytes cannot be saved, the
-//! work and the memory can: the text is escaped once, and frames share it.
+//! Each `message_update` carries the whole answer twice, unless a client requested less. The bytes are
+//! necessary, but the work and the memory are not: the text is escaped once, and frames share it.
 
 use agentese::serve::Pieces;
 use agentese::types::{
@@ -17,30 +17,30 @@ use crate::providers::Update;
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     updates: Updates,
-    /// The blocks, the last one without its end while it is open.
+    /// The blocks. The last one lacks its end while it is open.
     blocks: Growing,
-    /// What closes the last block.
+    /// The text that closes the last block.
     closer: String,
-    /// The block that is open, and where it begins.
+    /// The index of the open block, and the position of its start.
     open: Option<(usize, usize)>,
-    /// Where the arguments of the tool call that is open begin.
+    /// The position at which the arguments of the open tool call start.
     arguments: usize,
-    /// What stands before and after the blocks, for that usage.
+    /// The texts before and after the blocks, for that usage.
     around: Option<(Usage, String, String)>,
 }
 
 impl Snapshot {
-    /// Frames that carry that.
+    /// Creates a snapshot for frames with that content.
     pub fn new(updates: Updates) -> Self {
         Self { updates, ..Self::default() }
     }
 
-    /// A new answer begins.
+    /// Starts a new answer.
     pub fn begin(&mut self) {
         *self = Self::new(self.updates);
     }
 
-    /// The frame that tells of an update. `message` is the answer after it.
+    /// Returns the frame of an update. `message` is the answer after it.
     pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<Pieces, Error> {
         let event = event(message, update)?;
         if self.updates == Updates::Delta {
@@ -66,8 +66,8 @@ impl Snapshot {
         Ok(frame)
     }
 
-    /// Takes an update in. A block is written whole when it opens and when it closes; in between its end is
-    /// written anew, as marks may come at any time, and all else only grows.
+    /// Applies an update. A block is written in full when it opens and when it closes. Between the two, only
+    /// its end is rewritten, because marks may come at any time; everything else only grows.
     fn grow(&mut self, message: &AssistantMessage, update: &Update) -> Result<(), Error> {
         let index = update.index();
         let Some(block) = message.content.get(index) else { return Ok(()) };
@@ -103,7 +103,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Writes the block that is open as it is now. A provider may leave one open; the next one closes it.
+    /// Writes the current content of the open block. A provider may leave a block open; the next block closes
+    /// it.
     fn close(&mut self, message: &AssistantMessage) -> Result<(), Error> {
         if let Some((index, begin)) = self.open.take()
             && let Some(block) = message.content.get(index)
@@ -116,7 +117,7 @@ impl Snapshot {
     }
 }
 
-/// The event that tells of an update, without its end.
+/// Returns the event of an update, without its closing brace.
 pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<String, Error> {
     let index = update.index();
     let block = message.content.get(index);
@@ -159,7 +160,7 @@ pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<Strin
     })
 }
 
-/// What stands before and after that of a block which grows: its text, or the arguments of a call.
+/// Returns the texts before and after the growing part of a block: its text, or the arguments of a call.
 fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
     let (json, marker, grows) = match block {
         AssistantBlock::Text(block) => {
@@ -179,17 +180,17 @@ fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
             let mut empty = ToolCall::new(&call.id, &call.name, serde_json::Map::new());
             empty.thought_signature.clone_from(&call.thought_signature);
             empty.extra.clone_from(&call.extra);
-            // The empty object is what grows.
+            // The empty object is the growing part.
             (to_string(&empty)?, "\"arguments\":", 2)
         }
         other => (to_string(other)?, "", 0),
     };
-    // A quote within a string is escaped, so that no string holds a marker.
+    // A quote within a string is escaped, so no string contains a marker.
     let at = json.find(marker).map_or(json.len(), |at| at + marker.len());
     Ok((json[..at].to_owned(), json.get(at + grows..).unwrap_or_default().to_owned()))
 }
 
-/// What stands before and after the blocks of a message.
+/// Returns the texts before and after the blocks of a message.
 fn around(message: &AssistantMessage) -> Result<(Usage, String, String), Error> {
     let mut empty = AssistantMessageBuilder {
         content: Vec::new(),
@@ -203,7 +204,7 @@ fn around(message: &AssistantMessage) -> Result<(Usage, String, String), Error> 
     .build();
     empty.error_message = message.error_message.clone();
     let json = to_string(&empty)?;
-    // The role, a constant, is all that stands before it.
+    // Only the role, a constant, precedes it.
     let marker = "\"content\":[";
     let at = json.find(marker).map_or(json.len(), |at| at + marker.len());
     let (head, tail) = json.split_at(at);
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
     use crate::providers::{Assembler, Provider, StreamEvent, TokenCounts};
 
-    /// The same frame by way of the generated types.
+    /// Returns the same frame, written through the generated types.
     fn plain(message: &AssistantMessage, update: &Update) -> String {
         let index = update.index() as u64;
         let block = message.content[update.index()].clone();
@@ -257,7 +258,7 @@ mod tests {
         to_string(&Event::from(update)).unwrap()
     }
 
-    /// A mark, and where it comes.
+    /// Generates a mark and its position.
     fn mark() -> impl Strategy<Value = Option<(String, usize)>> {
         proptest::option::of((any::<String>(), 0..4usize))
     }

@@ -1,4 +1,4 @@
-//! The state as it was told last: who asks again and again mostly hears the same.
+//! Cache of the last state response: repeated requests mostly get the same text.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::engine::{Engine, View};
 
-/// Room for what stands behind the data of an answer, in bytes.
+/// Capacity for the text after the data of a response, in bytes.
 const END: usize = 16;
 
-/// A view of nothing, for what the handler of a call gives that has its answer.
+/// Returns an empty view, for a handler whose call has its response already.
 pub(in crate::fronts) fn nothing() -> View {
     View {
         model: None,
@@ -32,13 +32,13 @@ pub(in crate::fronts) fn nothing() -> View {
     }
 }
 
-/// The view that was told last, and its text.
+/// The last view and its text.
 #[derive(Debug, Default)]
 pub(in crate::fronts) struct Told(Mutex<Option<(View, String)>>);
 
 impl Told {
-    /// The text of what `state` makes of the engine's view: the one that was given last where the view is the same, and
-    /// nothing is made or copied but that text then. None where it cannot be written.
+    /// Returns the text of the state that `state` builds from the view of the engine. If the view has not
+    /// changed, copies the last text and builds nothing. Returns `None` if the state cannot be written.
     pub fn text<T: Serialize>(&self, engine: &Engine, state: impl FnOnce(View) -> T) -> Option<Pieces> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match &*last {

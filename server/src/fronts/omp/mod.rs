@@ -1,6 +1,6 @@
-//! The omp dialect: what it adds to the commands of the family. pisces, its heir, keeps all of it.
+//! The omp dialect: its additions to the commands of the family. pisces inherits all of them.
 //!
-//! What its agent has besides (rules that watch what a model says, reminders of what is to be done) is put into the parts.
+//! The parts of its agent include rules on the output of the model and reminders of open tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,8 @@ use crate::tools::Todo;
 /// Speaks the dialect.
 pub type Front = family::Front<Omp>;
 
-/// Calls of one answer run as each tool says; steering cuts a batch of them short.
+/// The behaviour of the agent: each tool decides if its calls run side by side; steering cuts a batch of
+/// calls short.
 pub(super) const CUSTOMS: Customs = Customs {
     calls: Calls::SideBySide,
     thinking: ThinkingLevel::High,
@@ -43,11 +44,11 @@ pub(super) const CUSTOMS: Customs = Customs {
     ..Customs::PI
 };
 
-/// The ways of revisions that say when they are ready.
+/// The behaviour of revisions that send an event when they are ready.
 pub(super) const READY: Customs =
     Customs { pieces_apart: Duration::from_millis(50), marks_mentions: true, needs_model: true, ..CUSTOMS };
 
-/// Where its users keep their files.
+/// The location of the files of omp's users.
 pub(super) const HOME: Home = Home {
     variable: "PI_CODING_AGENT_DIR",
     folder: ".omp/agent",
@@ -67,11 +68,11 @@ pub(super) const HOME: Home = Home {
     short_names: true,
 };
 
-/// Rules, lists of what is to be done, and going on after a compaction.
+/// Adds rules, task lists, and the continuation after a compaction.
 pub(super) fn equip(parts: &mut Parts) {
     let options = &mut parts.options;
     let (settings, clock) = (&options.settings, &options.clock);
-    // Without any, too: more may come with the trust in the directory.
+    // Installed even without rules: trust in the directory may add some.
     let cwd = options.context.cwd.clone();
     let rules = Arc::new(Rules::new(options.resources.rules(), settings.rules, cwd, clock.clone()));
     options.hooks.push(rules.clone());
@@ -126,7 +127,7 @@ impl<D: Family> Kept<D> for family::Front<D> {
     }
 
     async fn branch(&self, params: BranchParams, call: Call<D, ForkResult>) -> Result<ForkResult, Refusal> {
-        // The text is the document's.
+        // The document prescribes this text.
         let unknown = |_| Refusal::new("Invalid entry ID for branching");
         let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(unknown)?;
         let mut made = ForkResult::new(!done);
@@ -140,7 +141,7 @@ impl<D: Family> Kept<D> for family::Front<D> {
     }
 }
 
-/// What only younger revisions have, which are not served.
+/// The commands of newer revisions, which the server does not speak.
 impl Own for Front {}
 
 fn state(view: View) -> OmpSessionState {

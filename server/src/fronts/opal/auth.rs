@@ -1,4 +1,4 @@
-//! Credentials: which are there, the login with a device code, keys.
+//! Credentials: the list of providers, the login with a device code, and API keys.
 
 use agentese::opal::{
     AuthPollParams, AuthSetKeyParams, DeviceCode, DeviceCodeBuilder, Failure, OpalAuth, OpalAuthProvider,
@@ -9,7 +9,7 @@ use agentese::serve::Refusal;
 use super::{Front, blocking};
 use crate::providers::{DeviceLogin, SecretString};
 
-/// A provider, how one comes to it, and the variable with its key.
+/// A provider, its login method, and the variable with its key.
 struct Known {
     id: &'static str,
     name: &'static str,
@@ -17,7 +17,7 @@ struct Known {
     variable: Option<&'static str>,
 }
 
-/// In the order in which they are looked at.
+/// The providers, in the order of the list.
 const KNOWN: [Known; 4] = [
     Known { id: "copilot", name: "GitHub Copilot", method: "device_code", variable: None },
     Known { id: "anthropic", name: "Anthropic", method: "api_key", variable: Some("ANTHROPIC_API_KEY") },
@@ -31,7 +31,7 @@ fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider
 }
 
 impl Front {
-    /// What is known about credentials.
+    /// Returns the providers and the state of their credentials.
     pub(super) async fn auth(&self) -> OpalAuth {
         let catalog = self.catalog.clone();
         let providers = blocking(move || {
@@ -42,7 +42,7 @@ impl Front {
                 listed
             });
             let mut providers: Vec<OpalAuthProvider> = known.collect();
-            // What else can be asked needs nothing more.
+            // Other available providers need no further credentials.
             for model in catalog.available() {
                 if !providers.iter().any(|provider| provider.id == model.provider) {
                     providers.push(provider(&model.provider, &model.provider, "api_key", true));
@@ -62,7 +62,7 @@ impl Front {
         self.catalog.login().ok_or_else(|| "this server has no login".to_owned())
     }
 
-    /// Begins a login.
+    /// Starts a login.
     pub(super) async fn log_in(&self) -> Result<DeviceCode, Refusal> {
         let failed = |reason: String| Failure::LoginFailed.refusal(&[]).with_data(reason);
         let login = self.login().map_err(failed)?;
@@ -82,13 +82,13 @@ impl Front {
         let login = self.login().map_err(failed)?;
         tokio::select! {
             biased;
-            // A client that has left waits for nothing.
+            // A disconnected client does not wait for the login.
             () = self.closing.cancelled() => Err(failed("the server is shutting down".to_owned())),
             done = login.poll(&params.device_code, params.interval) => done.map_err(|error| failed(error.to_string())),
         }
     }
 
-    /// Keeps a key.
+    /// Stores an API key.
     pub(super) async fn keep_key(&self, params: AuthSetKeyParams) -> Result<(), Refusal> {
         let AuthSetKeyParams { provider, api_key, .. } = params;
         if provider.trim().is_empty() || api_key.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! The person behind the client: what is asked, and what comes back.
+//! The person behind the client: questions and their answers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// Actions of a confirmation.
+/// The actions of a confirmation.
 const ALLOW: &str = "allow";
 const DENY: &str = "deny";
 
-/// The connection, once there is one.
+/// The connection, after it is established.
 #[derive(Debug, Default)]
 pub(super) struct Client(OnceLock<Emitter<Opal>>);
 
 impl Client {
-    /// From now on frames go there. Only the first call counts.
+    /// Sends frames to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<Opal>) {
         let _ = self.0.set(emitter);
     }
@@ -33,20 +33,20 @@ impl Client {
         }
     }
 
-    /// Waits until more is wanted: the client reads.
+    /// Waits until the client has read enough for further frames.
     pub async fn room(&self) {
         if let Some(emitter) = self.0.get() {
             emitter.room().await;
         }
     }
 
-    /// Asks at once; none where nobody can answer any more.
+    /// Sends a question at once. Returns `None` if no client can answer any more.
     pub fn ask(&self, dialog: &Wire) -> Option<Question> {
         self.0.get()?.question(dialog)
     }
 }
 
-/// What a client answered: a result, or what went wrong on its side.
+/// Returns the result of a response of the client, or its error.
 pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
     match (members.remove("error"), members.remove("result")) {
         (Some(error), _) => Err(error),
@@ -54,7 +54,7 @@ pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
     }
 }
 
-/// Who is asked in one session.
+/// The person behind the client, for one session.
 #[derive(Debug)]
 pub(super) struct Person {
     client: Arc<Client>,
@@ -66,7 +66,7 @@ impl Person {
         Self { client, session }
     }
 
-    /// Asks a question of the model's. None where nobody can answer any more.
+    /// Sends a question of the model. Returns `None` if no client can answer any more.
     pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<Question> {
         let mut asked = OpalAskUser::new(self.session.as_str(), question);
         asked.choices = Some(choices);
@@ -79,7 +79,7 @@ impl Ui for Person {
         self.client.room().boxed()
     }
 
-    /// The dialect has nothing to show notices with: they are logged.
+    /// Logs a notice, because the dialect has no frame for it.
     fn show(&self, notice: &Notice) {
         if let Notice::Notice(notice) = notice {
             tracing::warn!(session = self.session, "{}", notice.message);
@@ -116,10 +116,10 @@ impl Ui for Person {
         };
         let question = self.client.ask(&asked)?;
         let answer = async move {
-            // The time is the business of whoever asks.
+            // The caller enforces the time limit.
             let members = question.answer(None).await?;
             Some(match outcome(members) {
-                // A client without a handler says so with an error: nobody has answered.
+                // A client without a handler responds with an error: the question has no answer.
                 Err(_) => Answer::Cancelled,
                 Ok(result) => read(result).unwrap_or_else(|| {
                     Answer::Unreadable("an answer without the member asked for".to_owned())

@@ -1,4 +1,4 @@
-//! Messages, models and levels as Opal writes them.
+//! Messages, models and thinking levels in the form of Opal.
 
 use agentese::opal::{
     OpalHistoryCall, OpalHistoryMessage, OpalModel, OpalModelInfo, OpalModelInfoBuilder, OpalUsage,
@@ -15,10 +15,10 @@ use super::tags::without_tags;
 use crate::providers::Catalog;
 use crate::session::Spoken;
 
-/// What stands before a summary. Clients know the message by its `metadata`.
+/// The text before a summary. Clients recognize the message by its `metadata`.
 const SUMMARY: &str = "[Conversation summary \u{2014} older messages were compacted]";
 
-/// How hard a model thinks.
+/// The thinking level of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Level {
     #[default]
@@ -38,7 +38,7 @@ const LEVELS: [(&str, Level, ThinkingLevel); 5] = [
 ];
 
 impl Level {
-    /// The level of that name. Fails with a sentence about `parameter` for an unknown one.
+    /// Returns the level with that name. Fails for an unknown name, with a sentence about `parameter`.
     pub fn named(parameter: &str, name: &str) -> Result<Self, String> {
         let known = LEVELS.iter().find(|(known, ..)| *known == name);
         known.map(|(_, level, _)| *level).ok_or_else(|| {
@@ -47,29 +47,29 @@ impl Level {
         })
     }
 
-    /// The nearest one to a level of the engine.
+    /// Returns the nearest level to a level of the engine.
     pub fn of(level: ThinkingLevel) -> Self {
         let found = LEVELS.iter().find(|(_, _, known)| *known == level);
         found.map_or(Self::Low, |(_, level, _)| *level)
     }
 
-    /// Its name.
+    /// Returns the name of the level.
     pub fn name(self) -> &'static str {
         LEVELS.iter().find(|(_, level, _)| *level == self).map_or("off", |(name, ..)| name)
     }
 
-    /// As the engine has it.
+    /// Returns the level of the engine.
     pub fn engine(self) -> ThinkingLevel {
         LEVELS.iter().find(|(_, level, _)| *level == self).map_or(ThinkingLevel::Off, |(.., level)| *level)
     }
 }
 
-/// The model of a session.
+/// Converts the model of a session.
 pub(super) fn model(model: &Model, level: Level) -> OpalModel {
     OpalModel::new(model.provider.as_str(), model.id.as_str(), level.name())
 }
 
-/// A model that can be chosen.
+/// Converts an available model.
 pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
     let levels = catalog.levels(model).into_iter().map(Level::of).filter(|level| *level != Level::Off);
     let mut names: Vec<String> = levels.map(|level| level.name().to_owned()).collect();
@@ -85,7 +85,7 @@ pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
     info
 }
 
-/// Tokens that a session has used.
+/// The token usage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tokens {
     prompt: u64,
@@ -94,7 +94,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// A model has answered. False where nothing is known of what that took.
+    /// Adds the usage of an answer. Returns false if the usage is unknown.
     pub fn add(&mut self, usage: &Usage) -> bool {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         if prompt + usage.output == 0 {
@@ -106,12 +106,12 @@ impl Tokens {
         true
     }
 
-    /// Tokens in the context of the last request.
+    /// Returns the number of tokens in the context of the last request.
     pub fn current(&self) -> u64 {
         self.current
     }
 
-    /// As Opal writes them.
+    /// Converts the usage to the form of Opal.
     pub fn wire(&self, window: u64) -> OpalUsage {
         OpalUsageBuilder {
             prompt_tokens: self.prompt,
@@ -124,12 +124,12 @@ impl Tokens {
     }
 }
 
-/// Whether an answer is a part of the conversation: one that failed or was aborted is not.
+/// Returns true if an answer is part of the conversation: a failed or aborted answer is not.
 fn counts(answer: &AssistantMessage) -> bool {
     !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
 }
 
-/// The conversation.
+/// Converts the conversation.
 pub(super) fn history(conversation: &[Spoken]) -> Vec<OpalHistoryMessage> {
     conversation.iter().filter_map(message).collect()
 }
@@ -174,12 +174,12 @@ fn message(spoken: &Spoken) -> Option<OpalHistoryMessage> {
             message
         }
         AgentMessage::BranchSummary(summary) => said("user", summary.summary.clone()),
-        // Opal has no form for the rest.
+        // Opal has no form for the other messages.
         _ => return None,
     })
 }
 
-/// The texts of an answer, tags among them.
+/// Returns the texts of an answer, including tags.
 pub(super) fn text_of_answer(answer: &AssistantMessage) -> String {
     let texts = answer.content.iter().filter_map(|block| match block {
         AssistantBlock::Text(text) => Some(text.text.as_str()),
@@ -206,7 +206,7 @@ fn calls_of(answer: &AssistantMessage) -> Vec<OpalHistoryCall> {
     calls.collect()
 }
 
-/// The text of something that the user says.
+/// Returns the text of user input.
 pub(super) fn text_of(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),
@@ -223,7 +223,7 @@ fn joined(blocks: &[InputBlock]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A value as text, for places that take text alone.
+/// Returns a value as text, for members that hold only text.
 pub(super) fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

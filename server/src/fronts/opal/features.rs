@@ -1,4 +1,4 @@
-//! Which parts and tools of a session are switched on.
+//! Switches of a session for parts of the agent and for tools.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,13 +33,13 @@ impl Parts {
 #[derive(Debug, Clone)]
 struct State {
     parts: Parts,
-    /// Tools that a client has left out of its list.
+    /// The tools that a client has left out of its list.
     disabled: BTreeSet<String>,
-    /// Tools that were there besides the agent's own when they were looked at last.
+    /// The tools besides the agent's own, as of the last request.
     others: Vec<String>,
 }
 
-/// The switches of one session. As hooks they take tools away that are switched off.
+/// The switches of one session. As hooks they remove the tools that are switched off.
 #[derive(Debug)]
 pub(super) struct Features {
     state: Mutex<State>,
@@ -49,7 +49,7 @@ pub(super) struct Features {
 }
 
 impl Features {
-    /// Those of a session that begins.
+    /// Creates the switches of a new session.
     pub fn new(own: Vec<String>, has_skills: bool) -> Self {
         let state = State { parts: Parts::USUAL, disabled: BTreeSet::new(), others: Vec::new() };
         Self { state: Mutex::new(state), own, has_skills }
@@ -59,13 +59,12 @@ impl Features {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All tools, those that are switched off among them.
+    /// Returns the names of all tools, including tools that are switched off.
     pub fn all(&self) -> Vec<String> {
         self.own.iter().cloned().chain(self.state().others.clone()).collect()
     }
 
-    /// Switches parts, and says which tools are on: all that are listed and no others. Refused, and nothing is changed,
-    /// for names that are not known.
+    /// Switches parts, and switches on exactly the listed tools. Fails for unknown names, without a change.
     pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), Refusal> {
         let all = self.all();
         if let Some(features) = features.filter(|features| !features.extra.is_empty()) {
@@ -99,12 +98,12 @@ impl Features {
         part && !state.disabled.contains(tool)
     }
 
-    /// Whether MCP servers are switched on.
+    /// Returns true if MCP servers are switched on.
     pub fn mcp(&self) -> bool {
         self.state().parts.mcp
     }
 
-    /// The switches as Opal writes them.
+    /// Returns the switches in the form of Opal.
     pub fn config(&self) -> OpalConfig {
         let all = self.all();
         let state = self.state();
@@ -121,7 +120,7 @@ impl Features {
 impl Hooks for Features {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         let mut state = self.state();
-        // Children have fewer tools, and say nothing about those that there are.
+        // A subagent has fewer tools, so its list does not replace the other tools.
         if self.own.iter().all(|name| own.get(name).is_some()) {
             let others = own.names().filter(|name| !self.own.iter().any(|known| known == name));
             state.others = others.map(str::to_owned).collect();

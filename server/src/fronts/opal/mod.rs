@@ -3,14 +3,14 @@
 //! | file | concept |
 //! |---|---|
 //! | `service` | the methods |
-//! | `start`, `opened` | how a session begins, and one that is open |
-//! | `place` | the place of a session that begins |
-//! | `features` | which parts and tools of a session are switched on |
-//! | `sink`, `teller`, `tags` | events: who sends them, what they say, what is cut out of the text |
-//! | `convert` | messages, models and levels as Opal writes them |
+//! | `start`, `opened` | the start of a session, and an open session |
+//! | `place` | the reservation of a session's id during its start |
+//! | `features` | switches for parts of the agent and for tools |
+//! | `sink`, `teller`, `tags` | events: sending, conversion, and tags in the text |
+//! | `convert` | messages, models and levels in the form of Opal |
 //! | `client` | the person behind the client: questions |
 //! | `auth`, `settings` | credentials, and the user's settings without them |
-//! | `tools` | Opal's own tools, and its names for those of every agent |
+//! | `tools` | Opal's own tools, and its names for the shared tools |
 
 mod auth;
 mod client;
@@ -41,10 +41,11 @@ use crate::providers::Catalog;
 use client::Client;
 use opened::Opened;
 
-/// Calls of one answer run as each tool says; prompts wait until the model would stop.
+/// The behaviour of the agent: each tool decides if its calls run side by side; prompts wait until the model
+/// would stop.
 const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };
 
-/// Where Opal's users keep their files.
+/// The location of the files of Opal's users.
 const HOME: Home = Home {
     variable: "OPAL_HOME",
     folder: ".opal",
@@ -64,19 +65,19 @@ const HOME: Home = Home {
     login: Some(Login { domain: "OPAL_COPILOT_DOMAIN", client: "OPAL_COPILOT_CLIENT_ID" }),
 };
 
-/// Speaks the opal dialect: converts, and asks the desk of a session.
+/// Speaks the opal dialect: converts values and calls the desk of a session.
 pub struct Front {
-    /// What every session is made of.
+    /// The parts of every session.
     parts: Mutex<Parts>,
     catalog: Catalog,
     settings: Option<UserFile>,
     client: Arc<Client>,
     desks: Registry,
     opened: Mutex<BTreeMap<String, Arc<Opened>>>,
-    /// The ids of sessions that begin.
+    /// The ids of sessions that are starting.
     beginning: Mutex<BTreeSet<String>>,
     stop: CancellationToken,
-    /// Cancelled when no more is to be waited for.
+    /// Cancelled when pending requests should stop waiting.
     closing: CancellationToken,
 }
 
@@ -124,7 +125,7 @@ impl Front {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session that is open under that id. Refused where there is none.
+    /// Returns the open session with that id. Fails if there is none.
     fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
         let found = self.all().get(id).cloned();
         found.ok_or_else(|| {
@@ -133,12 +134,12 @@ impl Front {
     }
 }
 
-/// Refuses a parameter that cannot be used.
+/// Returns the rejection of an unusable parameter.
 fn invalid(method: &str, reason: &str) -> Refusal {
     Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
 }
 
-/// Runs what blocks.
+/// Runs blocking work.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))

@@ -1,4 +1,4 @@
-//! A session that is open.
+//! An open session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::desk::{Caller, Desk, Refused, Said, Taken};
 use crate::engine::{CompactError, PromptError, StreamingBehavior};
 use crate::session::IdClaim;
 
-/// What it is put together from.
+/// The parts of a session.
 pub(super) struct Parts {
     pub id: String,
     pub desk: Arc<Desk>,
@@ -30,22 +30,22 @@ pub(super) struct Parts {
     pub claim: Option<IdClaim>,
 }
 
-/// A conversation, and what clients can ask about it.
+/// A conversation, and the requests of clients about it.
 pub(super) struct Opened {
     id: String,
     desk: Arc<Desk>,
     sink: Arc<Sink>,
     features: Arc<Features>,
     pub tasks: Arc<TaskList>,
-    /// How hard the model is to think, whatever levels it has.
+    /// The requested thinking level, independent of the levels of the model.
     level: Mutex<Level>,
-    /// Whether it has a file.
+    /// True if the session has a file.
     kept: bool,
-    /// Keeps its id from other processes.
+    /// Protects the id of the session from other processes.
     claim: Mutex<Option<IdClaim>>,
-    /// Held by an abort until it is over: prompts that come behind it begin after it.
+    /// Held by an abort until its end: later prompts start after it.
     aborting: tokio::sync::Mutex<()>,
-    /// How often an abort was asked for.
+    /// The number of abort requests.
     aborts: AtomicU64,
 }
 
@@ -60,7 +60,7 @@ impl Opened {
         self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a prompt: it begins a run, or waits for the end of what the model is at.
+    /// Accepts a prompt: the prompt starts a run, or waits for the end of the current run.
     pub async fn prompt(
         &self,
         text: String,
@@ -75,7 +75,7 @@ impl Opened {
                 if matches!(taken, Taken::Run(_)) {
                     sink.prompted();
                 }
-                // The answer stands before every event.
+                // The response precedes every event.
                 answering.answer(PromptQueued::new(matches!(taken, Taken::Queued)));
                 if matches!(taken, Taken::Queued) {
                     sink.queued(&words);
@@ -83,14 +83,14 @@ impl Opened {
             };
             match self.desk.prompt(said, Caller::new(accepted, call.replaced())).await {
                 Ok(Taken::Run(_) | Taken::Queued) => return Ok(PromptQueued::new(false)),
-                // Nothing runs, and a client waits for the end of something: that of the command.
+                // No run starts, but the client waits for an end: the end of the command.
                 Ok(taken @ (Taken::Command(_) | Taken::Handled)) => {
                     call.answer(PromptQueued::new(false));
                     let aborts = self.aborts.load(Ordering::Relaxed);
                     if let Taken::Command(over) = taken {
                         over.cancelled().await;
                     }
-                    // An abort has told of itself, and so does a run that the command has begun.
+                    // An abort has sent its own event, and so does a run that the command has started.
                     let is_told = aborts != self.aborts.load(Ordering::Relaxed);
                     if !is_told && !self.desk.engine().view().streaming {
                         self.sink.nothing_to_do();
@@ -103,14 +103,14 @@ impl Opened {
                     self.sink.refused(&error.to_string());
                     return Ok(PromptQueued::new(false));
                 }
-                // Its abort is told by itself.
+                // The abort sends its own event.
                 Err(Refused::GivenUp) => return Ok(PromptQueued::new(false)),
                 Err(error) => return Err(Failure::InternalError.refusal(&[]).with_data(error.to_string())),
             }
         }
     }
 
-    /// Stops what is going on. Nothing of it is told any more but the abort, also where nothing was going on.
+    /// Stops the current work. The only further event is the abort event, also without current work.
     pub async fn abort(&self, call: &Call<Opal>) {
         let _aborting = self.aborting.lock().await;
         self.aborts.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl Opened {
         self.sink.aborted();
     }
 
-    /// What it is and does.
+    /// Returns the state of the session.
     pub fn state(&self) -> AgentState {
         let view = self.desk.engine().view();
         let status = match (view.streaming || view.compacting, self.sink.status()) {
@@ -141,7 +141,7 @@ impl Opened {
         state
     }
 
-    /// Its model.
+    /// Returns the model of the session.
     pub fn model(&self) -> OpalModel {
         match self.desk.engine().view().model {
             Some(chosen) => model(&chosen, *self.level()),
@@ -149,7 +149,7 @@ impl Opened {
         }
     }
 
-    /// The conversation.
+    /// Returns the conversation.
     pub fn history(&self) -> Vec<OpalHistoryMessage> {
         history(&self.desk.engine().conversation())
     }
@@ -160,13 +160,13 @@ impl Opened {
         self.set_level(level);
     }
 
-    /// Sets how hard the model thinks.
+    /// Sets the thinking level.
     pub fn set_level(&self, level: Level) {
         *self.level() = level;
         self.desk.engine().set_thinking(level.engine());
     }
 
-    /// Switches parts and tools. Refused for names that are not known.
+    /// Switches parts and tools. Fails for unknown names.
     pub fn configure(
         &self,
         features: Option<&OpalFeatures>,
@@ -178,14 +178,15 @@ impl Opened {
         Ok(())
     }
 
-    /// Which parts and tools are switched on.
+    /// Returns the switches for parts and tools.
     pub fn config(&self) -> OpalConfig {
-        // Looking at the tools tells the switches what there is.
+        // This call updates the tools in the switches.
         let _ = self.desk.engine().tools();
         self.features.config()
     }
 
-    /// Goes back to a message. Refused for a session that is not kept, and where there is no such message.
+    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if the
+    /// message does not exist.
     pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), Refusal> {
         if !self.kept {
             let data = format!("the session \"{}\" is not kept", self.id);
@@ -199,7 +200,7 @@ impl Opened {
         }
     }
 
-    /// Compacts the conversation. Refused for a session that is not kept, and where the model gives no summary.
+    /// Compacts the conversation. Fails if the session is not stored, or if the model gives no summary.
     pub async fn compact(&self, keep_recent: Option<u64>, call: &Call<Opal>) -> Result<(), Refusal> {
         if !self.kept {
             return Err(Failure::NotKept.refusal(&[]));
@@ -211,12 +212,12 @@ impl Opened {
         }
     }
 
-    /// Another process may have its id.
+    /// Releases the id of the session for other processes.
     pub fn give_up_id(&self) {
         *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// From now on nothing of it is told.
+    /// Sends no further events.
     pub fn silence(&self) {
         self.sink.silence();
     }

@@ -1,11 +1,12 @@
-//! The place of a session that begins: nobody else can take it meanwhile.
+//! Reservation of the id of a starting session, so that no other request can use it.
 
 use std::collections::BTreeSet;
 use std::sync::{MutexGuard, PoisonError};
 
 use super::Front;
 
-/// A place that is kept free for a session until it is open, or could not begin: dropped, it is given back.
+/// A reservation of a session's id until the session is open or its start has failed. Dropping the value ends
+/// the reservation.
 pub(super) struct Place<'a> {
     front: &'a Front,
     id: String,
@@ -18,8 +19,8 @@ impl Drop for Place<'_> {
 }
 
 impl Front {
-    /// Keeps the place of that session free, which has to be the only one where it is `alone`. Fails, with a sentence,
-    /// where the place is taken.
+    /// Reserves the id of a session. With `alone`, no other session may be open or starting. Fails with a
+    /// sentence if the reservation is not possible.
     pub(super) fn place(&self, id: &str, alone: bool) -> Result<Place<'_>, String> {
         let (all, mut beginning) = (self.all(), self.beginning());
         if alone && !(all.is_empty() && beginning.is_empty()) {

@@ -15,13 +15,14 @@ use super::convert::{Level, listed};
 use super::{Front, blocking, invalid, tools};
 use crate::session::{DeleteError, Scope, Store};
 
-/// The provider of models that are named without one.
+/// The provider of a model whose name has no provider.
 const USUAL_PROVIDER: &str = "copilot";
 
 /// The version of the protocol.
 const PROTOCOL: &str = "0.1.0";
 
-/// How often a session that was just closed is looked at until its file is free, and the pause between.
+/// The maximum number of attempts to delete a session that was just closed, and the pause between two
+/// attempts.
 const LOOKS: usize = 100;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
@@ -33,7 +34,7 @@ impl agentese::opal::Service for Front {
     ) -> Result<SessionStarted, Refusal> {
         let started = self.start(params).await?;
         call.answer(started.clone());
-        // Behind the answer, which names the session.
+        // This event follows the response, which names the session.
         if let Some(files) = started.context_files.clone().filter(|files| !files.is_empty()) {
             self.client.send(OpalContextDiscovered::new(started.session_id.as_str(), files));
         }
@@ -65,7 +66,7 @@ impl agentese::opal::Service for Front {
         let Some(store) = self.store() else { return Ok(SessionList::new(Vec::new())) };
         let kept = blocking(move || store.list_by_id(Scope::Here)).await;
         let info = |record: crate::session::Record| {
-            // To the second, and without the zone.
+            // Opal's form: down to the second, without a time zone.
             let modified = record.modified.get(..19).unwrap_or(&record.modified).to_owned();
             OpalSessionInfo::new(record.id, record.name, modified)
         };
@@ -101,7 +102,7 @@ impl agentese::opal::Service for Front {
             return Err(unknown());
         }
         let directory = store.directory().join(&id);
-        // One that is open here is closed first.
+        // A session that is open here is closed first.
         let closed = self.close(&id).await;
         for _ in 0..LOOKS {
             let (store, wanted, directory) = (store.clone(), id.clone(), directory.clone());
@@ -111,7 +112,7 @@ impl agentese::opal::Service for Front {
                     return Ok(OpalDone::new(true));
                 }
                 Err(DeleteError::Unknown(_)) => return Err(unknown()),
-                // What still uses the file ends by itself.
+                // Tasks that still use the file end by themselves.
                 Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(Failure::DeleteFailed.refusal(&[]).with_data(error.to_string())),
             }
@@ -144,7 +145,7 @@ impl agentese::opal::Service for Front {
 
     async fn model_set(&self, params: ModelSetParams, _: Call<Opal, ModelSet>) -> Result<ModelSet, Refusal> {
         let session = self.session(&params.session_id)?;
-        // An id may have a colon of its own.
+        // A model id may contain a colon.
         let (provider, id) = params.model_id.split_once(':').unwrap_or((USUAL_PROVIDER, &params.model_id));
         let model = self.model_named(provider, id)?;
         let level = params.thinking_level.as_deref().map(|name| Level::named("thinking_level", name));
@@ -244,7 +245,7 @@ impl agentese::opal::Service for Front {
 
     async fn shut_down(&self) {
         self.closing.cancel();
-        // A client that has left hears nothing of what is stopped.
+        // A disconnected client receives no events of the stopped work.
         let opened: Vec<_> = self.all().values().cloned().collect();
         opened.iter().for_each(|session| session.silence());
         self.desks.shut_down().await;
@@ -256,14 +257,14 @@ impl agentese::opal::Service for Front {
 }
 
 impl Front {
-    /// Where sessions are kept.
+    /// Returns the store of the sessions.
     fn store(&self) -> Option<Store> {
         let parts = self.parts();
         let cwd = parts.options.context.cwd.clone();
         parts.options.store.as_ref().map(|store| store.shared(&cwd))
     }
 
-    /// Closes a session that is open here; false where there is none.
+    /// Closes a session that is open here. Returns false if no such session is open.
     async fn close(&self, id: &str) -> bool {
         let removed = self.all().remove(id);
         if let Some(session) = &removed {

@@ -1,5 +1,5 @@
-//! The user's settings. Keys are no part of them: they are shown masked, and what a client sends as one is kept where keys
-//! are.
+//! The user's settings. Keys are not part of them: clients see a mask, and a key from a client goes to the
+//! store of keys.
 
 use agentese::opal::Failure;
 use agentese::redact::holds_key;
@@ -10,27 +10,27 @@ use super::{Front, blocking};
 use crate::config::UserFile;
 use crate::providers::{Catalog, SecretString};
 
-/// What stands in place of a key.
+/// The placeholder for a key.
 const MASK: &str = "********";
 
-/// The end of the name of a setting that holds the key of a provider.
+/// The suffix of a setting that holds the key of a provider.
 const KEY: &str = "_api_key";
 
 impl Front {
-    /// All settings as they stand in the file.
+    /// Reads all settings of the file.
     pub(super) async fn read_settings(&self) -> Result<Map<String, Value>, Refusal> {
         let Some(file) = self.settings.clone() else { return Ok(Map::new()) };
         blocking(move || file.read()).await.map_err(failed)
     }
 
-    /// All settings, keys masked.
+    /// Returns all settings with masked keys.
     pub(super) async fn settings(&self) -> Result<Map<String, Value>, Refusal> {
         let settings = self.read_settings().await?;
         let catalog = self.catalog.clone();
         Ok(blocking(move || shown(settings, &catalog)).await)
     }
 
-    /// Merges settings into the user's; gives all of them, keys masked.
+    /// Merges settings into the user's settings. Returns all of them, with masked keys.
     pub(super) async fn save_settings(
         &self,
         given: Map<String, Value>,
@@ -66,7 +66,7 @@ fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result
     Ok(shown(all, catalog))
 }
 
-/// What a client sends back masked stays what it was.
+/// Restores the stored value of masked members.
 fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     match value {
         Value::String(text) if text == MASK && holds_key(name) => before.cloned().unwrap_or_default(),
@@ -88,8 +88,9 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     }
 }
 
-/// For each entry of a list that a client sends the one that it was: one that looks the same, at its place rather than
-/// elsewhere; the one at its place where the list is as long as it was.
+/// Finds the stored counterpart of each entry of a list from a client. The first choice is an entry with the
+/// same visible content at the same index, then one at another index. If the list still has its length, the
+/// last choice is the entry at the same index.
 fn partners<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
     let looks: Vec<Value> = before.iter().map(|entry| hidden(name, entry.clone())).collect();
     let of_entry = |(place, entry): (usize, &Value)| {
@@ -101,7 +102,7 @@ fn partners<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Optio
     entries.iter().enumerate().map(of_entry).collect()
 }
 
-/// Settings as clients see them, with a masked member for each key that is stored elsewhere.
+/// Returns the settings in the form for clients, with a masked member for each key that is stored elsewhere.
 fn shown(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> {
     let mut shown = masked(settings);
     for provider in catalog.stored_keys() {
@@ -118,7 +119,7 @@ fn masked(members: Map<String, Value>) -> Map<String, Value> {
     members.into_iter().map(each).collect()
 }
 
-/// The value of a member of that name, keys masked.
+/// Returns the value of a member of that name, with masked keys.
 fn hidden(name: &str, value: Value) -> Value {
     match value {
         Value::Object(members) => masked(members).into(),
@@ -158,13 +159,13 @@ mod tests {
         assert_eq!(shown, json!({"servers": [server("a", MASK), server("b", MASK)], "apiKey": [MASK, [""]]}));
         let back = |sent: Value| unmasked("servers", sent, stored.get("servers"));
         assert_eq!(unmasked("", shown.clone(), Some(&stored)), stored);
-        // One is gone, they changed places, one is edited.
+        // One entry is removed, the entries are swapped, one entry is edited.
         assert_eq!(back(json!([server("b", MASK)])), json!([server("b", "canary-b")]));
         let turned = json!([server("b", MASK), server("a", MASK)]);
         assert_eq!(back(turned), json!([server("b", "canary-b"), server("a", "canary-a")]));
         let edited = json!([server("a", MASK), server("c", MASK)]);
         assert_eq!(back(edited), json!([server("a", "canary-a"), server("c", "canary-b")]));
-        // Nobody knows whose key that is.
+        // The owner of that key is unknown.
         assert_eq!(back(json!([server("c", MASK)])), json!([{"url": "c", "token": null}]));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the engine's events become notifications.
+//! Conversion of engine events to notifications.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,18 +14,18 @@ use super::teller::Teller;
 use crate::engine::{ChildEvent, Engine, Event, EventSink, WeakEngine};
 use crate::providers::Catalog;
 
-/// A child that a tool sets to work.
+/// A subagent of a tool call.
 #[derive(Debug, Clone)]
 pub(super) struct ChildOf {
-    /// The call of the tool.
+    /// The id of the tool call.
     pub call: String,
-    /// What it does, on one line.
+    /// Its task, on one line.
     pub label: String,
-    /// Its model's id.
+    /// The id of its model.
     pub model: String,
     /// Its tools.
     pub tools: Vec<String>,
-    /// Notified with everything that it does.
+    /// Notified with each of its events.
     pub alive: Arc<Notify>,
 }
 
@@ -37,7 +37,7 @@ struct Child {
 struct State {
     teller: Teller,
     children: HashMap<String, Child>,
-    /// An abort is on its way: what still happens is not told.
+    /// An abort is in progress, and further events are dropped.
     silent: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Sink {
     client: Arc<Client>,
     session: String,
     catalog: Catalog,
-    /// Context files, for a client that looks at them again after a recovery.
+    /// Context files, for a client that reads them again after a recovery.
     context: Vec<String>,
     state: Mutex<State>,
     link: OnceLock<WeakEngine>,
@@ -72,12 +72,12 @@ impl Sink {
         }
     }
 
-    /// The engine whose events these are: it is named with the titles that its model gives.
+    /// Sets the engine of these events: the sink names its session with the titles from its model.
     pub fn of(&self, link: WeakEngine) {
         let _ = self.link.set(link);
     }
 
-    /// The engine whose events these are, while it is there.
+    /// Returns the engine of these events while the engine exists.
     pub fn engine(&self) -> Option<Engine> {
         self.link.get()?.engine()
     }
@@ -90,48 +90,48 @@ impl Sink {
         events.into_iter().for_each(|event| self.client.send(event));
     }
 
-    /// What the agent is doing.
+    /// Returns the status of the agent.
     pub fn status(&self) -> OpalStatus {
         self.state().teller.status()
     }
 
-    /// Tokens so far.
+    /// Returns the token usage so far.
     pub fn usage(&self) -> OpalUsage {
         self.state().teller.usage()
     }
 
-    /// A prompt is about to begin a run.
+    /// Marks the next user message as the prompt of a run.
     pub fn prompted(&self) {
         self.state().teller.prompted();
     }
 
-    /// A prompt waits, and the client knows.
+    /// Reports a queued prompt, after its response.
     pub fn queued(&self, text: &str) {
         let mut state = self.state();
         let event = state.teller.queued(text);
         self.send([event]);
     }
 
-    /// A prompt begins nothing, for that reason, which the client hears as the failure of a run.
+    /// Reports a rejected prompt as a failed run with that reason.
     pub fn refused(&self, reason: &str) {
         let mut state = self.state();
         let events = state.teller.refused(reason);
         self.send(events);
     }
 
-    /// A prompt was dealt with, and the model was not asked.
+    /// Reports a prompt that ended without a model request.
     pub fn nothing_to_do(&self) {
         let mut state = self.state();
         let events = state.teller.nothing_to_do();
         self.send(events);
     }
 
-    /// From now on nothing is told, until [`Sink::aborted`].
+    /// Drops events from now on, until [`Sink::aborted`].
     pub fn silence(&self) {
         self.state().silent = true;
     }
 
-    /// An abort is over.
+    /// Reports the end of an abort.
     pub fn aborted(&self) {
         let mut state = self.state();
         state.silent = false;
@@ -140,18 +140,18 @@ impl Sink {
         self.send([event]);
     }
 
-    /// A child is about to be started under that id.
+    /// Registers a subagent that is about to start with that id.
     pub fn expect_child(&self, id: &str, of: ChildOf) {
         let teller = Teller::new(String::new(), self.catalog.clone(), 0, true);
         self.state().children.insert(id.to_owned(), Child { of, teller });
     }
 
-    /// A child has ended.
+    /// Removes a subagent that has ended.
     pub fn forget_child(&self, id: &str) {
         self.state().children.remove(id);
     }
 
-    /// An event of a child, as its parent tells it.
+    /// Sends an event of a subagent, wrapped in an event of its parent.
     fn forward(&self, state: &mut State, id: &str, event: ChildEvent<'_>) {
         let Some(Child { of, teller }) = state.children.get_mut(id) else { return };
         of.alive.notify_one();
@@ -161,7 +161,7 @@ impl Sink {
                 started.as_object().cloned().into_iter().collect()
             }
             ChildEvent::Did(event) => {
-                // What goes wrong with a child is told by the result of the call.
+                // The result of the call reports the failure of a subagent.
                 let told = teller.tell(event).into_iter().filter(|event| !matches!(event, Wire::Error(_)));
                 told.filter_map(|event| inner(&event)).collect()
             }
@@ -174,10 +174,10 @@ impl Sink {
         }
     }
 
-    /// A model has named the conversation.
+    /// Sets the name of the session to a title from the model.
     fn name(&self, title: String) {
         let Some(link) = self.link.get().cloned() else { return };
-        // The engine's state is locked while it tells of something.
+        // The engine holds its state lock while it emits events, so a task sets the name.
         let name = async move {
             if let Some(engine) = link.engine() {
                 let _ = engine.set_session_name(&title);
@@ -199,7 +199,7 @@ fn wrapped(session: &str, call: &str, child: &str, inner: Map<String, Value>) ->
     event.build().into()
 }
 
-/// An event of a child, which belongs to no session.
+/// Converts an event of a subagent, without a session id.
 fn inner(event: &Wire) -> Option<Map<String, Value>> {
     let Ok(Value::Object(mut inner)) = serde_json::to_value(event) else { return None };
     inner.remove("session_id");

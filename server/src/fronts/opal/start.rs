@@ -1,4 +1,4 @@
-//! How a session begins.
+//! The start of a session.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ use crate::resources::{Resources, Sources};
 use crate::session::{OpenError, Session, Start, Store, may_be_id};
 use crate::world::Ids;
 
-/// What people write down for agents, in each directory from the root down.
+/// The context files for agents, in each directory from the root down.
 const CONTEXT: ContextNames = ContextNames {
     names: &[
         "AGENTS.md",
@@ -37,18 +37,18 @@ const CONTEXT: ContextNames = ContextNames {
     all: true,
 };
 
-/// The setting that names the model to begin with, as `provider:id`.
+/// The setting with the default model, as `provider:id`.
 const DEFAULT_MODEL: &str = "default_model";
 
-/// The model where nothing else is said.
+/// The default model without such a setting.
 const USUAL_MODEL: (&str, &str) = ("copilot", "claude-sonnet-4");
 
-/// What the model is told about its tags.
+/// The instructions to the model about its tags.
 const TAGS: &str = "# Status and title\n\nThe program that shows your answers takes two tags out of your text. Whenever you \
                     begin a part of the work, write <status>a few words about it</status>. At the beginning of your first \
                     answer in a conversation write <title>what it is about, in at most sixty characters</title>.";
 
-/// The identifier of a session first, then others.
+/// A source of ids: the id of a session first, then random ones.
 struct FirstId {
     first: Mutex<Option<String>>,
     others: Arc<dyn Ids>,
@@ -65,7 +65,7 @@ impl Ids for FirstId {
     }
 }
 
-/// What is read from the disk.
+/// The data from the disk.
 #[derive(Default)]
 struct Found {
     context: Vec<ContextFile>,
@@ -83,7 +83,7 @@ fn read(
     let session = session.transpose()?;
     let (context, complaints) = named_context_files(&CONTEXT, None, cwd);
     complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
-    // Nothing is named by a command line here, so nothing can be missing.
+    // No path comes from a command line here, so no path can be missing.
     let (resources, complaints) = Resources::load(sources).unwrap_or_default();
     complaints.iter().for_each(|complaint| tracing::warn!("{complaint}"));
     Ok(Found { context, resources, session })
@@ -92,15 +92,16 @@ fn read(
 /// The MCP servers of a session.
 #[derive(Default)]
 struct Servers {
-    /// Those that are started.
+    /// The servers to start.
     started: Vec<mcp::Definition>,
-    /// The names of all that the files and the client name. Those of a directory that nobody trusts are not started.
+    /// The names of all servers from the files and the client. The servers of an untrusted directory are not
+    /// started.
     names: Vec<String>,
 }
 
 impl Servers {
-    /// `ours` are those of the process's own directory, where it is that one. Blocks. Fails, with a sentence, for one that
-    /// the client names and that cannot be used.
+    /// Collects the servers of a session. `ours` has the servers of the process's own directory, if `cwd` is
+    /// that directory. Blocks. Fails with a sentence for an unusable server of the client.
     fn find(
         cwd: &Path,
         home: Option<&Path>,
@@ -141,7 +142,7 @@ fn failed(reason: impl ToString) -> Refusal {
 }
 
 impl Front {
-    /// Starts a session, or opens one that is kept.
+    /// Starts a session, or opens a stored session.
     pub(super) async fn start(&self, params: SessionStartParams) -> Result<SessionStarted, Refusal> {
         let named = self.named_model(&params)?;
         let mut parts = self.parts().with(None);
@@ -166,7 +167,7 @@ impl Front {
             || usual.clone(),
             |directory| resolve(&usual, &expand_home(Path::new(directory), home.as_deref())),
         );
-        // An agent behind this one has a directory of its own.
+        // A remote agent has its own directory.
         if let Some(given) = params.working_dir.as_deref().filter(|_| !led) {
             let looked = cwd.clone();
             if !blocking(move || looked.is_dir()).await {
@@ -175,7 +176,7 @@ impl Front {
             }
         }
         if cwd != usual {
-            // What was asked about is another directory.
+            // The pending question about trust concerns another directory.
             parts.undecided = None;
         }
         let agent_dir = parts.extensions.agent_dir.clone();
@@ -191,7 +192,7 @@ impl Front {
         parts.mcp.definitions = servers.started;
         let wanted = params.session == Some(true) || params.session_id.is_some();
         let store = parts.options.store.take().map(|store| store.shared(&cwd));
-        // Named for every session; what is not kept puts nothing there.
+        // Every session has a directory name; a session that is not stored creates no files there.
         let directory = store.as_ref().map(|store| store.directory().join(&id));
         let store = store.filter(|_| wanted);
         let claim = match store.clone().filter(|_| params.session_id.is_some() && !led) {
@@ -204,7 +205,7 @@ impl Front {
         };
         let start = Start::new(&cwd, parts.options.clock.clone(), parts.options.ids.clone()).beside();
         let found = if let Some(lead) = &lead {
-            // What stands in the directory is the business of the agent that works there.
+            // The remote agent handles the content of its directory.
             let moved = match &params.session_id {
                 Some(id) if self.id_there().as_ref() != Some(id) => self.moved(&**lead, id, start).await,
                 _ => Ok(None),
@@ -214,14 +215,14 @@ impl Front {
         } else {
             let sources =
                 Sources { cwd: cwd.clone(), home, folders: super::HOME.resources, ..Sources::default() };
-            // An id that was just made is nobody's.
+            // A new id cannot belong to a stored session.
             let looked_in = store.clone().filter(|_| params.session_id.is_some());
             let (cwd, store, id) = (cwd.clone(), looked_in, id.clone());
             blocking(move || read(&cwd, &sources, store.as_ref().map(|store| (store, id.as_str())), start))
                 .await
         };
         let Found { context, resources, session } = found.map_err(failed)?;
-        // The agent behind this one may say where its file is.
+        // A remote agent may report the location of its file.
         let file = session.as_ref().filter(|_| led).and_then(Session::file);
         let directory = directory.or_else(|| file.and_then(Path::parent).map(Path::to_owned));
         let restored = session.as_ref().map(Session::restored).unwrap_or_default();
@@ -282,7 +283,7 @@ impl Front {
         if led {
             options.persist.save(Change::FollowUpMode(QueueMode::All));
         }
-        // A failure is told at once: clients decide themselves.
+        // Failures are reported at once: the client decides about retries.
         options.settings.retry.enabled = false;
         let compaction = &mut options.settings.compaction;
         compaction.enabled &= store.is_some();
@@ -292,7 +293,7 @@ impl Front {
         }
         options.model = model.map(|model| Chosen { model, thinking: None });
         options.thinking = Some(level.engine());
-        // The agent behind this one keeps its sessions itself.
+        // A remote agent stores its sessions itself.
         let kept = store.is_some() || (led && wanted);
         options.store = store;
         options.context.cwd = cwd;
@@ -316,15 +317,15 @@ impl Front {
         Ok(started)
     }
 
-    /// The identifier of the session that the agent behind this one is in; none where there is no such agent.
+    /// Returns the id of the current session of the remote agent. Returns `None` without a remote agent.
     fn id_there(&self) -> Option<String> {
         let parts = self.parts();
         parts.options.lead.as_ref()?;
         parts.session.as_ref().map(|session| session.id().to_owned()).filter(|id| may_be_id(id))
     }
 
-    /// Has the agent behind this one go on with the session of that id, or with a fresh one where it keeps no such session.
-    /// None where the one that it is in is fresh.
+    /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
+    /// Returns `None` if its current session is fresh already.
     async fn moved(&self, lead: &dyn Lead, id: &str, start: Start) -> Result<Option<Session>, Unwilling> {
         let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.messages().is_empty());
         let is_moved = match lead.kept(id).await? {
@@ -344,14 +345,14 @@ impl Front {
         session.thinking_changed(opened.thinking.unwrap_or(ThinkingLevel::Off));
         messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
         if let Some(name) = &opened.name {
-            // An empty name is none.
+            // An empty name is not set.
             let _ = session.rename(name);
         }
         session.kept_elsewhere(opened.elsewhere);
         Ok(Some(session))
     }
 
-    /// The model that the parameters name.
+    /// Returns the model from the parameters.
     fn named_model(&self, params: &SessionStartParams) -> Result<Option<Model>, Refusal> {
         let Some(choice) = &params.model else { return Ok(None) };
         if choice.provider.is_empty() || choice.id.is_empty() {
@@ -360,14 +361,15 @@ impl Front {
         self.model_named(&choice.provider, &choice.id).map(Some)
     }
 
-    /// A model of a provider, whether it is listed or not. Refused where there is no such provider.
+    /// Returns a model of a provider, listed or not. Fails if the provider is unknown.
     pub(super) fn model_named(&self, provider: &str, id: &str) -> Result<Model, Refusal> {
         self.catalog.model_like(provider, id).ok_or_else(|| {
             Failure::UnknownProvider.refusal(&[]).with_data(format!("unknown provider: \"{provider}\""))
         })
     }
 
-    /// The model where a session names none: that of the settings, of the command line, or one that can be asked.
+    /// Returns the model for a session without one: from the settings, from the command line, or the first
+    /// available one.
     async fn usual_model(&self, chosen: Option<Model>) -> Option<Model> {
         let settings = self.read_settings().await.unwrap_or_default();
         let set = settings.get(DEFAULT_MODEL).and_then(|name| name.as_str());

@@ -1,17 +1,17 @@
-//! What a model says in tags for the client, cut out of its text: `<status>…</status>` and `<title>…</title>`. They may be
-//! cut into pieces anywhere.
+//! Parser of the tags in the output of a model: `<status>…</status>` and `<title>…</title>`. The parser
+//! removes the tags from the text. Tags may be split between pieces at any position.
 
-/// The longest content of a tag, in bytes: a longer one is text.
+/// The maximum length of the content of a tag, in bytes. A longer one is text.
 const LONGEST: usize = 512;
 
-/// A piece of what a model says.
+/// A piece of the output of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Text for the reader.
     Text(String),
-    /// What the model is doing, in a few words.
+    /// The current activity of the model, in a few words.
     Status(String),
-    /// What the conversation is called.
+    /// The title of the conversation.
     Title(String),
 }
 
@@ -20,25 +20,25 @@ type Made = fn(String) -> Piece;
 const TAGS: [(&str, &str, Made); 2] =
     [("<status>", "</status>", Piece::Status), ("<title>", "</title>", Piece::Title)];
 
-/// Cuts tags out of a text that comes in pieces.
+/// Removes tags from a text in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
-    /// The beginning of a tag, whose rest has not come yet.
+    /// The start of a tag whose rest has not arrived yet.
     held: String,
 }
 
-/// What the beginning of a text is.
+/// The classification of the start of a text.
 enum Beginning {
-    /// A whole tag of that length in bytes.
+    /// A whole tag with that length in bytes.
     Tag(Piece, usize),
-    /// Perhaps a tag: more of the text would tell.
+    /// A possible tag: the decision needs more text.
     Open,
     /// Text.
     Text,
 }
 
 impl Tags {
-    /// Takes a piece of text; gives what is complete with it. Neighbouring texts are one piece.
+    /// Reads a piece of text and returns the pieces that it completes. Adjacent texts are one piece.
     pub fn take(&mut self, text: &str) -> Vec<Piece> {
         self.held.push_str(text);
         let all = std::mem::take(&mut self.held);
@@ -67,7 +67,7 @@ impl Tags {
         pieces
     }
 
-    /// The text has ended: what was held back is text.
+    /// Ends the text. Returns the held part as text.
     pub fn finish(&mut self) -> Option<Piece> {
         let held = std::mem::take(&mut self.held);
         (!held.is_empty()).then_some(Piece::Text(held))
@@ -98,7 +98,7 @@ fn beginning(text: &str) -> Beginning {
     Beginning::Text
 }
 
-/// A whole text without its tags.
+/// Returns a whole text without its tags.
 pub(super) fn without_tags(text: &str) -> String {
     let mut tags = Tags::default();
     let mut pieces = tags.take(text);

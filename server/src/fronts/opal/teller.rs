@@ -1,4 +1,4 @@
-//! What the engine's events are in Opal: a state machine without I/O, one for each agent.
+//! Conversion of engine events to Opal's events: a state machine without I/O, one for each agent.
 
 use std::collections::VecDeque;
 
@@ -18,51 +18,51 @@ use crate::engine::Event;
 use crate::providers::{Catalog, Update};
 use crate::tools::ToolOutput;
 
-/// The longest title of a conversation, in characters.
+/// The maximum length of a conversation title, in characters.
 const LONGEST_TITLE: usize = 60;
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Debug, Clone)]
 struct Ended {
     stop: StopReason,
     error: Option<String>,
 }
 
-/// Tells of one agent.
+/// Converts the events of one agent.
 pub(super) struct Teller {
     session: String,
     catalog: Catalog,
-    /// Whether what does not fit can be compacted.
+    /// True if a conversation that exceeds the context window can be compacted.
     compacts: bool,
     tokens: Tokens,
-    /// The context window of the model that answered last, or that the session began with.
+    /// The context window of the model of the last answer, or of the initial model.
     window: u64,
     tags: Tags,
-    /// The text of the answer that is growing, without tags.
+    /// The text of the growing answer, without tags.
     text: String,
-    /// The text of an answer without calls. Whether its turn is told of depends on what follows.
+    /// The text of an answer without calls. The next event decides if its turn end is sent.
     pending: Option<String>,
-    /// What was queued last, as the model will see it.
+    /// The last queued input, in the form for the model.
     waiting: Option<String>,
-    /// Prompts that wait for their moment: as the model will see them, and as they were said.
+    /// Queued prompts: in the form for the model, and in the original form.
     queued: VecDeque<(String, String)>,
-    /// The next message of the user is the prompt that began the run.
+    /// The next user message is the prompt that started the run.
     prompted: bool,
     ended: Option<Ended>,
-    /// The run that begins next goes on with what the last one was about.
+    /// The next run continues the work of the last one.
     goes_on: bool,
-    /// The end of the run was told already.
+    /// The end of the run has been sent already.
     told: bool,
-    /// Why the session is not kept, for the end of the run.
+    /// The reason why the session is not stored, for the end of the run.
     unkept: Option<String>,
-    /// Calls that run.
+    /// The number of running calls.
     calls: usize,
     status: OpalStatus,
     title: Option<String>,
 }
 
 impl Teller {
-    /// Tells of an agent that is idle.
+    /// Creates the converter of an idle agent.
     pub fn new(session: String, catalog: Catalog, window: u64, compacts: bool) -> Self {
         Self {
             session,
@@ -86,46 +86,46 @@ impl Teller {
         }
     }
 
-    /// What the agent is doing.
+    /// Returns the status of the agent.
     pub fn status(&self) -> OpalStatus {
         self.status.clone()
     }
 
-    /// Tokens so far.
+    /// Returns the token usage so far.
     pub fn usage(&self) -> OpalUsage {
         self.tokens.wire(self.window)
     }
 
-    /// A title that the model gave, once.
+    /// Returns a title from the model, once.
     pub fn take_title(&mut self) -> Option<String> {
         self.title.take()
     }
 
-    /// A prompt is about to begin a run.
+    /// Marks the next user message as the prompt of a run.
     pub fn prompted(&mut self) {
         self.prompted = true;
     }
 
-    /// A prompt waits.
+    /// Converts a queued prompt.
     pub fn queued(&mut self, text: &str) -> Wire {
         let seen = self.waiting.take().unwrap_or_else(|| text.to_owned());
         self.queued.push_back((seen, text.to_owned()));
         OpalMessageQueued::new(self.session.as_str(), text).into()
     }
 
-    /// The run that was going on was stopped; nothing of it was told since that was asked for.
+    /// Returns the event of an abort. No event of the stopped run was sent since the request.
     pub fn aborted(&mut self) -> Wire {
         self.rest();
         OpalAgentAbort::new(self.session.as_str()).into()
     }
 
-    /// The run failed before it began.
+    /// Returns the events of a run that failed before its start.
     pub fn refused(&mut self, reason: &str) -> [Wire; 2] {
         let session = self.session.as_str();
         [OpalAgentStart::new(session).into(), OpalRunError::new(session, reason).into()]
     }
 
-    /// The session is not kept, for that reason: the run that is going on ends with it, as one that fails.
+    /// Records that the session is not stored, for that reason: the current run ends like a failed run.
     pub fn unkept(&mut self, trouble: &str) -> Vec<Wire> {
         let reason = format!("the session is not kept: {trouble}");
         if self.status == OpalStatus::Idle {
@@ -135,12 +135,12 @@ impl Teller {
         Vec::new()
     }
 
-    /// All of the session is in its file again.
+    /// Records that the file again contains the whole session.
     pub fn kept_again(&mut self) {
         self.unkept = None;
     }
 
-    /// A prompt was dealt with, and the model was not asked.
+    /// Returns the events of a prompt that ended without a model request.
     pub fn nothing_to_do(&mut self) -> [Wire; 2] {
         let session = self.session.as_str();
         let mut end = OpalAgentEnd::new(session);
@@ -148,7 +148,7 @@ impl Teller {
         [OpalAgentStart::new(session).into(), end.into()]
     }
 
-    /// The agent was started again, with those context files.
+    /// Returns the events of a restarted agent, with those context files.
     pub fn recovered(&mut self, context: &[String]) -> Vec<Wire> {
         self.rest();
         self.told = true;
@@ -159,7 +159,7 @@ impl Teller {
         events
     }
 
-    /// Nothing goes on any more.
+    /// Resets the state after the end of all work.
     fn rest(&mut self) {
         self.tags = Tags::default();
         self.text.clear();
@@ -168,7 +168,7 @@ impl Teller {
         self.status = OpalStatus::Idle;
     }
 
-    /// What an event is, in order; nothing where Opal has no event for it.
+    /// Converts an event to Opal's events, in order. Returns no events if Opal has no counterpart.
     pub fn tell(&mut self, event: &Event<'_>) -> Vec<Wire> {
         let mut events = Vec::new();
         match event {
@@ -183,7 +183,7 @@ impl Teller {
             }
             Event::MessageStarted { message: AgentMessage::Assistant(answer), .. } => {
                 events.extend(self.turn_end());
-                // An answer that failed before it began is told by its failure alone.
+                // An answer that failed before its start is reported only as a failure.
                 if !failed(answer) {
                     self.status = OpalStatus::Streaming;
                     events.push(OpalMessageStart::new(self.session.as_str()).into());
@@ -212,7 +212,8 @@ impl Teller {
                     events.push(self.ended());
                 }
             }
-            // What did not fit is not asked for again: its failure is the end.
+            // The conversation that exceeded the context window is not requested again: its failure is the
+            // end.
             Event::CompactionEnded { will_retry: false, .. } if std::mem::take(&mut self.goes_on) => {
                 events.push(self.ended());
             }
@@ -289,7 +290,7 @@ impl Teller {
         self.status = OpalStatus::Running;
     }
 
-    /// The turn is over and another one follows.
+    /// Returns the end of the turn if another turn follows.
     fn turn_end(&mut self) -> Option<Wire> {
         let text = self.pending.take()?;
         Some(OpalTurnEnd::new(self.session.as_str(), text).into())
@@ -328,7 +329,7 @@ impl Teller {
         events.push(ended.build().into());
     }
 
-    /// How the run ended.
+    /// Returns the event for the end of the run.
     fn ended(&mut self) -> Wire {
         let session = self.session.as_str();
         let ended = self.ended.take();

@@ -1,4 +1,5 @@
-//! Messages as Operator writes them: a list of contents, times in seconds, the entry's id as the message's.
+//! Messages in the form of Operator: a list of contents, times in seconds, and the id of the entry as the id
+//! of the message.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::providers::Update;
 use crate::session::EntryId;
 use crate::tools::ToolOutput;
 
-/// A message that is complete.
+/// Converts a complete message.
 pub(super) fn message(entry: &EntryId, message: &AgentMessage) -> OperatorMessage {
     match message {
         AgentMessage::Assistant(answer) => complete(entry, answer),
@@ -30,17 +31,17 @@ pub(super) fn message(entry: &EntryId, message: &AgentMessage) -> OperatorMessag
         AgentMessage::Custom(custom) => {
             told(entry, vec![text(spoken(&custom.content))], OperatorRole::User, custom.timestamp)
         }
-        // Nothing else is told while a run goes on.
+        // A run emits no other messages.
         _ => OperatorMessage::new(Vec::new(), OperatorRole::User),
     }
 }
 
-/// An answer that begins: it has no contents yet.
+/// Converts an answer at its start, without contents.
 pub(super) fn begun(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
     told(entry, Vec::new(), OperatorRole::Assistant, answer.timestamp)
 }
 
-/// The new piece of an answer; none for what brings no text.
+/// Converts the new piece of an answer. Returns `None` if the update has no text.
 pub(super) fn piece(entry: &EntryId, answer: &AssistantMessage, update: &Update) -> Option<OperatorMessage> {
     let content = match update {
         Update::TextDelta { delta, .. } => text(delta.clone()),
@@ -50,17 +51,17 @@ pub(super) fn piece(entry: &EntryId, answer: &AssistantMessage, update: &Update)
     Some(told(entry, vec![content], OperatorRole::Assistant, answer.timestamp))
 }
 
-/// A call.
+/// Converts a tool call.
 pub(super) fn tool_call(call: &ToolCall) -> OperatorToolCall {
     OperatorToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
 }
 
-/// What came of a call, as it ends.
+/// Converts the result of a call at its end.
 pub(super) fn tool_output(call: &ToolCall, output: &ToolOutput) -> OperatorToolResult {
     OperatorToolResult::new(call.id.clone(), joined(&blocks(&output.content)), output.is_error)
 }
 
-/// What came of a call, as it stands in the session.
+/// Converts the result of a call from the session.
 pub(super) fn tool_result(result: &ToolResultMessage) -> OperatorToolResult {
     OperatorToolResult::new(result.tool_call_id.clone(), joined(&result.content), result.is_error)
 }
@@ -70,7 +71,7 @@ fn complete(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
     let mut message = told(entry, contents, OperatorRole::Assistant, answer.timestamp);
     message.usage = Some(usage(&answer.usage)).into();
     message.stop_reason = Some(stop_reason(answer.stop_reason).to_owned()).into();
-    // An abort is no error: the reason says it.
+    // An abort is not an error: the stop reason states it.
     let error = answer.error_message.clone().filter(|_| answer.stop_reason != StopReason::Aborted);
     message.error = error.map(serde_json::Value::from).into();
     message
@@ -112,7 +113,7 @@ fn spoken(content: &InputContent) -> String {
     }
 }
 
-/// The texts of some blocks; the dialect's contents have no place for an image.
+/// Joins the texts of blocks. Contents of the dialect cannot hold an image, so a placeholder replaces it.
 fn joined(blocks: &[InputBlock]) -> String {
     let lines = blocks.iter().map(|block| match block {
         InputBlock::Text(block) => block.text.clone(),
@@ -149,7 +150,7 @@ fn stop_reason(reason: StopReason) -> &'static str {
         StopReason::ToolUse => "tool_calls",
         StopReason::Error => "error",
         StopReason::Aborted => "abort",
-        // No answer that is complete has these.
+        // A complete answer never has these reasons.
         StopReason::Pending | StopReason::Deferred => "stop",
     }
 }

@@ -1,11 +1,12 @@
-//! The operator dialect: seven commands that are answered when they are done, one at a time, and events in an envelope.
+//! The operator dialect: seven commands, one at a time, with the response after the command is done; events
+//! are in an envelope.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `service` | the commands |
-//! | `seat` | one command at a time: who comes while a turn is going on is refused |
-//! | `sink` | events, and which messages a run has told of |
-//! | `convert` | messages as Operator writes them |
+//! | `seat` | one command at a time: rejects commands during a turn |
+//! | `sink` | events, and the messages that a run has reported |
+//! | `convert` | messages in the form of Operator |
 
 mod convert;
 mod seat;

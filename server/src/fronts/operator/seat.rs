@@ -6,13 +6,13 @@ use agentese::operator::OperatorPhase;
 use agentese::serve::Refusal;
 use tokio::sync::MutexGuard;
 
-/// What the agent is doing, as far as commands that exclude each other go. Short ones wait for each other; a turn and
-/// a compaction, which take long, refuse whatever comes meanwhile.
+/// Serializes the commands of the agent. Short commands wait for each other. A turn and a compaction, which
+/// take long, reject every command in the meantime.
 #[derive(Debug, Default)]
 pub(super) struct Seat {
-    /// The long command that is going on.
+    /// The long command in progress.
     phase: Mutex<Option<OperatorPhase>>,
-    /// Held by a short command until it is done, and by a long one until it has begun.
+    /// Held by a short command until its end, and by a long command until its start.
     order: tokio::sync::Mutex<()>,
 }
 
@@ -27,23 +27,23 @@ impl Drop for Taken<'_> {
 }
 
 impl Seat {
-    /// Begins a long command. Refused while another one is going on.
+    /// Starts a long command. Fails if another long command is in progress.
     pub async fn take(&self, phase: OperatorPhase) -> Result<Taken<'_>, Refusal> {
         let _order = self.wait().await?;
         self.set(Some(phase));
         Ok(Taken(self))
     }
 
-    /// Begins a short command, behind those that came before it. Refused while a long one is going on.
+    /// Starts a short command after the earlier short commands. Fails if a long command is in progress.
     pub async fn wait(&self) -> Result<MutexGuard<'_, ()>, Refusal> {
         self.refuse_if_busy()?;
         let order = self.order.lock().await;
-        // What stood before it in the line may have been a long one.
+        // The previous holder of the lock may have been a long command.
         self.refuse_if_busy()?;
         Ok(order)
     }
 
-    /// The long command that is going on.
+    /// Returns the long command in progress.
     pub fn phase(&self) -> Option<OperatorPhase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -57,7 +57,7 @@ impl Seat {
     }
 }
 
-/// The text is the document's.
+/// The document prescribes this text.
 fn busy(phase: &OperatorPhase) -> Refusal {
     let phase = phase.as_str();
     Refusal::new(format!("Agent is busy (phase='{phase}'). Wait for the current operation to finish."))

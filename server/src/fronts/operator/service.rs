@@ -21,7 +21,7 @@ use crate::engine::CompactError;
 use crate::session::{ForkError, OpenError};
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
-/// Speaks the operator dialect: converts, and asks the desk.
+/// Speaks the operator dialect: converts values and calls the desk.
 #[derive(Debug)]
 pub struct Front {
     desk: Desk,
@@ -29,7 +29,7 @@ pub struct Front {
     seat: Seat,
 }
 
-/// The dialect has nothing to show with and nobody to ask: questions count as dismissed at once.
+/// A user interface without a user: the dialect has no dialogs, so every question is dismissed at once.
 #[derive(Debug)]
 struct Nobody;
 
@@ -76,14 +76,14 @@ impl agentese::operator::Service for Front {
     async fn compact(&self, params: OperatorCompactParams, call: Call<Operator>) -> Result<(), Refusal> {
         let _seat = self.seat.take(OperatorPhase::Compaction).await?;
         match self.desk.compact(params.custom_instructions.as_deref(), Caller::of(&call)).await {
-            // Operator answers so, too, where there is nothing to compact.
+            // Operator responds the same way if there is nothing to compact.
             Ok(_) | Err(CompactError::Nothing(_)) => Ok(()),
             Err(error) => Err(refuse(error)),
         }
     }
 
     async fn abort(&self, _: NoParams, call: Call<Operator>) -> Result<(), Refusal> {
-        // Operator answers at once; the end of the turn and the answer to its prompt follow.
+        // Operator responds at once; the end of the turn and the response to its prompt follow.
         call.answer(());
         self.desk.abort().await;
         Ok(())
@@ -106,7 +106,7 @@ impl agentese::operator::Service for Front {
     ) -> Result<Option<OperatorForked>, Refusal> {
         let _order = self.seat.wait().await?;
         let entry = &params.entry_id;
-        // The text, quotes and all, is the document's.
+        // The document prescribes this text, with its quotes.
         let refused = |error| match error {
             ForkError::Elsewhere(reason) => Refusal::new(reason),
             _ => Refusal::new(format!("\"Entry '{entry}' not found in session.\"")),
@@ -122,7 +122,7 @@ impl agentese::operator::Service for Front {
         let _order = self.seat.wait().await?;
         let file = Path::new(&params.session_file);
         self.desk.switch_session(file, Caller::of(&call)).await.map(|_| None).map_err(|error| match error {
-            // The text is the document's.
+            // The document prescribes this text.
             OpenError::Missing { .. } => {
                 Refusal::new(format!("session file not found: {}", params.session_file))
             }

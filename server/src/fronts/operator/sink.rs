@@ -1,4 +1,4 @@
-//! Where the engine's events become frames.
+//! Conversion of engine events to frames.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -16,23 +16,23 @@ use futures::future::BoxFuture;
 use super::convert;
 use crate::engine::{Event, EventSink};
 
-/// Sends the engine's events to the client. Drops them until it is connected.
+/// Sends the events of the engine to the client. Drops events until the client is connected.
 #[derive(Default)]
 pub(super) struct Sink {
     emitter: OnceLock<Emitter<Operator>>,
     run: Mutex<Run>,
 }
 
-/// What was told of the run that is going on, or of the last one.
+/// The reported part of the current or last run.
 #[derive(Debug, Default)]
 struct Run {
-    /// Its messages, but for the prompt's own.
+    /// Its messages, without the message of the prompt.
     messages: Vec<OperatorMessage>,
     /// The answer of the turn.
     answer: Option<OperatorMessage>,
-    /// How the last answer ended: a reason, and what went wrong where something did.
+    /// The stop reason of the last answer, and its error message if it failed.
     ended: Option<(StopReason, Option<String>)>,
-    /// Why the session is not kept, where nobody was told yet.
+    /// The reason why the session is not stored, until it has been reported.
     unkept: Option<String>,
 }
 
@@ -43,12 +43,12 @@ impl std::fmt::Debug for Sink {
 }
 
 impl Sink {
-    /// From now on events go there. Only the first call counts.
+    /// Sends events to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<Operator>) {
         let _ = self.emitter.set(emitter);
     }
 
-    /// Why the last run failed, or is not kept; none where neither is so.
+    /// Returns the reason why the last run failed or is not stored. Returns `None` if neither applies.
     pub fn failure(&self) -> Option<String> {
         let mut run = self.run();
         let unkept = run.unkept.take();
@@ -75,7 +75,7 @@ impl Sink {
 }
 
 impl Run {
-    /// The prompt's own message is not told, as in Operator: the client has just sent it.
+    /// Operator does not send the message of the prompt: the client has just sent it.
     fn tells(&self, message: &AgentMessage) -> bool {
         self.answer.is_some() || matches!(message, AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
     }
@@ -127,7 +127,7 @@ impl EventSink for Sink {
             }
             Event::TurnEnded { message: _, results } => {
                 let mut end = OperatorTurnEnd::new();
-                // Null where the request failed.
+                // Null if the request failed.
                 let failed = matches!(run.ended, Some((StopReason::Error, _)));
                 end.message = Maybe::or_null(run.answer.clone().filter(|_| !failed));
                 end.tool_results = Some(results.iter().map(convert::tool_result).collect());
@@ -141,7 +141,7 @@ impl EventSink for Sink {
             Event::Storage { trouble } => {
                 run.unkept = trouble.map(|trouble| format!("the session is not kept: {trouble}"));
             }
-            // The document has no events for the rest.
+            // The document has no events for the others.
             _ => {}
         }
     }

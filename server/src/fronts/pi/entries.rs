@@ -1,4 +1,4 @@
-//! The session's file as clients see it: its entries in order, and as a tree.
+//! The session file as clients see it: its entries in order, and as a tree.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::engine::{Engine, Entries as Kept};
 
-/// What a level of the tree may take of a thread's stack while it is written.
+/// The maximum stack use of a thread for one level of the tree during serialization, in bytes.
 const STACK_PER_LEVEL: usize = 8 << 10;
 
-/// The entries behind one of them; all where none is named.
+/// Returns the entries after the entry `since`, or all entries without `since`.
 pub(super) fn since(engine: &Engine, since: Option<&str>) -> Result<Entries, Refusal> {
     let Kept { entries, leaf, .. } = engine.entries();
     let from = match since {
         None => 0,
         Some(since) => {
             let position = entries.iter().rposition(|entry| member(entry, "id") == Some(since));
-            // The text is the document's.
+            // The document prescribes this text.
             1 + position.ok_or_else(|| Refusal::new(format!("Entry not found: {since}")))?
         }
     };
@@ -26,8 +26,8 @@ pub(super) fn since(engine: &Engine, since: Option<&str>) -> Result<Entries, Ref
     Ok(Entries::new(entries.collect(), leaf))
 }
 
-/// Answers with the tree. It is as deep as the session is long, so that it is written by a thread whose stack is as large
-/// as that takes.
+/// Responds with the tree. The tree is as deep as the session is long, so a thread with a sufficiently large
+/// stack writes it.
 pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, Refusal> {
     let Kept { entries, leaf, .. } = engine.entries();
     let given = leaf.clone();
@@ -39,12 +39,12 @@ pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result
     });
     spawned.map_err(|error| Refusal::new(format!("the tree cannot be written: {error}")))?;
     written.await.map_err(|_| Refusal::new("the tree cannot be written"))?;
-    // The call has its answer.
+    // The call has its response already; this value is ignored.
     Ok(SessionTree::new(Vec::new(), leaf))
 }
 
-/// The roots, with what follows them. An entry whose parent is not there is a root, and so is one that would follow
-/// itself.
+/// Returns the roots with their descendants. An entry without an existing parent is a root, and so is an
+/// entry that would follow itself.
 fn grow(entries: &[Value]) -> Vec<TreeNode> {
     let mut positions: HashMap<&str, usize> = HashMap::new();
     for (position, entry) in entries.iter().enumerate() {
@@ -57,12 +57,12 @@ fn grow(entries: &[Value]) -> Vec<TreeNode> {
     for (position, entry) in entries.iter().enumerate() {
         let parent = member(entry, "parentId").and_then(|id| positions.get(id).copied());
         match parent {
-            // Parents stand before their children: a way up ends.
+            // Parents precede their children, so every path upwards ends.
             Some(parent) if parent < position => children[parent].push(position),
             _ => roots.push(position),
         }
     }
-    // From the end: what follows an entry is there before it.
+    // Iterates from the end, so the children of an entry exist before the entry.
     let mut nodes: Vec<Option<TreeNode>> = entries.iter().map(|_| None).collect();
     for (position, entry) in entries.iter().enumerate().rev() {
         let Some(entry) = read(entry) else { continue };
@@ -75,7 +75,7 @@ fn grow(entries: &[Value]) -> Vec<TreeNode> {
     roots
 }
 
-/// Marks entries with the words that they have now.
+/// Sets the current labels of entries.
 fn label(roots: &mut [TreeNode], entries: &[Value]) {
     let mut labels: HashMap<&str, (Option<&str>, Option<&str>)> = HashMap::new();
     for entry in entries.iter().filter(|entry| member(entry, "type") == Some("label")) {
@@ -105,7 +105,7 @@ fn read(entry: &Value) -> Option<SessionEntry> {
         .ok()
 }
 
-/// A string that an entry has.
+/// Returns a string member of an entry.
 fn member<'a>(entry: &'a Value, name: &str) -> Option<&'a str> {
     entry.get(name)?.as_str()
 }

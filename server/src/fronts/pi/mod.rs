@@ -1,4 +1,4 @@
-//! The pi dialect: the commands that its heirs do not have in this form.
+//! The pi dialect: the commands that its heirs have in another form or not at all.
 
 mod entries;
 
@@ -23,8 +23,9 @@ use crate::resources::{CommandInfo, CommandSource, Location};
 /// Speaks the dialect.
 pub type Front = family::Front<Pi>;
 
-/// Since 1.5 the calls of one answer run side by side, steering waits for the end of the turn, answers and results keep
-/// more of what is known of them, and a run lasts until nothing follows it.
+/// The behaviour since 1.5. The calls of one answer run side by side, and steering waits for the end of the
+/// turn. Answers and results keep more metadata. A run lasts until no retry, compaction or queued input
+/// follows it.
 pub(super) const NEWER: Customs = Customs {
     calls: Calls::Together,
     interrupt: InterruptMode::Wait,
@@ -54,10 +55,10 @@ pub(super) const NEWER: Customs = Customs {
     ..Customs::PI
 };
 
-/// Those of the first revision: an answer that a compaction cuts off is forgotten.
+/// The behaviour of the first revision: an answer that a compaction cuts off is dropped.
 pub(super) const FIRST: Customs = Customs { compaction_drops_cut_answer: true, ..Customs::PI };
 
-/// What became of words that were queued, where the revision tells it.
+/// Returns the outcome of queued input, if the revision reports it.
 fn queued(front: &Front) -> Option<WordsTaken> {
     family::is_newer(front.spec).then(|| WordsTaken::new(Disposition::Queued))
 }
@@ -78,7 +79,8 @@ impl Own for Front {
         };
         let caller = Caller::new(accepted, call.replaced());
         let taken = self.stoppable(&call, self.say(params, caller)).await?;
-        // Since 1.5 a command of an extension is answered when it is over, and other commands do not wait for that.
+        // Since 1.5 the response to a command of an extension follows its end, and other commands do not wait
+        // for it.
         if let Taken::Command(over) = &taken
             && newer
             && !over.is_cancelled()
@@ -162,7 +164,7 @@ impl Own for Front {
         let forked = self.desk.fork(&params.entry_id, Caller::of(&call));
         let (text, done) = self.stoppable(&call, forked).await.map_err(refuse)?;
         let mut made = ForkResult::new(!done);
-        // Since 1.5 the text is left out where nothing was made.
+        // Since 1.5 the text is absent if no session was created.
         made.text = (done || !family::is_newer(self.spec)).then_some(text);
         Ok(made)
     }
@@ -211,7 +213,7 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
             command.path.as_deref().map(|path| source_info(path, command.location, command.source));
         return listed;
     }
-    // Older revisions say it of files, and not of extensions.
+    // Older revisions send the location for files, and not for extensions.
     let location = command.location.filter(|_| command.source != CommandSource::Extension);
     listed.location = location.map(|location| match location {
         Location::User => CommandLocation::User,
@@ -222,7 +224,7 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
     listed
 }
 
-/// Where something was found, as pi tells it since 1.5.
+/// Returns the origin of a command in the form of pi 1.5.
 fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -> SourceInfo {
     let folder =
         |levels: usize| path.ancestors().nth(levels).map(|folder| folder.to_string_lossy().into_owned());
@@ -231,7 +233,7 @@ fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -
         Some(Location::Project) => ("auto", SourceScope::Project),
         Some(Location::Path) | None => ("local", SourceScope::Temporary),
     };
-    // A skill is a folder of its own, and an extension may be one.
+    // A skill has a folder of its own, and an extension may have one.
     let in_folder = path.parent().and_then(Path::file_name).is_some_and(|name| name != "extensions");
     let levels = match (from, source) {
         ("auto", CommandSource::Skill) => 3,

@@ -1,4 +1,5 @@
-//! The pisces dialect: the commands are those of omp. What it adds are events, which the family writes.
+//! The pisces dialect: the commands are the commands of omp. Its additions are events, which the family
+//! writes.
 
 use agentese::pisces::Pisces;
 

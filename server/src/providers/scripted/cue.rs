@@ -1,4 +1,4 @@
-//! From a scripted answer to what is said, and when.
+//! Conversion of a scripted answer to timed events.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use serde_json::json;
 
 use crate::providers::{Done, Failure, StreamEvent, TokenCounts};
 
-/// One step of a performance.
+/// A step of a scripted answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cue {
-    /// Wait.
+    /// A pause.
     Wait(Duration),
-    /// Say it.
+    /// An event.
     Say(StreamEvent),
-    /// Nothing more comes, and no end either.
+    /// Silence without an end.
     Hang,
 }
 
-/// What a connection that breaks in the middle of an answer is called, as pi 0.55 does.
+/// The error of a connection that breaks during an answer, in the text of pi 0.55.
 const BROKEN: &str = "terminated";
 
-/// The performance of one answer. `position` is the number of the request, for ids that are made up.
+/// Returns the steps of one answer. `position` is the number of the request, for generated ids.
 pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
     let mut cues = vec![Cue::Say(StreamEvent::Start)];
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
         cues.push(Cue::Wait(Duration::from_millis(pause)));
     }
     if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
-        // These are about bytes on a connection, and here is none.
+        // These members are about bytes of a connection, and there is no connection here.
         cues.push(fail(BROKEN.to_owned()));
         return cues;
     }
@@ -107,7 +107,7 @@ fn say_usage(tokens: Tokens) -> Cue {
     }))
 }
 
-/// An error in the form in which a provider's API sends it.
+/// Returns an error in the form of a provider's API.
 fn body(error: &ScriptError, kind: &str, message: &str) -> String {
     let kind = error.r#type.as_deref().unwrap_or(kind);
     let message = error.message.as_deref().unwrap_or(message);
@@ -118,7 +118,7 @@ fn is_piece(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_))
 }
 
-/// The events of a block. `id` is that of a tool call for which the script has none.
+/// Returns the events of a block. `id` is for a tool call without an id in the script.
 fn events(block: Block, id: String) -> Vec<StreamEvent> {
     let Block { kind, pieces } = block;
     let (start, piece, end): (_, fn(String) -> StreamEvent, _) = match kind {
@@ -139,7 +139,7 @@ fn events(block: Block, id: String) -> Vec<StreamEvent> {
 mod tests {
     use super::*;
 
-    /// A line per step.
+    /// Returns a line for each step.
     fn outline(answer: serde_json::Value) -> Vec<String> {
         let answer = serde_json::from_value(answer).unwrap();
         let line = |cue: &Cue| match cue {

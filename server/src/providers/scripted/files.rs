@@ -1,9 +1,9 @@
-//! Which files of a directory tell most about it, and what one of them says.
+//! Selection of the most informative files of a directory, and remarks about them.
 
-/// How many are worth reading.
+/// The maximum number of files to read.
 const MOST: usize = 2;
 
-/// Files that say what a project is, best first. The README comes before all of them.
+/// Files that describe a project, best first. A README precedes all of them.
 const MANIFESTS: &[&str] = &[
     "Cargo.toml",
     "package.json",
@@ -24,13 +24,14 @@ const MANIFESTS: &[&str] = &[
     "Dockerfile",
 ];
 
-/// Extensions of text that a person may have written.
+/// Extensions of texts that a person may have written.
 const TEXT: &[&str] = &[
     "md", "txt", "rst", "adoc", "rs", "py", "ts", "js", "go", "java", "kt", "c", "h", "cpp", "rb", "php",
     "swift", "sh", "toml", "yaml", "yml", "json", "html", "css", "csv",
 ];
 
-/// The files to read, most telling first; none in a directory without text files.
+/// Returns the files to read, most informative first. Returns an empty list for a directory without text
+/// files.
 pub(super) fn telling(entries: &[String]) -> Vec<&str> {
     let files = || entries.iter().map(String::as_str).filter(|name| !name.ends_with('/'));
     let readme = files().filter(|name| name.to_lowercase().starts_with("readme"));
@@ -51,13 +52,13 @@ pub(super) fn telling(entries: &[String]) -> Vec<&str> {
     chosen
 }
 
-/// The first heading of a Markdown text.
+/// Returns the first heading of a Markdown text.
 pub(super) fn heading(text: &str) -> Option<&str> {
     let heading = text.lines().find_map(|line| line.trim().strip_prefix("# "))?.trim();
     (!heading.is_empty()).then_some(heading)
 }
 
-/// The first sentence of the first paragraph, without markup at its edges; at most `longest`
+/// Returns the first sentence of the first paragraph, without markup at its edges, in at most `longest`
 /// characters.
 pub(super) fn opening(text: &str, longest: usize) -> Option<String> {
     let is_prose = |line: &&str| {
@@ -75,7 +76,7 @@ pub(super) fn opening(text: &str, longest: usize) -> Option<String> {
     Some(shortened(sentence, longest))
 }
 
-/// A text of at most that many characters, with a mark where something is missing.
+/// Returns at most that many characters of a text, with an ellipsis after a cut.
 pub(super) fn shortened(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => text.to_owned(),
@@ -83,7 +84,7 @@ pub(super) fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// What a file that is no README says about the project, in one clause.
+/// Returns a remark about the project from a file that is not a README, in one clause.
 pub(super) fn remark(name: &str, text: &str) -> String {
     let value = |key: &str| {
         text.lines().find_map(|line| {

@@ -1,8 +1,7 @@
-//! The embedded model: it needs no key and no network.
+//! The embedded model, which needs no key and no network.
 //!
-//! It plays a [`ModelScript`], the format in which the project's scenarios say what a model answers;
-//! without one it plays a small plan that looks at the working directory with the tools and tells
-//! what it found.
+//! It plays a [`ModelScript`], the format of model answers in the project's scenarios. Without a script,
+//! it plays a small plan that surveys the working directory with the tools and reports the result.
 
 mod cue;
 mod files;
@@ -26,10 +25,10 @@ use super::{Provider, Request, StreamEvent, number};
 use crate::world::{Clock, SystemClock};
 use cue::Cue;
 
-/// The tokens that fit into the context of the embedded model.
+/// The size of the context of the embedded model, in tokens.
 pub const CONTEXT_WINDOW: u64 = 200_000;
 
-/// The name of the provider, and of its one model.
+/// The name of the provider and of its only model.
 pub const NAME: &str = "scripted";
 
 /// The embedded model.
@@ -42,27 +41,26 @@ pub struct Scripted {
 enum Source {
     Plan {
         pace: Duration,
-        /// How many requests there were.
+        /// The number of requests so far.
         requests: AtomicU64,
     },
     Script(Box<Mutex<Playlist>>),
 }
 
 impl Scripted {
-    /// Plays the built-in plan.
+    /// Creates a model with the built-in plan.
     pub fn built_in() -> Self {
         Self::new(Source::Plan { pace: Duration::ZERO, requests: AtomicU64::new(0) })
     }
 
-    /// Plays a script: a request gets the next answer that is meant for it, whatever session it
-    /// belongs to. When there are none left, the script's default is the answer, or else a text that
-    /// says so.
+    /// Creates a model with a script. A request of any session gets the next answer for it. After the last
+    /// one, the answer is the default of the script, or else a text about the missing answer.
     pub fn script(script: ModelScript) -> Self {
         Self::new(Source::Script(Box::new(Mutex::new(Playlist::new(script)))))
     }
 
-    /// Pauses that long before each piece of the built-in plan, in whole milliseconds. A script
-    /// has pauses of its own.
+    /// Pauses for that time before each piece of the built-in plan, in whole milliseconds. A script has its
+    /// own pauses.
     pub fn paced(mut self, pace: Duration) -> Self {
         if let Source::Plan { pace: current, .. } = &mut self.source {
             *current = pace;
@@ -70,7 +68,7 @@ impl Scripted {
         self
     }
 
-    /// Takes pauses from that clock.
+    /// Sets the clock of the pauses.
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -80,7 +78,7 @@ impl Scripted {
         Self { models: [model()], source, clock: Arc::new(SystemClock) }
     }
 
-    /// The answer to a request, and the request's number.
+    /// Returns the answer to a request, and the number of the request.
     fn answer(&self, request: &Request) -> (ScriptResponse, u64) {
         match &self.source {
             Source::Plan { pace, requests } => {

@@ -1,7 +1,7 @@
-//! The built-in plan: look around, read what tells most, say what was found.
+//! The built-in plan: survey the directory, read the most informative files, report.
 //!
-//! The plan has no memory of its own. It sees from the conversation how far it is: what stands
-//! after the user's last message is its own work.
+//! The plan has no memory of its own. It derives its progress from the conversation: everything after the
+//! user's last message is its own work.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::survey::Survey;
 use super::{files, survey};
 use crate::providers::Request;
 
-/// Lines that are read of each file.
+/// The number of lines to read from each file.
 const LINES: u64 = 80;
 
-/// The next answer.
+/// Returns the next answer.
 pub(super) fn answer(request: &Request) -> ScriptResponse {
     let progress = Progress::of(request);
     let has = |tool: &str| request.tools.iter().any(|known| known.name == tool);
@@ -58,12 +58,12 @@ fn reading(names: &[&str]) -> String {
     format!("Now I read {}.", names.join(" and "))
 }
 
-/// What the conversation says about the work so far.
+/// The progress of the plan, derived from the conversation.
 struct Progress {
     question: String,
-    /// The survey, or why there is none.
+    /// The survey, or the reason of its failure.
     listing: Option<Result<Survey, String>>,
-    /// Name and text of what was read.
+    /// The name and the text, or the error, of each file.
     read: Vec<(String, Result<String, String>)>,
 }
 
@@ -98,12 +98,12 @@ impl Progress {
     }
 }
 
-/// Where the user's last message stands.
+/// Returns the index of the user's last message.
 pub(super) fn last_user(request: &Request) -> Option<usize> {
     request.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)))
 }
 
-/// The text of a user's message.
+/// Returns the text of a user's message.
 pub(super) fn question(message: &AgentMessage) -> String {
     let AgentMessage::User(message) = message else { return String::new() };
     match &message.content {
@@ -125,7 +125,7 @@ fn text_of(blocks: &[InputBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// An answer in the making.
+/// An answer under construction.
 #[derive(Default)]
 struct Draft {
     blocks: Vec<ScriptBlock>,
@@ -152,7 +152,7 @@ impl Draft {
     }
 
     fn finish(self, request: &Request) -> ScriptResponse {
-        // Four bytes to a token is the usual guess.
+        // A token is estimated as four bytes.
         let length =
             |message: &Arc<AgentMessage>| serde_json::to_string(&**message).map_or(0, |json| json.len());
         let input: usize = request.messages.iter().map(length).sum();
@@ -166,7 +166,7 @@ impl Draft {
     }
 }
 
-/// A text in small pieces, cut after white space.
+/// Splits a text into small pieces after white space.
 fn words(text: &str) -> Vec<String> {
     const LONG_ENOUGH: usize = 6;
     let mut pieces = Vec::new();

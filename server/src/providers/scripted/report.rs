@@ -1,24 +1,24 @@
-//! The plan's last answer: true sentences made of what the tools returned.
+//! The last answer of the plan: true sentences from the results of the tools.
 
 use super::files::{heading, opening, remark, shortened};
 use super::survey::Survey;
 
-/// What there is to report.
+/// The findings of the plan.
 pub(super) enum Findings<'a> {
-    /// Nothing: there is no tool to look with.
+    /// None: the agent has no tool for the survey.
     NoTools,
-    /// Nothing: looking failed, for that reason.
+    /// None: the survey failed, for that reason.
     Failed(&'a str),
     /// A directory.
     Seen {
-        /// What lies in it.
+        /// The survey of the directory.
         survey: &'a Survey,
-        /// Name and text, or failure, of the files that were read.
+        /// The name and the text, or the error, of each file.
         files: &'a [(String, Result<String, String>)],
     },
 }
 
-/// Names that are listed before it becomes "and more".
+/// The maximum number of listed names before "and more".
 const LISTED: usize = 8;
 
 /// Languages and formats by extension.
@@ -47,7 +47,7 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("plain text", &[".txt"]),
 ];
 
-/// The answer to a question, from what was found.
+/// Returns the answer to a question, from the findings.
 pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
     let mut text = String::new();
     let question = question.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,10 +1,10 @@
-//! A look at a directory: the command that takes it, and what its output says.
+//! Survey of a directory: its shell command, and the parser of the output.
 
-/// Seconds for a look at a very large tree.
+/// The time limit for a survey of a very large tree, in seconds.
 pub(super) const TIMEOUT: u64 = 20;
 
-/// Tells the directory, its entries (folders with a slash), and how many files there are of which
-/// kind. What is built or fetched is left out, and so is what comes after 20000 files.
+/// Prints the directory, its entries (folders with a slash), and the number of files of each kind. Build
+/// outputs and dependencies are skipped, and so are files after the first 20000.
 pub(super) const COMMAND: &str = r#"pwd
 echo "== entries"
 LC_ALL=C ls -Ap | head -n 200
@@ -16,23 +16,23 @@ find . \( -name .git -o -name node_modules -o -name target -o -name dist -o -nam
     count[kind]++ }
   END { print NR, "files", folders + 0, "folders"; for (kind in count) print count[kind], kind }' | sort -rn | head -n 40"#;
 
-/// What a look found.
+/// The result of a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Survey {
     /// The directory's path.
     pub path: String,
-    /// The names of what lies in it; folders end in a slash.
+    /// The names of its entries; folders end in a slash.
     pub entries: Vec<String>,
-    /// Files in all folders.
+    /// The number of files in all folders.
     pub files: u64,
-    /// Folders that have files.
+    /// The number of folders with files.
     pub folders: u64,
-    /// How many files have which extension (with its dot), most frequent first.
+    /// The number of files with each extension (with its dot), most frequent first.
     pub kinds: Vec<(u64, String)>,
 }
 
 impl Survey {
-    /// Reads the command's output. Lines that it does not understand are left out.
+    /// Parses the output of the command. Skips unknown lines.
     pub fn parse(output: &str) -> Self {
         let mut survey = Self::default();
         let mut lines = output.lines();
@@ -47,7 +47,7 @@ impl Survey {
                 survey.kind(line);
             }
         }
-        // A sort is only as good as the machine's; the order of equal counts is the name's.
+        // The sort of the shell varies between machines, so equal counts are sorted by name here.
         survey.kinds.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
         survey
     }
@@ -67,7 +67,7 @@ impl Survey {
         }
     }
 
-    /// The last part of the path.
+    /// Returns the last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/")
     }

@@ -1,4 +1,4 @@
-//! How the parts become one agent.
+//! Assembly of the parts to one agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use crate::session::Session;
 use crate::subagents::{Policies, Policy, select_tools};
 use crate::tools::{Edit, LocalSpawner, ToolContext};
 
-/// Subagents of all generations that there may be at once.
+/// The maximum number of simultaneous subagents of all generations.
 const CHILDREN: usize = 64;
 
 impl Builder {
-    /// What an engine is made of, the session to begin with, and why the model that was named is not there.
+    /// Returns the options of the engine, the initial session, and the error if the requested model does not
+    /// exist.
     pub(super) fn put_together(self) -> (Options, Option<Session>, Option<SelectError>) {
         let catalog = self.catalog.unwrap_or_else(|| {
             let mut providers = self.providers;

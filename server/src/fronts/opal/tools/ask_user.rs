@@ -1,4 +1,4 @@
-//! The tool that asks the person behind the client.
+//! The tool with which the model asks the person behind the client.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::super::client::{Person, outcome};
 use super::super::convert::as_text;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// Asks a question and waits for the answer, however long that takes.
+/// Asks a question and waits for the answer without a time limit.
 pub(super) struct AskUser(pub Arc<Person>);
 
 impl Tool for AskUser {
@@ -38,7 +38,7 @@ impl Tool for AskUser {
         true
     }
 
-    /// One question at a time.
+    /// Returns false: only one question may be open at a time.
     fn shared(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use super::super::features::Features;
 use super::super::sink::Sink;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// Shows what the agent is and does.
+/// Shows the state and the switches of the agent.
 pub(super) struct DebugState {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,

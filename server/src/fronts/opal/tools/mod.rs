@@ -1,11 +1,11 @@
-//! Opal's tools: those of every agent under Opal's names, and its own.
+//! Opal's tools: the shared tools under Opal's names, and its own tools.
 //!
 //! | file | tool |
 //! |---|---|
 //! | `named` | `read_file`, `write_file`, `edit_file`: another name for a tool |
 //! | `shell` | runs commands |
-//! | `sub_agent` | sets another agent to work |
-//! | `tasks`, `task_list`, `task_state` | a list of things to do |
+//! | `sub_agent` | starts a subagent |
+//! | `tasks`, `task_list`, `task_state` | a task list |
 //! | `use_skill` | loads the instructions of a skill |
 //! | `ask_user` | asks the person behind the client |
 //! | `debug_state` | shows the agent's own state |
@@ -35,21 +35,22 @@ use crate::world::{Clock, Ids};
 use named::Named;
 pub(super) use task_list::{TaskList, remove as remove_tasks};
 
-/// Names of tools that a part of the agent switches off.
+/// The names of tools that a switch of the agent turns off.
 pub(super) const SUB_AGENT: &str = "sub_agent";
 pub(super) const USE_SKILL: &str = "use_skill";
 pub(super) const DEBUG_STATE: &str = "debug_state";
 const ASK_USER: &str = "ask_user";
 const TASKS: &str = "tasks";
 
-/// Members of a result's details: a value that takes the place of its text for clients, and a skill that was loaded.
+/// Members in the details of a result: a value that replaces its text for clients, and the name of a loaded
+/// skill.
 pub(super) const VALUE: &str = "value";
 pub(super) const SKILL: &str = "skill";
 
-/// The longest line about a call, in characters.
+/// The maximum length of a line about a call, in characters.
 const LONGEST_LINE: usize = 60;
 
-/// All of them, in the order in which clients see them.
+/// The names of all tools, in the order for clients.
 pub(super) const NAMES: [&str; 10] = [
     "read_file",
     "write_file",
@@ -63,7 +64,7 @@ pub(super) const NAMES: [&str; 10] = [
     DEBUG_STATE,
 ];
 
-/// What the tools of a session work with.
+/// The dependencies of the tools of a session.
 pub(super) struct With {
     pub person: Arc<Person>,
     pub sink: Arc<Sink>,
@@ -113,7 +114,7 @@ pub(super) fn all(with: With) -> ToolSet {
     tools
 }
 
-/// One line about a call, for people.
+/// Returns one line about a call, for people.
 pub(super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> String {
     let text = |name: &str| arguments.get(name).map(as_text).unwrap_or_default();
     let line = match tool {
@@ -132,7 +133,7 @@ pub(super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> String {
     short(&line)
 }
 
-/// A text on one line that is not long.
+/// Returns a text on one line, shortened to the maximum length.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_LINE) {

@@ -14,7 +14,7 @@ pub(super) struct Named {
     inner: Arc<dyn Tool>,
 }
 
-/// What the descriptions call each other's tools, and what those are called here.
+/// References to other tools in the descriptions, and their replacements.
 const NAMES: [(&str, &str); 3] =
     [("use edit.", "use edit_file."), ("use write.", "use write_file."), ("use read.", "use read_file.")];
 

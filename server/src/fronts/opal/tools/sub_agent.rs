@@ -1,4 +1,4 @@
-//! The tool that sets another agent to work.
+//! The tool that starts a subagent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,18 +21,18 @@ use crate::tools::{
 };
 use crate::world::Ids;
 
-/// A child that does nothing for so long has failed. While one of its tools works, or waits for a person, it does something.
+/// The inactivity after which a subagent has failed. A running tool or an open question counts as activity.
 const SILENCE: Duration = Duration::from_secs(120);
 
 const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \
                             task and nothing else, ask nobody, and end with an answer that stands for itself: what you \
                             found or did, and what is open.";
 
-/// Starts a child, and gives its answer.
+/// Starts a subagent and returns its answer.
 pub(super) struct SubAgent {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,
-    /// The tools that a child may have.
+    /// The tools available to a subagent.
     pub tools: ToolSet,
     pub catalog: Catalog,
     pub ids: Arc<dyn Ids>,
@@ -137,7 +137,7 @@ impl SubAgent {
         Ok(tools)
     }
 
-    /// The model that is named, as `provider/id`.
+    /// Returns the requested model, as `provider/id`.
     fn model_of(&self, arguments: &Value) -> Result<Option<String>, String> {
         let Some(named) = arguments["model"].as_str().filter(|name| !name.is_empty()) else {
             return Ok(None);
@@ -158,12 +158,13 @@ impl SubAgent {
     }
 }
 
-/// How many calls of tools a child waits for.
+/// The number of open tool calls of a subagent.
 #[derive(Clone, Default)]
 struct Calls(Arc<AtomicUsize>);
 
 impl Calls {
-    /// Counts them. The child's events are told after this has seen them.
+    /// Returns an observer that counts them. The observer sees each step before the event of the step is
+    /// emitted.
     fn watch(&self) -> Watch {
         let open = self.0.clone();
         Arc::new(move |step| match step {
@@ -173,7 +174,7 @@ impl Calls {
         })
     }
 
-    /// Is over when nothing has come for too long from one that waits for no call; never for another.
+    /// Completes after too long an inactivity without an open call. Never completes if a call is open.
     fn silence(&self, agents: &dyn Agents) -> BoxFuture<'static, ()> {
         match self.0.load(Ordering::Acquire) {
             0 => agents.sleep(SILENCE),
@@ -182,7 +183,7 @@ impl Calls {
     }
 }
 
-/// Nothing of a child is told any more.
+/// Unregisters a subagent from the sink on drop.
 struct Forget<'a>(&'a Sink, &'a str);
 
 impl Drop for Forget<'_> {
@@ -191,7 +192,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// What the parent hears of it: the calls, each on one line, then the answer.
+/// Returns the output for the parent: the calls, each on one line, then the answer.
 fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
     match answer.stop {
         StopReason::Stop | StopReason::Length => {}

@@ -1,4 +1,4 @@
-//! The tasks of a session, and the file in which those of a kept one stand.
+//! The tasks of a session, and their file if the session is stored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub(in super::super) struct TaskList {
 }
 
 impl TaskList {
-    /// Those of a session that is kept and has that directory, as they were left. Blocks. Where they cannot be read, the
-    /// list begins empty, and the file stays as it is.
+    /// Loads the tasks of a stored session with that directory. Blocks. If reading fails, the list is empty
+    /// and the file stays unchanged.
     pub fn kept(directory: &Path) -> Self {
         match TaskFile::open(directory) {
             Ok((file, state)) => Self { state: Mutex::new(state), file: Some(file) },
@@ -35,7 +35,7 @@ impl TaskList {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what the arguments of the tool say; gives what it answers. Blocks where the session is kept.
+    /// Applies the arguments of the tool and returns its result. Blocks if the session is stored.
     pub(super) fn apply(&self, arguments: &Value, now_ms: i64) -> Result<Value, TaskError> {
         let mut state = self.state();
         let answer = state.apply(arguments, now_ms)?;
@@ -47,25 +47,25 @@ impl TaskList {
         Ok(answer)
     }
 
-    /// Those that are not done, as clients see them.
+    /// Returns the unfinished tasks, in the form for clients.
     pub fn active(&self) -> Vec<OpalTask> {
         self.state().active()
     }
 }
 
-/// The file's name within the directory of its session.
+/// The name of the file in the directory of its session.
 const NAME: &str = "tasks.json";
 
-/// Only the user reads it: tasks say what people work on.
+/// Only the user may read the file: tasks may be confidential.
 const MODE: u32 = 0o600;
 
-/// Where tasks are written down.
+/// The path of the file with the tasks.
 #[derive(Debug)]
 struct TaskFile(PathBuf);
 
 impl TaskFile {
-    /// The file of the session that has that directory, and what stands in it; nothing where there is none. Blocks. Fails
-    /// where it cannot be read: it is not to be written over then.
+    /// Returns the file of the session with that directory, and its content, which is empty without a file.
+    /// Blocks. Fails if the file cannot be read, so that it is not overwritten.
     fn open(directory: &Path) -> io::Result<(Self, State)> {
         let path = directory.join(NAME);
         let state = match std::fs::read(&path) {
@@ -76,7 +76,7 @@ impl TaskFile {
         Ok((Self(path), state))
     }
 
-    /// Puts them in place of what stands there. Blocks.
+    /// Replaces the content of the file. Blocks.
     fn write(&self, state: &State) -> io::Result<()> {
         let Some(directory) = self.0.parent() else { return Ok(()) };
         std::fs::create_dir_all(directory)?;
@@ -86,7 +86,7 @@ impl TaskFile {
     }
 }
 
-/// Removes the tasks of a session that is deleted, and its directory where nothing else is in it. Blocks.
+/// Removes the tasks of a deleted session, and its directory if that is empty. Blocks.
 pub(in super::super) fn remove(directory: &Path) {
     let _ = std::fs::remove_file(directory.join(NAME));
     let _ = std::fs::remove_dir(directory);

@@ -1,4 +1,4 @@
-//! Things to do: what they are parts of, and what they wait for. Without I/O.
+//! Tasks with their parents and dependencies, without I/O.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::convert::as_text;
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
@@ -31,7 +31,7 @@ impl Status {
     }
 }
 
-/// Why something was not done. The list is as it was.
+/// The reason for a rejected change. The list stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TaskError {
     #[error("there is no task {0}")]
@@ -66,12 +66,12 @@ type Tasks = BTreeMap<u64, Task>;
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     tasks: Tasks,
-    /// The highest number that a task has had.
+    /// The highest number ever used for a task.
     last: u64,
 }
 
 impl State {
-    /// Does what the arguments of the tool say; gives what it answers.
+    /// Applies the arguments of the tool and returns its result.
     pub(super) fn apply(&mut self, arguments: &Value, now_ms: i64) -> Result<Value, TaskError> {
         let action = arguments["action"].as_str().unwrap_or_default();
         let now = time(now_ms);
@@ -104,7 +104,7 @@ fn time(now_ms: i64) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
-/// The ids that a value names: one, a list, or a text with commas.
+/// Reads the ids from a value: one id, a list, or a text with commas.
 fn ids(value: &Value) -> Result<Vec<u64>, TaskError> {
     let one = |text: &str| text.trim().parse::<u64>().map_err(|_| TaskError::Unknown(text.trim().to_owned()));
     match value {
@@ -116,7 +116,7 @@ fn ids(value: &Value) -> Result<Vec<u64>, TaskError> {
 }
 
 impl State {
-    /// Those that are not done, as clients see them.
+    /// Returns the unfinished tasks, in the form for clients.
     pub(super) fn active(&self) -> Vec<OpalTask> {
         let active = self.tasks.iter().filter(|(_, task)| task.status != Status::Done);
         active.map(|(id, task)| self.wire(*id, task)).collect()
@@ -176,7 +176,7 @@ impl State {
         Ok(vec![json!({"changed_fields": changed, "id": id, "op": "update"})])
     }
 
-    /// What was a part of it is a part of nothing, and nothing waits for it any more.
+    /// Deletes a task. Its subtasks lose their parent, and dependencies on it are removed.
     fn delete(&mut self, arguments: &Value) -> Result<Vec<Value>, TaskError> {
         let id = self.named("delete", arguments)?;
         let task = self.tasks.remove(&id);
@@ -197,7 +197,7 @@ impl State {
         self.tasks.contains_key(&id).then_some(id).ok_or_else(|| TaskError::Unknown(id.to_string()))
     }
 
-    /// The task with what the arguments say of it.
+    /// Returns the task with the changes from the arguments.
     fn changed(&self, id: u64, mut task: Task, arguments: &Value) -> Result<Task, TaskError> {
         let text = |name: &str| arguments.get(name).filter(|value| !value.is_null()).map(as_text);
         if let Some(label) = text("label") {
@@ -235,7 +235,7 @@ impl State {
         Ok(task)
     }
 
-    /// Whether one comes from a task to another by such steps.
+    /// Returns true if such steps lead from one task to the other.
     fn reaches(&self, from: u64, to: u64, steps: impl Fn(&Task) -> Vec<u64>) -> bool {
         let (mut todo, mut seen) = (vec![from], Vec::new());
         while let Some(id) = todo.pop() {
@@ -250,7 +250,7 @@ impl State {
         false
     }
 
-    /// How far it is, seen with what it waits for.
+    /// Returns the status of a task with regard to its dependencies.
     fn status(&self, task: &Task) -> Status {
         let waits = || {
             task.blockers.iter().any(|id| self.tasks.get(id).is_some_and(|task| task.status != Status::Done))

@@ -1,4 +1,4 @@
-//! The tool for things to do.
+//! The tool for the task list.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::task_list::TaskList;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 use crate::world::Clock;
 
-/// Keeps a list of tasks, which the client can see.
+/// Maintains a list of tasks, which the client can see.
 pub(super) struct Tasks {
     pub list: Arc<TaskList>,
     pub clock: Arc<dyn Clock>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::resources::Resources;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// Loads a skill, once.
+/// Loads a skill once.
 pub(super) struct UseSkill {
     resources: Arc<Resources>,
     description: String,
