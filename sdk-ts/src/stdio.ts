@@ -10,7 +10,7 @@ import type { Transport } from "./transport.js";
 export { type ChildOptions, spawnChild } from "./child/child.js";
 export { SpawnError, type SpawnFault } from "./child/spawn_error.js";
 
-/** How a client was made, to make it again. */
+/** Functions that recreate a client, by client. */
 const origins = new WeakMap<object, () => Promise<object>>();
 
 /**
@@ -47,7 +47,7 @@ export async function respawn<C extends object>(client: C): Promise<C> {
   return (await origin()) as C;
 }
 
-/** This process's own stdin and stdout, for an agent. */
+/** Returns stdin and stdout of this process as a transport, for an agent. */
 export function stdio(): Transport {
   return { readable: webReadable(process.stdin), writable: webWritable(process.stdout) };
 }
