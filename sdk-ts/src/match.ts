@@ -13,8 +13,8 @@ export type Arms<E extends { readonly type: string }, R> = {
 };
 
 /**
- * Calls the function for the value's
- * `type`. The match is exhaustive: a missing function does not compile. Types that are newer than the declaration go to `_`.
+ * Calls the function for the value's `type`. The match is exhaustive: a missing function does not compile.
+ * Types that are newer than the declaration go to `_`.
  *
  * ```ts
  * const text = match(block, {

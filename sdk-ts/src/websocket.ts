@@ -56,7 +56,7 @@ const RELOAD = "reload: the server no longer has what was missed";
  * const client = new pi.Client(await connectWebSocket("ws://127.0.0.1:4711/TOKEN/ws"));
  * ```
  *
- * @throws UsageError The platform has no `WebSocket`, and none was passed in.
+ * @throws UsageError The platform has no `WebSocket`, and the options pass no class.
  * @throws Error The connection cannot be made.
  */
 export async function connectWebSocket(address: string | URL, options: WebSocketOptions = {}): Promise<Transport> {

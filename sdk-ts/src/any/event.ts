@@ -6,8 +6,8 @@ import type { Block, Conversation, Message, Notice, OpenQuestion, ToolBlock, Usa
 /** Difference between the conversations before and after a frame. Events name messages by their keys. */
 export type AnyEvent =
   /**
-   * What the agent is doing, and why the last run failed. `idle` may be followed by work again (a retry, a compaction, a
-   * queued prompt): a run knows when it is over.
+   * Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
+   * retry, a compaction, a queued prompt). A run detects its own end.
    */
   | { readonly type: "state"; readonly state: Conversation["run"]["state"]; readonly error?: string }
   | { readonly type: "messageBegan"; readonly message: string; readonly role: Message["role"] }

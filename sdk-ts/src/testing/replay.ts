@@ -168,7 +168,7 @@ class Player {
     const { barrier } = this.#spec.runEnd;
     const { data } = answer;
     if (barrier?.command === name && typeof data === "object" && data !== null && !Array.isArray(data)) {
-      // The client sends this query to detect further events. Those are in the transcript, and
+      // The client sends this query to detect further events. The transcript holds them. They
       // follow this response only if the recorded agent sent them later.
       data[barrier.busy] = false;
     }

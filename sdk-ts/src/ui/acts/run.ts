@@ -115,7 +115,7 @@ export const compacted: Act = (conversation, { message, error, unknown }, about)
 export const retry: Act = (conversation, slots, { at }) => {
   const { reason, ...members } = slots;
   const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
-  // A summary retry keeps the reason of the earlier failure.
+  // The reason of the failure is in `retry`, so `error` is removed.
   const run = reason === "summary" ? conversation.run : without(conversation.run, "error");
   const retrying = withRun(conversation, { ...run, retry: known });
   // The agent removes the failed answer from the context before the retry.
