@@ -38,8 +38,8 @@ const dropped = new FinalizationRegistry<Broadcast>((source) => source.unsubscri
  *
  * Every loop over a stream, `withRaw`, `forEach` and the listeners of `on` are readers. Each reader receives
  * all events from the beginning of the stream. Further readers must start before the first `await` after the
- * start of the first one. Consumed events are not stored, so a later reader is rejected with a {@link
- * UsageError}. Leaving a loop early ends that reader only.
+ * start of the first one. Consumed events are not stored, so a later reader is rejected with a
+ * {@link UsageError}. Leaving a loop early ends that reader only.
  */
 export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
   /** Client. The stream keeps it alive. */

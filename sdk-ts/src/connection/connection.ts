@@ -137,8 +137,8 @@ export class Connection {
   }
 
   /**
-   * Returns the error of a failed command. An unknown command that other revisions have becomes a {@link
-   * NotInRevisionError}.
+   * Returns the error of a failed command. If other revisions have the unknown command, that is a
+   * {@link NotInRevisionError}.
    */
   failureOf(command: string, error: RefusedError): RefusedError | NotInRevisionError {
     const lack = error.kind === "unknown_command" ? this.known.unknown(command) : undefined;
