@@ -1,7 +1,7 @@
 """Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
 
-Five dialects, each a module with `Client`, `AsyncClient`, the classes of its events and a `Service` to be an agent
-with: `pi`, `omp`, `pisces`, `operator`, `opal`.
+Five dialects, each a module with `Client`, `AsyncClient`, the classes of its events and a `Service` for
+agents: `pi`, `omp`, `pisces`, `operator`, `opal`.
 """
 
 import importlib as _importlib

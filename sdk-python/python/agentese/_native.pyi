@@ -266,7 +266,7 @@ class Connection:
         """Stops storing frames."""
     @property
     def dropped_frames(self) -> int:
-        """Number of dropped frames."""
+        """Agent without a client. Dropping the object ends the agent."""
     def questions(self) -> list[Question]:
         """Returns the available questions."""
 
@@ -281,7 +281,7 @@ class Opening:
         """Starts a program."""
     @staticmethod
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> Opening:
-        """Uses a connected Unix socket."""
+        """Framer that splits bytes into lines. Only LF ends a line, and one CR before it is dropped."""
     def detect(self, within: float, ticket: int | None = None) -> Pending:
         """Detects the dialect of the agent. The result is its name."""
 

@@ -74,10 +74,10 @@ class AsyncEvents(AsyncBatch, Generic[E]):
 class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     """Run of a prompt: iterate over its events with `async for`.
 
-    The constructor sends the prompt. `await` the run to wait until the agent has accepted the prompt; a
-    rejection is raised there, or at the end of the events. The run ends when the agent is done, including
-    retries, automatic compactions and reminders. Dropping the run only unsubscribes: the agent continues to
-    work (use `abort` to stop it).
+    The client sends the prompt when it creates the run. `await` the run to wait until the agent has accepted the
+    prompt; a rejection is raised there, or at the end of the events. The run ends when the agent is done, including
+    retries, automatic compactions and reminders. Dropping the run only unsubscribes: the agent continues to work
+    (use `abort` to stop it).
     """
 
     __slots__ = ("_accepted", "_answer", "_answer_ticket", "answer", "client", "command", "session")

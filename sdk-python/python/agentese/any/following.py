@@ -59,7 +59,7 @@ class Following:
             self._tell(before, show(line, time.time() * 1000))
 
     def _tell(self, before: Conversation, now: Conversation) -> None:
-        """Tells what has changed."""
+        """Emits the differences between two conversations."""
         if self._listeners and (told := differences(before, now)):
             sized = [(event, size(event)) for event in told]
             for listener in self._listeners:

@@ -91,7 +91,7 @@ class Forked(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellResult(Record):
-    """What a shell command of the user did."""
+    """Result of a shell command of the user."""
 
     output: str = ""
     exit_code: int | None = None
