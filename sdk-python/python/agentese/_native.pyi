@@ -272,7 +272,7 @@ class Connection:
 
 @final
 class Opening:
-    """An agent that nobody talks to yet. Dropping it ends the agent."""
+    """Agent without a client. Dropping the object ends the agent."""
 
     @staticmethod
     def spawn(

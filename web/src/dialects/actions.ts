@@ -80,7 +80,7 @@ export interface Dialect {
   listed?(data: unknown): readonly Listed[];
   /** Members of repeated events that a delta-only stream omits. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** The session that a new tab shows, where the agent has several at a time; sent first, when none is known. */
+  /** Names of the controls for the list of missing actions. */
   begin?(ask: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
