@@ -225,7 +225,7 @@ try {
         return { file: (await agent.send("get_state")).sessionFile, view: await agent.view() };
       });
       const open = (agent) => new Agent(agent, place, ["--session", written.file]);
-      // Both agents lose the values that are not in the file.
+      // The baseline is the session that the writer reopens: the file does not hold all values of the process.
       const kept = await within(open(writer), (agent) => agent.view());
       const read = await within(open(reader), async (agent) => {
         assert.deepEqual(await agent.view(), kept, `${name}: ${reader} reads another session than ${writer}`);
