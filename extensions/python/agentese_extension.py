@@ -11,8 +11,8 @@
 
     extension.run()
 
-Handlers run on threads of their own, so that one may wait for the user while others work. The protocol is
-documented in docs/reference/extensions.md; it needs Python 3.9 or later and nothing else.
+Each handler runs on its own thread, so that one may wait for the user while others work. See
+docs/reference/extensions.md for the protocol. This file needs only Python 3.9 or later.
 """
 
 import json

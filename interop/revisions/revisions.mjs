@@ -1,5 +1,5 @@
-// Runs one program of each language with the real pi and omp in two revisions each, and with the agent of
-// this repository in the same ones: `revisions.mjs [LANGUAGE…]`.
+// Runs one program of each language with the real pi and omp in two revisions each, and with this
+// repository's agent in the same revisions: `revisions.mjs [LANGUAGE…]`.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

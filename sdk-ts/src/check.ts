@@ -46,9 +46,12 @@ export interface FrameTypes {
 }
 
 /**
- * The option `validate` of a client: checks every frame of the agent against the declaration. If a frame does not fit, a
- * call fails with a `DecodeError`, an event is delivered as an unknown event, and a dialog is answered by the declared
- * policy; the tap gets a diagnostic. Every frame is parsed completely, which takes time.
+ * Validator for the option `validate` of a client, which checks every frame of the agent against the
+ * declaration.
+ *
+ * If a frame does not fit, a call fails with a `DecodeError`. An event is delivered as an unknown event, and
+ * a dialog is answered by the declared policy. The tap receives a diagnostic. Every frame is parsed
+ * completely, which takes time.
  *
  * ```ts
  * const client = new pi.Client(transport, { validate });

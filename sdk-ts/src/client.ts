@@ -128,14 +128,15 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Calls the listener with every event of that type from now on. Gives a function that ends this. What a listener
-   * throws is an unhandled rejection, and that listener gets nothing more.
+   * Calls the listener with every event of that type from now on. Returns a function that removes the
+   * listener. If a listener throws, the exception is an unhandled rejection, and that listener receives no
+   * further events.
    *
    * ```ts
    * client.on("tool_execution_start", (event) => console.log(event.toolName));
    * ```
    *
-   * @throws Termination The connection is over.
+   * @throws Termination The connection has ended.
    */
   on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
     return (this.#listened ??= this.events()).on(type, listener);

@@ -1,5 +1,6 @@
 /**
- * Extensions of agents: an extension is a program that the agent starts. It has commands, tools and handlers of events.
+ * Library for extensions. An extension is a program that the agent starts, with commands, tools and handlers
+ * of events.
  *
  *     const extension = new Extension("hello");
  *     extension.command({ name: "hello", description: "Says hello" }, async (_args, context) => {
@@ -8,8 +9,8 @@
  *     });
  *     await extension.run();
  *
- * Handlers run side by side, so that one may wait for the user while others work. The protocol is documented in
- * docs/reference/extensions.md; this one file needs Node.js and nothing else.
+ * Handlers run side by side, so that one may wait for the user while others work. See
+ * docs/reference/extensions.md for the protocol. This single file needs only Node.js.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";

@@ -59,7 +59,8 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  * so copying and `JSON.stringify` work.
  *
  * Fails with a {@link DecodeError}; for a malformed member of a long object, at the first access.
- * `source` is the text around the line. `members` are the scanned members of a long line. `report` receives,
+ *
+ * `source` is the origin of the line. `members` are the scanned members of a long line. `report` receives,
  * for each value, the first number that no double represents.
  */
 export function parseObject(text: string, source?: Source, members: Members | string = "", report?: Report): JsonObject {

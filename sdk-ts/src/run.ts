@@ -195,12 +195,13 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
-   * Resolves when every reader has received the last event, or has taken no event for a second. Without a reader, the
-   * events stay in the queue for a loop that begins later. From now on, a full queue without a reader, or whose reader takes
-   * nothing for a second, drops events; a reader of that queue fails with a {@link DetachedError}.
+   * Resolves when every reader has received the last event, or has consumed no event for a second. Without a
+   * reader, the events stay in the queue for a later loop. From now on, a full queue drops events if it has
+   * no reader, or if its reader consumes no event for a second. The reader of such a queue fails with a
+   * {@link DetachedError}.
    *
-   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RunFailedError The model request failed after all retries of the agent.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<RunResult<T>> {
@@ -215,7 +216,7 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    * After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query of
    * the agent's state.
    *
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async wait(): Promise<RunResult<T>> {

@@ -138,7 +138,7 @@ export class RunTracker {
       case "stopped":
         return this.#stop();
       case "closed":
-        // No further event follows. Only a state response could have excluded an unseen one.
+        // No further event arrives. Only an earlier state response can have confirmed the end.
         if (!this.#mayBeOver || !(this.#answered || this.rules.answerEnds)) return undefined;
         this.isCertain = this.#phase === "gap";
         return this.#end("event");

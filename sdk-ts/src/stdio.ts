@@ -38,7 +38,7 @@ export async function spawn<T extends AnyTypes, C extends RpcClient<T>>(
 /**
  * Starts the program of a client again, with a new connection. Nothing of the old connection is reused.
  *
- * @throws UsageError The client was not made by `spawn`.
+ * @throws UsageError The client was not created by `spawn`.
  * @throws SpawnError The program cannot be started again.
  */
 export async function respawn<C extends object>(client: C): Promise<C> {

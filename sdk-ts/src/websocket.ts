@@ -57,7 +57,7 @@ const RELOAD = "reload: the server no longer has what was missed";
  * ```
  *
  * @throws UsageError The platform has no `WebSocket`, and the options pass no class.
- * @throws Error The connection cannot be made.
+ * @throws Error The connection is impossible.
  */
 export async function connectWebSocket(address: string | URL, options: WebSocketOptions = {}): Promise<Transport> {
   const make = options.WebSocket ?? (globalThis as { WebSocket?: new (address: string) => Socket }).WebSocket;

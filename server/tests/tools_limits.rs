@@ -1,8 +1,9 @@
 //! Tests of the tools on a system that refuses descriptors, processes, or the listing of a directory. The
 //! results report the cause, and the tools work again once the system permits it.
 //!
-//! Limits apply to a whole process, and these limits do not apply to the superuser. Each test therefore runs in a
-//! child of this program with its own rights, without the usual harness. The program is also its own guard.
+//! Limits apply to a whole process, and these limits do not apply to the superuser. Each test therefore runs
+//! in a child of this program with its own rights, without the usual harness. The program is also its own
+//! guard.
 
 // A test without a harness prints to stdout.
 #![allow(clippy::print_stdout)]

@@ -7,7 +7,7 @@
 //! | `listen` | connections and their limits |
 //! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
 //! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
-//! | `access` | which commands are let through |
+//! | `access` | permitted commands |
 //! | `agent` | the child process |
 //! | `listed`, `recorded` | the sessions that can be opened; a file that holds one |
 

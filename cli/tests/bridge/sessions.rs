@@ -68,7 +68,7 @@ while read -r line; do
 done
 "#;
 
-/// If the agent does not report its stored sessions, the bridge does not start a new one instead.
+/// If the storage of a session at the agent is unknown, the bridge does not start a new session instead.
 #[tokio::test]
 async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
     let child = ChildOptions::new(agentese())

@@ -108,7 +108,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         self.session = session
         self.answer = None
         self._answer, self._answer_ticket = answer
-        # Result of the acceptance, or its error.
+        # True after the acceptance, or the error of a rejection.
         self._accepted: bool | BaseException = False
 
     async def _accept(self) -> Self:
@@ -136,7 +136,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         """Reads the run to its end and returns the text of its last message, empty if it has no text.
         Events that were read before are not part of the text.
 
-        Raises the error of the run, `TimedOutError` if the run is not over after `timeout` seconds, and
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
         `UsageError` if all events were read or dropped before, as by `result`.
         """
         text = LastText(self._text)
@@ -163,8 +163,8 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
         of the agent's state.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection
-        ended first, and `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
             raise not_over(self.command, timeout)

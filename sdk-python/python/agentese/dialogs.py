@@ -39,8 +39,8 @@ class DialogsBase:
 
 
 def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
-    """Raises `TypeError` for a misspelt public method: its name is similar to a known one, or its last
-    parameter has the known name."""
+    """Raises `TypeError` for a misspelt public method: one whose name is similar to a known one, or whose last
+    parameter is named `parameter`."""
     if not known:
         return
     for name, value in vars(cls).items():

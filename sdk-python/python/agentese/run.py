@@ -83,7 +83,7 @@ class SyncRun(Generic[E, C]):
         """Reads the run to its end and returns the text of its last message, empty if it has no text.
         Events that were read before are not part of the text.
 
-        Raises the error of the run, `TimedOutError` if the run is not over after `timeout` seconds, and
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
         `UsageError` if all events were read or dropped before, as by `result`.
         """
         return _text(self._stream, self._text, self.command, timeout)
@@ -102,8 +102,8 @@ class SyncRun(Generic[E, C]):
         After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
         of the agent's state.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection
-        ended first, and `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
             raise not_over(self.command, timeout)

@@ -50,7 +50,7 @@ def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
 def replay(dialect: ModuleType, transcript: "str | os.PathLike[str] | Iterable[str]") -> Iterator[sockets.socket]:
     """Plays an agent from a transcript, given as a file or as its lines. Returns the socket for the client.
 
-    The player waits for each recorded command by its name, and then sends the lines of the recorded agent,
+    The player waits for each recorded command by its name, and sends the lines of the recorded agent
     with the ids of the actual client. The client may send a command that the transcript does not have at this
     point. The player answers it with the last recorded response to that command, or with a failure that names
     the command. At the end, a client that ends before the transcript raises `AssertionError` here.

@@ -1,4 +1,6 @@
-"""Agents behind a WebSocket, with one message per frame. Needs the package `websockets` (`pip install agentese[websocket]`).
+"""Agents behind a WebSocket, with one message per frame.
+
+Needs the package `websockets` (`pip install agentese[websocket]`).
 
     with websocket.connect("ws://127.0.0.1:4711/TOKEN/ws") as end, pi.Client.connect(end) as client:
         print(client.prompt("What is in this directory?").text())

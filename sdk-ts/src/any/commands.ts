@@ -170,7 +170,7 @@ export abstract class Commands {
     return (await this.call("export", { path })).path;
   }
 
-  /** Gives the session a name. */
+  /** Sets the name of the session. */
   async setSessionName(name: string): Promise<void> {
     await this.call("setSessionName", { name });
   }

@@ -56,8 +56,8 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
-   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RunFailedError The model request failed after all retries of the agent.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<AnyResult> {
@@ -69,7 +69,7 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   /**
    * Waits for the end of the run like `result`, but returns a failed run as a result.
    *
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   wait(): Promise<AnyResult> {

@@ -247,8 +247,8 @@ export class Connection {
   /**
    * Registers a call, sends it and returns its id. The registration precedes the write.
    *
-   * Fails at once with the {@link Termination}, with a {@link StalledError} if too much output waits, or with
-   * a {@link NotInRevisionError} if the agent's revision lacks the command.
+   * Fails at once with the {@link Termination}, or with a {@link StalledError} if too much output waits.
+   * Fails with a {@link NotInRevisionError} if the agent's revision lacks the command.
    */
   send(
     command: string,

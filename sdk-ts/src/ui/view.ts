@@ -6,7 +6,7 @@ import { type Direction, fold, meaningOf } from "./fold.js";
 
 /** Options of a view. */
 export interface ViewOptions {
-  /** A conversation that was kept, to go on with. */
+  /** Stored conversation to continue. */
   readonly kept?: Conversation;
   /**
    * Session to follow, in dialects with several sessions per connection; by default the first one that

@@ -12,8 +12,8 @@ const LONGEST = 200_000;
 /** Maximum nesting of blocks, or of marks within a line. */
 const DEEPEST = 40;
 /**
- * Maximum work for a text. A step at one position costs the number of remaining characters in its block,
- * because the search for the end of a mark may scan all of them.
+ * Maximum work for a text. A step at one position costs the number of remaining characters in its block. The
+ * reason is the search for the end of a mark, which may scan all of them.
  */
 const MOST_WORK = 5_000_000;
 /** Maximum work for a block, without its content. */

@@ -165,8 +165,8 @@ class AsyncRun:
     async def wait(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection
-        ended first, and `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if self._ending.result is None and not await self._backend.within(timeout, self._waiting.signal().wait()):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"

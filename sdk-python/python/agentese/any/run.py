@@ -115,8 +115,8 @@ class Run:
     def wait(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection
-        ended first, and `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._ending.over.wait(timeout):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
