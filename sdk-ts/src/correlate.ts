@@ -50,9 +50,8 @@ export class Table<W> {
   }
 
   /**
-   * Removes and returns the oldest call to which a failure without an id can belong;
-   * `undefined` if that call was cancelled. `command` is the name in the failure; `catchAll` is the name that
-   * may denote any command.
+   * Removes and returns the oldest call to which a failure without an id can belong; `undefined` if that call
+   * was cancelled. `command` is the name in the failure; `catchAll` is the name that may denote any command.
    */
   attribute(command: string | undefined, catchAll: string): Settled<W> | undefined {
     const any = command === undefined || command === catchAll;

@@ -63,8 +63,8 @@ export function maySeal(text: string): boolean {
 const QUOTED = SEALED.map((type) => `"${type}"`);
 
 /**
- * Returns the visible part of a frame of which only the type may be shown;
- * `undefined` for any other frame. `members` are its scanned members.
+ * Returns the visible part of a frame of which only the type may be shown; `undefined` for any other frame.
+ * `members` are its scanned members.
  */
 export function sealed(frame: string, members?: Members | string): string | undefined {
   const types = members || maySeal(frame) ? typesIn(frame, true, members) : [];

@@ -62,10 +62,9 @@ export type Input =
 /**
  * Cause of the end of a run.
  *
- * `event`: its last event. `answer`: the response to its command.
- * `handled`: the agent accepted the prompt and started no run. `stopped`: an acknowledged abort, without
- * another end in the following ten seconds. `idle`: the agent is idle, and an unreadable line may have held
- * the last event.
+ * `event`: its last event. `answer`: the response to its command. `handled`: the agent accepted the prompt
+ * and started no run. `stopped`: an acknowledged abort, without another end in the following ten seconds.
+ * `idle`: the agent is idle, and an unreadable line may have held the last event.
  */
 export type EndedBy = "event" | "answer" | "handled" | "stopped" | "idle";
 

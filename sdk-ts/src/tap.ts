@@ -23,16 +23,11 @@ export type Diagnostic =
   /** Frame of an undeclared type. */
   | { readonly kind: "unknown_frame"; readonly type: string }
   /**
-   * Value that does not fit its declaration; only with the option
-   * Frame that the revision of the caller does not send; the client keeps that revision. Both are written as
-   * in `pi@0.55`.
-   * answered by the declared policy.
+   * Value that does not fit its declaration; only with the option `validate`. A response failed with a `DecodeError`,
+   * an event was delivered as unknown, a dialog was answered by the declared policy.
    */
   | { readonly kind: "invalid"; readonly what: Checked; readonly name: string; readonly message: string }
-  /**
-   * Frame that the revision of the caller does not send. That revision stays in use. Both are written as in
-   * `pi@0.55`.
-   */
+  /** Frame that the revision of the caller does not send; the client keeps that revision. As in `pi@0.55`. */
   | { readonly kind: "other_revision"; readonly told: string; readonly seen: string }
   /**
    * Frame that the client's dialect cannot have, before any of its own frames. Every call fails with an

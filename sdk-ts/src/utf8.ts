@@ -24,8 +24,8 @@ const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
 export const { indexOf, lastIndexOf } = node?.Buffer.prototype ?? Uint8Array.prototype;
 
 /**
- * Returns the text of bytes that are all ASCII, in a third of the time of a
- * `TextDecoder`. Returns `undefined` for other bytes, and if the platform has no such function.
+ * Returns the text of bytes that are all ASCII, in a third of the time of a `TextDecoder`. Returns
+ * `undefined` for other bytes, and if the platform has no such function.
  */
 export function asciiText(bytes: Uint8Array): string | undefined {
   return node?.isAscii?.(bytes) ? node.Buffer.prototype.latin1Slice.call(bytes) : undefined;

@@ -266,7 +266,7 @@ class Connection:
         """Stops storing frames."""
     @property
     def dropped_frames(self) -> int:
-        """Agent without a client. Dropping the object ends the agent."""
+        """Number of dropped frames."""
     def questions(self) -> list[Question]:
         """Returns the available questions."""
 
@@ -281,13 +281,13 @@ class Opening:
         """Starts a program."""
     @staticmethod
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> Opening:
-        """Framer that splits bytes into lines. Only LF ends a line, and one CR before it is dropped."""
+        """Uses a connected Unix socket."""
     def detect(self, within: float, ticket: int | None = None) -> Pending:
         """Detects the dialect of the agent. The result is its name."""
 
 @final
 class Framer:
-    """Cuts bytes into lines. Only LF ends a line, and one CR before it is dropped."""
+    """Framer that splits bytes into lines. Only LF ends a line, and one CR before it is dropped."""
 
     def __new__(cls, *, max_line: int = ..., keep_bom: bool = False) -> Self: ...
     def push(self, chunk: bytes) -> list[tuple[str | None, tuple[str, int, int] | None]]:
@@ -313,7 +313,7 @@ class ServerCall:
 
     @property
     def command(self) -> str:
-        """The command's wire name."""
+        """Wire name of the command."""
     def params(self, class_: type[Record], /) -> Any:
         """Returns the parameters as an instance of the class."""
     def answer(self, data: str | None = None) -> None:

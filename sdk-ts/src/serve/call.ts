@@ -39,9 +39,8 @@ export class Emitter<T extends AnyTypes> {
   }
 
   /**
-   * Sends a question and waits for its answer, or sends a notice. Returns
-   * `undefined` if the client dismissed the question, no answer arrived within `timeout` milliseconds, or no
-   * answer is possible any more.
+   * Sends a question and waits for its answer, or sends a notice. Returns `undefined` if the client dismissed
+   * the question, no answer arrived within `timeout` milliseconds, or no answer is possible any more.
    */
   async ask<K extends keyof T["dialogs"] & string>(
     method: K,
@@ -102,9 +101,9 @@ export class Emitter<T extends AnyTypes> {
 /**
  * Command in progress.
  *
- * If a command is answered before its work is done (as
- * `prompt` of pi), its events and notices wait for the response. A method that does the work itself must call `answer`
- * first; otherwise its events are late. Questions never wait, because their answers may decide the response.
+ * If a command is answered before its work is done (as `prompt` of pi), its events and notices wait for the
+ * response. A method that does the work itself must call `answer` first; otherwise its events are late.
+ * Questions never wait, because their answers may decide the response.
  */
 export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["commands"]> extends Emitter<T> {
   /** Wire name of the command. */

@@ -74,13 +74,13 @@ export interface Dialect {
   /** Identification of a session to open: its file, or its id. */
   readonly opensBy: "file" | "id";
   /**
-   * Opens the session of a new tab, for agents with several sessions. Called first, if no session is known.
+   * Returns the sessions in the response to `sessions`. Without that command, the server lists the files in
    * the dialect's home.
    */
   listed?(data: unknown): readonly Listed[];
   /** Members of repeated events that a delta-only stream omits. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** Names of the controls for the list of missing actions. */
+  /** Opens the session of a new tab, for agents with several sessions. Called first, if no session is known. */
   begin?(ask: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
